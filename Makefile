@@ -1,0 +1,69 @@
+# The front door. `make demo` and `make test` work from a bare clone with python3 and make;
+# everything they need goes into .venv/ and nothing is installed elsewhere.
+
+PYTHON ?= python3
+BIN := .venv/bin
+NAME ?= compile
+
+comma := ,
+# Spark needs Java 17 or later. A machine without it gets a runtime from the package index.
+JAVA_VERSION := $(shell "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')
+HAS_JAVA := $(shell [ "0$(JAVA_VERSION)" -ge 17 ] && echo yes)
+EXTRAS := dev,serve$(if $(HAS_JAVA),,$(comma)java)
+
+.PHONY: help setup demo test test-all check bench peers clean
+
+help:
+	@echo "make setup     prepare .venv/ (the other targets do this themselves)"
+	@echo "make demo      compile the ICU example, show what is shared, run it"
+	@echo "make test      the test suite"
+	@echo "make test-all  the test suite with the slow tests"
+	@echo "make check     format, lint, types and the quick tests, in under a minute"
+	@echo "make bench     one benchmark: make bench NAME=compile"
+	@echo "make peers     the engines that benchmarks compare with, in .peers/"
+	@echo "make clean     remove what the other targets made"
+
+setup: .venv/stamp
+
+# pip is asked for errors only: its warnings about index locations are about the machine, not about cqc.
+.venv/stamp: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("cqc needs Python 3.11 or later, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@[ -x $(BIN)/python ] || { echo "preparing .venv (a minute or two the first time)"; $(PYTHON) -m venv .venv; }
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt setuptools wheel
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/cqc compile examples/queries/icu.cq
+	@$(BIN)/cqc run examples/queries/icu.cq --sink table
+
+# Kernels are compiled once, before the tests, so that no test pays for it or times out over it.
+warm: setup
+	@[ ! -e runtime/warm.py ] || $(BIN)/python -m cqc.runtime.warm
+.PHONY: warm
+
+test: warm
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" < /dev/null
+
+test-all: warm
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup < /dev/null
+
+check: warm
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not spark and not slow and not packaging" < /dev/null
+
+bench: setup
+	@$(BIN)/cqc bench $(NAME)
+
+peers: .peers/stamp
+
+.peers/stamp: pyproject.toml constraints.txt
+	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
+	@.peers/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	@touch $@
+
+clean:
+	rm -rf .venv .peers build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""One folder per benchmark: its workload, its runner and its recorded results."""

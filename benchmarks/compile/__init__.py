@@ -1,0 +1,1 @@
+"""How long a large set of queries takes to compile."""

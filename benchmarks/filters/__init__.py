@@ -1,0 +1,1 @@
+"""Many range queries over one stream."""

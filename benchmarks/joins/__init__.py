@@ -1,0 +1,1 @@
+"""Many window joins, and clique joins with and without feedback."""

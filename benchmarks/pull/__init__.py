@@ -1,0 +1,1 @@
+"""Pull queries over kept history."""

@@ -1,0 +1,1 @@
+"""The engine inside Spark against the same source with nothing to do."""

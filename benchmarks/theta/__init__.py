@@ -1,0 +1,1 @@
+"""Many theta joins with relative windows."""

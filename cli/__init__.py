@@ -1,0 +1,1 @@
+"""The command `cqc`: one file per command."""

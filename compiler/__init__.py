@@ -1,0 +1,1 @@
+"""Text to shared operator graph."""

@@ -1,0 +1,1 @@
+"""One file per form in which a compiled program is shown."""

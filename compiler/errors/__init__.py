@@ -1,0 +1,1 @@
+"""One page per error code, shown by `cqc explain CODE`."""

@@ -1,0 +1,54 @@
+"""Source text and positions in it.
+
+Every node that comes from a program carries a `Span` of character offsets. Lines and columns are worked
+out only when a diagnostic is shown, so that a span costs two integers and a reference.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFile:
+    """One program file: its name as the user knows it, and its whole text."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """Offsets at which the lines begin."""
+        starts = [0]
+        starts.extend(at + 1 for at, char in enumerate(self.text) if char == "\n")
+        return starts
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """The 1-based line and column (in characters) of an offset."""
+        line = bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+    def line_text(self, line: int) -> str:
+        """The text of a 1-based line, without its line end."""
+        start = self.line_starts[line - 1]
+        end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The characters `start` up to but not including `end` of a source file."""
+
+    source: SourceFile
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """The span from the beginning of this one to the end of the other."""
+        return Span(self.source, self.start, other.end)

@@ -1,0 +1,1 @@
+"""One file per operator of the running graph."""

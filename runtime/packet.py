@@ -1,0 +1,37 @@
+"""A packet: a block of tuples of one stream that share one history (Teddies).
+
+Everything in the engine works on packets; how many tuples one holds is nobody's business but the router's. Tuples are by
+column, in arrival order, and each knows its event time and its arrival number within its stream, the number that tells
+duplicates apart and orders ties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cqc.runtime.columns import Column, take
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """Tuples of one stream (or rows of one table, whose `ts_us` are all 0)."""
+
+    columns: tuple[Column, ...]
+    ts_us: NDArray[np.int64]
+    arrival: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ts_us)
+
+    def take(self, positions: NDArray[np.int64]) -> Packet:
+        """The tuples at the positions, in their order."""
+        return Packet(
+            tuple(take(column, positions) for column in self.columns),
+            self.ts_us[positions],
+            self.arrival[positions],
+        )

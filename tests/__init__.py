@@ -1,0 +1,1 @@
+"""The tests of cqc. See CONTRIBUTING.md for what lives where."""

@@ -1,0 +1,1 @@
+"""The language written as nested loops: what every answer is judged by."""
