@@ -32,6 +32,16 @@ DTYPES = {
     ColumnType.BOOLEAN: np.dtype(np.bool_),
 }
 
+ARROW_TYPES = {
+    ColumnType.BIGINT: pa.int64(),
+    ColumnType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    ColumnType.INTERVAL: pa.duration("us"),
+    ColumnType.DOUBLE: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.STRING: pa.string(),
+    ColumnType.NULL: pa.string(),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -51,12 +61,44 @@ class Column:
         return self.valid
 
 
+def text_column(values: pa.StringArray) -> Column:
+    """A STRING column of an Arrow array, its mask taken from the array."""
+    if values.null_count == 0:
+        return Column(ColumnType.STRING, values)
+    valid = values.is_valid().to_numpy(zero_copy_only=False)
+    return Column(ColumnType.STRING, values, valid)
+
+
+def null_column(type_: ColumnType, count: int) -> Column:
+    """A column of nothing but NULL."""
+    valid = np.zeros(count, dtype=np.bool_)
+    if type_ is ColumnType.STRING or type_ is ColumnType.NULL:
+        return Column(ColumnType.STRING, pa.nulls(count, pa.string()), valid)
+    return Column(type_, np.zeros(count, dtype=DTYPES[type_]), valid)
+
+
 def take(column: Column, positions: NDArray[np.int64]) -> Column:
     """The values at the positions, in their order."""
     valid = None if column.valid is None else column.valid[positions]
     if column.type is ColumnType.STRING:
         return Column(column.type, column.values.take(pa.array(positions)), valid)
     return Column(column.type, column.values[positions], valid)
+
+
+def select(column: Column, mask: NDArray[np.bool_]) -> Column:
+    """The values where the mask is true."""
+    valid = None if column.valid is None else column.valid[mask]
+    if column.type is ColumnType.STRING:
+        return Column(column.type, column.values.filter(pa.array(mask)), valid)
+    return Column(column.type, column.values[mask], valid)
+
+
+def cut(column: Column, start: int, stop: int) -> Column:
+    """The values from `start` up to but not including `stop`, without copying."""
+    valid = None if column.valid is None else column.valid[start:stop]
+    if column.type is ColumnType.STRING:
+        return Column(column.type, column.values.slice(start, max(stop - start, 0)), valid)
+    return Column(column.type, column.values[start:stop], valid)
 
 
 def concatenate(columns: Sequence[Column]) -> Column:
@@ -92,3 +134,14 @@ def to_python(column: Column) -> list[Any]:
     if column.valid is None or column.type is ColumnType.STRING:
         return values
     return [value if ok else None for value, ok in zip(values, column.valid.tolist(), strict=True)]
+
+
+def to_arrow(column: Column) -> pa.Array:
+    """The column as an Arrow array: timestamps with zone UTC, NULLs as Arrow's own."""
+    if column.type is ColumnType.STRING:
+        return column.values
+    missing = None if column.valid is None else ~column.valid
+    type_ = ARROW_TYPES[column.type]
+    if column.type in (ColumnType.TIMESTAMP, ColumnType.INTERVAL):
+        return pa.array(column.values, type=pa.int64(), mask=missing).cast(type_)
+    return pa.array(column.values, type=type_, mask=missing)

@@ -1,0 +1,36 @@
+"""`cqc compile`: the shared operator graph in any of its forms."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from cqc.cli.programs import load_program, program_argument
+
+FORMS = ["explain", "json", "dot", "svg", "mermaid", "sql"]
+
+
+@click.command("compile")
+@program_argument
+@click.option("--emit", type=click.Choice(FORMS), default="explain", show_default=True, help="The form to print.")
+@click.option(
+    "--dialect",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    show_default=True,
+    help="The SQL engine that --emit sql is for.",
+)
+@click.option("-o", "--out", type=click.Path(dir_okay=False), help="Write to a file instead of standard output.")
+def compile_command(programs: tuple[str, ...], emit: str, dialect: str, out: str | None) -> None:
+    """Compile the programs and print the shared operator graph."""
+    from cqc.cli.write_whole import write_output
+
+    program = load_program(programs)
+    if emit == "sql":
+        from cqc.compiler.emit.sql import emit_sql
+
+        text = emit_sql(program, dialect=dialect)
+    else:
+        text = importlib.import_module(f"cqc.compiler.emit.{emit}").emit(program)
+    write_output(text, out)

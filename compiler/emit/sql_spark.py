@@ -1,0 +1,133 @@
+"""The language's scalar rules in Spark SQL's words, for its ANSI mode.
+
+The language has Spark's semantics, so most of this is the plain function or its `try_` form, which gives NULL where the
+plain one fails.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bound import ArithmeticOp
+from cqc.compiler.instants import format_instant
+from cqc.compiler.types import ColumnType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TYPE_NAMES = {
+    ColumnType.BIGINT: "BIGINT",
+    ColumnType.DOUBLE: "DOUBLE",
+    ColumnType.STRING: "STRING",
+    ColumnType.BOOLEAN: "BOOLEAN",
+    ColumnType.TIMESTAMP: "TIMESTAMP",
+    ColumnType.INTERVAL: "BIGINT",
+}
+_TRY = {
+    ArithmeticOp.ADD: "try_add",
+    ArithmeticOp.SUBTRACT: "try_subtract",
+    ArithmeticOp.MULTIPLY: "try_multiply",
+    ArithmeticOp.DIVIDE: "try_divide",
+    ArithmeticOp.MODULO: "try_mod",
+}
+_WITHIN_BIGINT = "{0} >= -9.223372036854775808E18D AND {0} < 9.223372036854775808E18D"
+
+
+class Spark:
+    """Spark SQL's words."""
+
+    def identifier(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    def text(self, value: str) -> str:
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+    def double(self, value: float) -> str:
+        if math.isnan(value) or math.isinf(value):
+            return f"CAST('{value}' AS DOUBLE)"
+        return f"({value!r}D)" if repr(value).startswith("-") else f"{value!r}D"
+
+    def bigint(self, value: int) -> str:
+        return f"({value}L)" if value < 0 else f"{value}L"
+
+    def timestamp(self, us: int) -> str:
+        shown = format_instant(us)
+        if not shown.endswith("Z"):
+            return self.timestamp_of(f"{us}L")
+        return f"TIMESTAMP '{shown.replace('T', ' ')}'"
+
+    def type_name(self, type_: ColumnType) -> str:
+        return _TYPE_NAMES[type_]
+
+    def timestamp_us(self, timestamp: str) -> str:
+        return f"unix_micros({timestamp})"
+
+    def timestamp_of(self, us: str) -> str:
+        return f"timestamp_micros({us})"
+
+    def double_seconds_us(self, seconds: str) -> str:
+        return f"CAST(rint({seconds} * 1e6D) AS BIGINT)"
+
+    def arrival(self) -> str:
+        return "monotonically_increasing_id()"
+
+    def multiples(self, first: str, last: str, step: int) -> str:
+        return f"explode(CASE WHEN {first} <= {last} THEN sequence({first}, {last}, {step}L) END)"
+
+    def bigint_arithmetic(self, op: ArithmeticOp, left: str, right: str) -> str:
+        return f"{_TRY[op]}({left}, {right})"
+
+    def double_arithmetic(self, op: ArithmeticOp, left: str, right: str) -> str:
+        if op in (ArithmeticOp.DIVIDE, ArithmeticOp.MODULO):
+            return f"{_TRY[op]}({left}, {right})"
+        return f"({left} {op.value} {right})"
+
+    def negate_bigint(self, operand: str) -> str:
+        return f"try_subtract(0L, {operand})"
+
+    def round_to_bigint(self, operand: str) -> str:
+        return f"try_cast(round({operand}) AS BIGINT)"
+
+    def divide_rounding(self, left: str, right: str) -> str:
+        size = f"(2 * abs(CAST({left} AS DECIMAL(20, 0))) + abs({right})) div (2 * abs({right}))"
+        signed = f"sign({left}) * sign({right}) * ({size})"
+        return f"CASE WHEN {right} <> 0 THEN try_cast({signed} AS BIGINT) END"
+
+    def cast(self, operand: str, source: ColumnType, target: ColumnType) -> str:
+        match source, target:
+            case (ColumnType.STRING, _) | (ColumnType.DOUBLE, ColumnType.BIGINT):
+                return f"try_cast({operand} AS {self.type_name(target)})"
+            case ColumnType.DOUBLE, ColumnType.TIMESTAMP:
+                return f"timestamp_micros(try_cast({operand} * 1e6D AS BIGINT))"
+            case ColumnType.BIGINT, ColumnType.TIMESTAMP:
+                return f"timestamp_micros(try_multiply({operand}, 1000000L))"
+            case _:
+                return f"CAST({operand} AS {self.type_name(target)})"
+
+    def like(self, operand: str, pattern: str) -> str:
+        return f"({operand} LIKE {self.text(pattern)})"
+
+    def matches_regex(self, operand: str, pattern: str) -> str:
+        return f"({operand} RLIKE {self.text(pattern)})"
+
+    def call(self, name: str, arguments: Sequence[str], type_: ColumnType) -> str:
+        whole = type_ is ColumnType.BIGINT
+        match name:
+            case "abs" if whole:
+                return f"CASE WHEN {arguments[0]} <> (-9223372036854775808L) THEN abs({arguments[0]}) END"
+            case "floor" | "ceil":
+                return f"CASE WHEN {_WITHIN_BIGINT.format(arguments[0])} THEN {name}({arguments[0]}) END"
+            case "round" if whole and len(arguments) > 1:
+                exact = f"round(CAST({arguments[0]} AS DECIMAL(20, 0)), CAST({arguments[1]} AS INT))"
+                return f"try_cast({exact} AS BIGINT)"
+            case "round" if len(arguments) > 1:
+                return f"round({arguments[0]}, CAST({arguments[1]} AS INT))"
+            case "substring":
+                numbers = [f"CAST({number} AS INT)" for number in arguments[1:]]
+                return f"substring({', '.join([arguments[0], *numbers])})"
+            case _:
+                return f"{name}({', '.join(arguments)})"
+
+    def sum_bigint(self, argument: str) -> str:
+        return f"try_cast(sum(CAST({argument} AS DECIMAL(20, 0))) AS BIGINT)"

@@ -1,0 +1,76 @@
+"""Timestamps as text and as microseconds since the epoch.
+
+ISO 8601 with `T` or a space, with or without a zone and a fraction; without a zone the text is UTC. A fraction finer than
+a microsecond is cut off, as in Spark. The calendar is the proleptic Gregorian one, years 1 to 9999.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_DAY_US = 86_400_000_000
+_LAST_DAY = date.max.toordinal() - _EPOCH_DAY
+_FIRST_DAY = 1 - _EPOCH_DAY
+
+_TEXT = re.compile(
+    r"""\s*(\d{4})-(\d{1,2})-(\d{1,2})
+        (?:[T\ ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?
+           \s?(Z|UTC|[+-]\d{2}(?::?\d{2})?)?
+        )?\s*""",
+    re.VERBOSE | re.ASCII | re.IGNORECASE,
+)
+
+
+def parse_instant(text: str) -> int | None:
+    """The microseconds of a timestamp's text, or None when it is not one.
+
+    Example:
+        parse_instant("1970-01-01T00:00:01.5Z") == 1_500_000
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    try:
+        days = date(int(year), int(month), int(day)).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
+    if hour is None:
+        return days * _DAY_US
+    hours, minutes, seconds = int(hour), int(minute), int(second or 0)
+    offset = _zone_minutes(zone)
+    if hours > 23 or minutes > 59 or seconds > 59 or offset is None:
+        return None
+    in_day = (hours * 60 + minutes - offset) * 60 + seconds
+    micros = int((fraction or "0")[:6].ljust(6, "0"))
+    return days * _DAY_US + in_day * 1_000_000 + micros
+
+
+def _zone_minutes(zone: str | None) -> int | None:
+    """Minutes east of UTC, or None for an offset that no clock has."""
+    if zone is None or zone[0] not in "+-":
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[-2:]) if len(zone) > 3 else 0
+    if hours > 18 or minutes > 59:
+        return None
+    total = hours * 60 + minutes
+    return -total if zone[0] == "-" else total
+
+
+def format_instant(us: int) -> str:
+    """Microseconds as ISO 8601 UTC with `Z`, microseconds only where there are any.
+
+    Example:
+        format_instant(1_500_000) == "1970-01-01T00:00:01.500000Z"
+    """
+    days, in_day = divmod(us, _DAY_US)
+    # Beyond the calendar only arithmetic can go; the number itself is then the honest answer.
+    if not _FIRST_DAY <= days <= _LAST_DAY:
+        return f"{us}us"
+    seconds, micros = divmod(in_day, 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    tail = f".{micros:06d}" if micros else ""
+    return f"{date.fromordinal(days + _EPOCH_DAY)}T{hour:02d}:{minute:02d}:{second:02d}{tail}Z"

@@ -1,0 +1,131 @@
+"""Move NOT inwards until it stands before a single condition.
+
+Only "is TRUE" matters for a condition of WHERE or WINDOW, which lets three-valued logic be rewritten without a third
+value. Four questions can be asked of a part: is it TRUE, is it FALSE, is it not TRUE (FALSE or NULL), is it not FALSE.
+Each question of AND, OR, NOT and IS TRUE/FALSE is answered by questions of the operands:
+
+    NOT (a < 1 AND b LIKE 'x%')      becomes    a >= 1 OR NOT b LIKE 'x%'
+    (a < 1 OR b) IS NOT TRUE         becomes    NOT (a < 1) IS TRUE AND NOT b IS TRUE
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bound import And, Comparison, Expression, IsTruth, Literal, Not, Or, Query
+from cqc.compiler.types import ColumnType
+
+if TYPE_CHECKING:
+    from cqc.compiler.source import Span
+
+
+class Question(Enum):
+    """What is asked of a condition."""
+
+    TRUE = "is true"
+    FALSE = "is false"
+    NOT_TRUE = "is not true"
+    NOT_FALSE = "is not false"
+
+
+_OPPOSITE = {
+    Question.TRUE: Question.FALSE,
+    Question.FALSE: Question.TRUE,
+    Question.NOT_TRUE: Question.NOT_FALSE,
+    Question.NOT_FALSE: Question.NOT_TRUE,
+}
+_DENIED = {
+    Question.TRUE: Question.NOT_TRUE,
+    Question.FALSE: Question.NOT_FALSE,
+    Question.NOT_TRUE: Question.TRUE,
+    Question.NOT_FALSE: Question.FALSE,
+}
+
+
+def push_negations(query: Query) -> Query:
+    """Rewrite both conditions. Each is TRUE where it was TRUE; elsewhere it may be FALSE where it was NULL."""
+    where = None if query.where is None else ask(query.where, Question.TRUE)
+    window = None if query.window is None else ask(query.window, Question.TRUE)
+    if where is query.where and window is query.window:
+        return query
+    return replace(query, where=where, window=window)
+
+
+def ask(expression: Expression, question: Question) -> Expression:
+    """A condition that is TRUE exactly where the answer to the question is yes."""
+    kind = type(expression)
+    if kind is Comparison:
+        return _ask_comparison(expression, question)  # type: ignore[arg-type]
+    if kind is And or kind is Or:
+        return _ask_logical(expression, question)  # type: ignore[arg-type]
+    if isinstance(expression, Not):
+        return ask(expression.operand, _OPPOSITE[question])
+    if isinstance(expression, IsTruth):
+        return _ask_truth(expression, question)
+    if isinstance(expression, Literal):
+        return Literal(_holds(expression.value, question), ColumnType.BOOLEAN, expression.span)
+    return _leaf(expression, question)
+
+
+def _ask_comparison(expression: Comparison, question: Question) -> Expression:
+    if question is Question.TRUE:
+        return expression
+    if question is Question.FALSE:
+        return replace(expression, op=expression.op.negated)
+    return _leaf(expression, question)
+
+
+def _ask_logical(expression: And | Or, question: Question) -> Expression:
+    """AND is TRUE when all are, and FALSE when some is; the same for not FALSE and not TRUE; OR the other way round."""
+    affirmative = question in (Question.TRUE, Question.NOT_FALSE)
+    operands = [ask(operand, question) for operand in expression.operands]
+    kind = And if isinstance(expression, And) == affirmative else Or
+    if kind is type(expression) and all(
+        new is old for new, old in zip(operands, expression.operands, strict=True)
+    ):
+        return expression
+    return flatten(kind, operands, expression.span)
+
+
+def flatten(kind: type[And] | type[Or], operands: list[Expression], span: Span) -> Expression:
+    """AND or OR of the operands, those of the same kind taken in."""
+    flat: list[Expression] = []
+    for operand in operands:
+        if isinstance(operand, kind):
+            flat.extend(operand.operands)
+        else:
+            flat.append(operand)
+    return kind(tuple(flat), span)
+
+
+def _ask_truth(expression: IsTruth, question: Question) -> Expression:
+    """IS TRUE and IS FALSE are never NULL, so "not FALSE" is TRUE and "not TRUE" is FALSE."""
+    asked = Question.TRUE if expression.value else Question.FALSE
+    denied = question in (Question.FALSE, Question.NOT_TRUE)
+    return ask(expression.operand, _DENIED[asked] if denied else asked)
+
+
+def _holds(value: object, question: Question) -> bool:
+    match question:
+        case Question.TRUE:
+            return value is True
+        case Question.FALSE:
+            return value is False
+        case Question.NOT_TRUE:
+            return value is not True
+        case Question.NOT_FALSE:
+            return value is not False
+
+
+def _leaf(expression: Expression, question: Question) -> Expression:
+    match question:
+        case Question.TRUE:
+            return expression
+        case Question.FALSE:
+            return Not(expression, expression.span)
+        case Question.NOT_TRUE:
+            return Not(IsTruth(expression, True, expression.span), expression.span)
+        case Question.NOT_FALSE:
+            return Not(IsTruth(expression, False, expression.span), expression.span)

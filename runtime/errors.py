@@ -1,0 +1,15 @@
+"""The ways in which a run can end early.
+
+`RunError` is a sentence for the user (exit code 3). `OutputClosed` is no error at all: whoever read the results has gone,
+as `cqc run ... | head` does, and the run ends quietly.
+"""
+
+from __future__ import annotations
+
+
+class RunError(Exception):
+    """The run cannot go on; the message is one clear sentence for the user."""
+
+
+class OutputClosed(Exception):  # noqa: N818 - it is an event, not an error
+    """The reader of the results has closed its end of the pipe."""

@@ -1,0 +1,64 @@
+"""What an operator found in one packet, for all the bodies it serves at once.
+
+Single-stream filters and joins hand their findings on in this one form, so delivery and kept histories do not care which
+of them it was. Rows are numbered within the finding; `positions` say where their tuples are in the shared state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cqc.compiler.graph.nodes import Body
+    from cqc.runtime.columns import Column
+
+
+class Seat(Protocol):
+    """A body's place at an operator; `results` counts what was found for it so far."""
+
+    @property
+    def body(self) -> Body: ...
+
+    @property
+    def results(self) -> int: ...
+
+
+class Found(Protocol):
+    """The findings of one packet."""
+
+    @property
+    def ts_us(self) -> NDArray[np.int64]:
+        """The result time of each row."""
+
+    @property
+    def positions(self) -> Sequence[NDArray[np.int64]]:
+        """For each item, in host order, where the row's tuple is in the shared state."""
+
+    def __len__(self) -> int: ...
+
+    def hits(self) -> Sequence[Seat]:
+        """The seats with at least one row."""
+
+    def rows_of(self, seat: Seat) -> NDArray[np.int64]:
+        """The rows of a seat."""
+
+    def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
+        """Values of one item's column for the rows (None: all rows)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCount:
+    """What one operator did so far; `explain --analyze` and `--stats` show it."""
+
+    name: str
+    tuples_in: int
+    tuples_out: int
+    seconds: float
+    bytes: int
+    detail: dict[str, int]

@@ -1,0 +1,180 @@
+"""Hash chains over the tuples of a shared state: who has this key, newest first.
+
+Each key column of a state has buckets of positions, and each tuple links to the next older tuple of its bucket. Positions
+only grow, so a chain is in falling order: a walk ends at the first position that was purged, and nothing is ever unlinked.
+
+    position  0 1 2 3 4      key of position   7 5 7 7 5
+    bucket of 7: 3 -> 2 -> 0 -> end            bucket of 5: 4 -> 1 -> end
+
+Keys are int64 whatever the column's type, made so that equal values (in the sense of the language) have equal keys: DOUBLE
+by its bits with one zero and one NaN, BIGINT compared with DOUBLE by the bits of its DOUBLE, text by a 64-bit hash
+(a match on text is verified on the texts themselves). A NULL key is in no chain.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit, uint64
+
+from cqc.compiler.types import ColumnType
+from cqc.runtime.operators.lanes import text_buffers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cqc.runtime.columns import Column
+
+NEXT, KEY = 0, 1  # the two fields of a link
+_END = -1
+
+
+class KeyKind(Enum):
+    """How a column's values become keys."""
+
+    PLAIN = "plain"
+    AS_DOUBLE = "as double"
+
+
+def keys_of(column: Column, kind: KeyKind) -> NDArray[np.int64]:
+    """The keys of a column's values (anything where NULL)."""
+    if column.type is ColumnType.STRING:
+        offsets, data = text_buffers(column.values)
+        return hash_texts(offsets, data)  # type: ignore[no-any-return]  # a numba kernel
+    if column.type is ColumnType.DOUBLE or kind is KeyKind.AS_DOUBLE:
+        return double_keys(column.values.astype(np.float64, copy=False))  # type: ignore[no-any-return]
+    return column.values.astype(np.int64, copy=False)  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def double_keys(values):  # type: ignore[no-untyped-def]
+    """The bits of each double, with one zero and one NaN."""
+    cleaned = np.empty(len(values), np.float64)
+    for row in range(len(values)):
+        value = values[row]
+        if value != value:
+            cleaned[row] = np.nan
+        else:
+            cleaned[row] = value + 0.0  # -0.0 becomes 0.0
+    return cleaned.view(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def hash_texts(offsets, data):  # type: ignore[no-untyped-def]
+    """A 64-bit hash of each text (FNV-1a over its bytes, finished by a multiply-shift)."""
+    keys = np.empty(len(offsets) - 1, np.int64)
+    for row in range(len(keys)):
+        code = uint64(0xCBF29CE484222325)
+        for at in range(offsets[row], offsets[row + 1]):
+            code = (code ^ uint64(data[at])) * uint64(0x100000001B3)
+        code ^= code >> uint64(32)
+        keys[row] = np.int64(code * uint64(0x9E3779B97F4A7C15))
+    return keys
+
+
+@njit(cache=True, nogil=True, inline="always")
+def bucket_of(key, shift):  # type: ignore[no-untyped-def]
+    """The bucket of a key: the high bits of a multiplicative hash; `shift` is 64 - log2(buckets)."""
+    mixed = uint64(key) ^ (uint64(key) >> uint64(32))
+    return np.int64((mixed * uint64(0x9E3779B97F4A7C15)) >> uint64(shift))
+
+
+@njit(cache=True, nogil=True)
+def link(heads, links, form, valid, first, base, count, shift):  # type: ignore[no-untyped-def]
+    """Put positions first..first+count-1, whose keys are in `links`, at the front of their chains."""
+    for row in range(count):
+        index = first + row - base
+        if valid[row]:
+            bucket = bucket_of(links[index, form, 1], shift)
+            links[index, form, 0] = heads[form, bucket]
+            heads[form, bucket] = first + row
+        else:
+            links[index, form, 0] = _END
+
+
+class HashChains:
+    """All key columns of one state: `links[index, form] = (next older position, key)`, `heads[form, bucket]`."""
+
+    __slots__ = ("_forms", "_valid", "heads", "links", "shift")
+
+    def __init__(self, capacity: int) -> None:
+        self._forms: dict[tuple[int, KeyKind], int] = {}
+        self._valid: list[NDArray[np.bool_]] = []
+        self.links = np.zeros((capacity, 0, 2), np.int64)
+        self._new_heads()
+
+    @property
+    def forms(self) -> list[tuple[int, KeyKind]]:
+        """The (column, kind) pairs that have chains; their place in the list is their form number."""
+        return list(self._forms)
+
+    def form(self, column: int, kind: KeyKind) -> int | None:
+        return self._forms.get((column, kind))
+
+    def add_form(self, column: int, kind: KeyKind) -> int:
+        """Make room for one more key column; the caller then inserts the keys of the tuples that are there."""
+        number = len(self._forms)
+        self._forms[column, kind] = number
+        wider = np.zeros((len(self.links), number + 1, 2), np.int64)
+        wider[:, :number] = self.links
+        self.links = wider
+        self._valid.append(np.zeros(len(self.links), np.bool_))
+        old = self.heads
+        self._new_heads()
+        self.heads[:number] = old
+        return number
+
+    def insert(self, form: int, column: Column, first: int, base: int) -> None:
+        """Chain the tuples from position `first` on, which have these values in the form's column."""
+        _, kind = self.forms[form]
+        count = len(column.values)
+        at = first - base
+        self.links[at : at + count, form, KEY] = keys_of(column, kind)
+        valid = self._valid[form][at : at + count]
+        valid[:] = True if column.valid is None else column.valid
+        link(self.heads, self.links, form, valid, first, base, count, self.shift)
+
+    def relocate(self, start: int, count: int, capacity: int, first: int) -> None:
+        """Move with the state; when the capacity changed, the chains are linked anew in as many buckets."""
+        grown = capacity != len(self.links)
+        kept = self.links[start : start + count]
+        if grown:
+            self.links = np.zeros((capacity, *self.links.shape[1:]), np.int64)
+        self.links[:count] = kept
+        for form, valid in enumerate(self._valid):
+            kept_valid = valid[start : start + count]
+            moved = np.zeros(capacity, np.bool_) if grown else valid
+            moved[:count] = kept_valid
+            self._valid[form] = moved
+        if grown:
+            self._new_heads()
+            for form, valid in enumerate(self._valid):
+                link(self.heads, self.links, form, valid, first, first, count, self.shift)
+
+    def _new_heads(self) -> None:
+        buckets = max(1024, 1 << (len(self.links) - 1).bit_length())
+        self.shift = 64 - (buckets.bit_length() - 1)
+        self.heads = np.full((len(self._forms), buckets), _END, np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.links.nbytes + self.heads.nbytes + sum(v.nbytes for v in self._valid))
+
+
+def warm() -> None:
+    """Compile this module's kernels."""
+    from cqc.runtime.columns import from_python
+
+    chains = HashChains(4)
+    for at, (type_, value) in enumerate(_SAMPLES):
+        form = chains.add_form(at, KeyKind.PLAIN)
+        chains.insert(form, from_python(type_, [value]), 0, 0)
+
+
+_SAMPLES: list[tuple[ColumnType, Any]] = [
+    (ColumnType.BIGINT, 1),
+    (ColumnType.DOUBLE, 1.0),
+    (ColumnType.STRING, "a"),
+]

@@ -1,0 +1,241 @@
+"""Shared state: the base tuples of one stream or table, kept once however many queries need them (CACQ's SteM).
+
+Tuples are by column and numbered by a growing position. What a query needs beside them is made when the first such query
+comes: hash chains per join column, the time order for scans, values for theta lists, lineage words per host. All of it can
+be rebuilt from the columns.
+
+Purging drops a prefix of the positions. Tuples arrive nearly in event-time order: the running maximum of event time tells
+up to which position everything is old enough, so a late straggler delays the purge of what came after it by a moment.
+
+    position   0   1   2   3        purge(before 12): positions 0 and 1 go;
+    event time 10  11  14  12       13 would also free 2 and 3 only together, when 14 is old
+    running max 10 11  14  14
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from cqc.compiler.types import ColumnType
+from cqc.runtime.columns import Column, concatenate
+from cqc.runtime.operators.hash_chains import HashChains, KeyKind
+from cqc.runtime.operators.lanes import ColumnLane, Lane, NumberLane, TextLane
+from cqc.runtime.operators.time_order import TimeOrder
+from cqc.runtime.packet import Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.catalog import Relation
+
+_LEAST_CAPACITY = 1024
+_BEFORE_ALL = np.iinfo(np.int64).min
+
+
+class SharedState:
+    """Tuples at positions first..head-1; the entry of position p is at index p - base of every lane."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+        self.first = 0
+        self.head = 0
+        self.base = 0
+        self._capacity = _LEAST_CAPACITY
+        self._columns: list[ColumnLane] = [
+            TextLane(self._capacity)
+            if column.type is ColumnType.STRING
+            else NumberLane(column.type, self._capacity)
+            for column in relation.columns
+        ]
+        self._ts = Lane(np.zeros(self._capacity, np.int64))
+        self._newest = Lane(np.zeros(self._capacity, np.int64))  # running maximum of event time
+        self._arrival = Lane(np.zeros(self._capacity, np.int64))
+        self._attached: list[Lane] = []
+        self.chains = HashChains(self._capacity)
+        self._time_order: TimeOrder | None = None
+        self._value_columns: dict[int, int] = {}
+        self._values = Lane(np.zeros((self._capacity, 0), np.float64))
+        self._largest: list[float] = []  # of each value column: the largest magnitude seen
+
+    def __len__(self) -> int:
+        return self.head - self.first
+
+    @property
+    def ts(self) -> NDArray[np.int64]:
+        """Event times by index."""
+        return self._ts.values
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Columns of theta lists as doubles, `values[index, number]`."""
+        return self._values.values
+
+    @property
+    def capacity(self) -> int:
+        return self._capacity
+
+    def insert(self, packet: Packet) -> int:
+        """Store a packet's tuples; the position of its first one. NumPy columns are copied, so the packet may go."""
+        count = len(packet)
+        first = self.head
+        if first - self.base + count > self._capacity:
+            self._make_room(count)
+        at = first - self.base
+        for lane, column in zip(self._columns, packet.columns, strict=True):
+            lane.write(at, column)
+        self._arrival.values[at : at + count] = packet.arrival
+        self._ts.values[at : at + count] = packet.ts_us
+        store_running_maximum(self._newest.values, packet.ts_us, at, first == self.first)
+        self.head = first + count
+        self._insert_derived(packet, first)
+        return first
+
+    def _insert_derived(self, packet: Packet, first: int) -> None:
+        for form, (column, _) in enumerate(self.chains.forms):
+            self.chains.insert(form, packet.columns[column], first, self.base)
+        if self._time_order is not None:
+            self._time_order.insert(packet.ts_us, first)
+        for column, number in self._value_columns.items():
+            self._write_values(packet.columns[column], number, first - self.base)
+
+    def purge(self, before_us: int) -> int:
+        """Forget tuples older than `before_us` as far as positions allow; how many were forgotten."""
+        live = self._newest.values[self.first - self.base : self.head - self.base]
+        gone = int(np.searchsorted(live, before_us))
+        self.first += gone
+        if gone and self._time_order is not None:
+            self._time_order.purge(self.first, before_us)
+        return gone
+
+    def first_since(self, ts_us: int) -> int:
+        """A position such that all tuples before it are older than `ts_us`."""
+        live = self._newest.values[self.first - self.base : self.head - self.base]
+        return self.first + int(np.searchsorted(live, ts_us))
+
+    def column(self, column: int, positions: NDArray[np.int64]) -> Column:
+        """The values of one column at the positions, in their order."""
+        return self._columns[column].read(positions - self.base)
+
+    def rows(self, positions: NDArray[np.int64]) -> tuple[Column, ...]:
+        """All columns at the positions, in their order."""
+        indexes = positions - self.base
+        return tuple(lane.read(indexes) for lane in self._columns)
+
+    def ts_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Event times at the positions."""
+        times: NDArray[np.int64] = self._ts.values[positions - self.base]
+        return times
+
+    def arrival_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Arrival numbers at the positions."""
+        numbers: NDArray[np.int64] = self._arrival.values[positions - self.base]
+        return numbers
+
+    def packet(self) -> Packet:
+        """All tuples kept, in the order of their positions."""
+        positions = np.arange(self.first, self.head)
+        return Packet(self.rows(positions), self.ts_at(positions), self.arrival_at(positions))
+
+    def key_form(self, column: int, kind: KeyKind) -> int:
+        """The number of the chains for a key column, made now if there are none."""
+        form = self.chains.form(column, kind)
+        if form is None:
+            form = self.chains.add_form(column, kind)
+            kept = self.column(column, np.arange(self.first, self.head))
+            self.chains.insert(form, kept, self.first, self.base)
+        return form
+
+    def time_order(self) -> TimeOrder:
+        """The time order, made now if there is none."""
+        if self._time_order is None:
+            self._time_order = TimeOrder()
+            live = slice(self.first - self.base, self.head - self.base)
+            self._time_order.insert(self._ts.values[live], self.first)
+        return self._time_order
+
+    def value_column(self, column: int) -> int:
+        """The number of a column among `values`, stored from now on (and for what is kept) if it was not."""
+        number = self._value_columns.get(column)
+        if number is None:
+            number = len(self._value_columns)
+            self._value_columns[column] = number
+            wider = np.zeros((self._capacity, number + 1), np.float64)
+            wider[:, :number] = self._values.values
+            self._values.values = wider
+            self._largest.append(0.0)
+            kept = self.column(column, np.arange(self.first, self.head))
+            self._write_values(kept, number, self.first - self.base)
+        return number
+
+    def largest_value(self, column: int) -> float:
+        """The largest magnitude ever stored in a value column."""
+        return self._largest[self._value_columns[column]]
+
+    def attach(self, lane: Lane) -> None:
+        """Keep a lane in step with the tuples; it has `capacity` entries."""
+        self._attached.append(lane)
+
+    def detach(self, lane: Lane) -> None:
+        self._attached.remove(lane)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the tuples and of everything derived from them."""
+        lanes: Sequence[Lane | ColumnLane] = (*self._columns, *self._all_lanes())
+        order = 0 if self._time_order is None else self._time_order.nbytes
+        return sum(lane.nbytes for lane in lanes) + self.chains.nbytes + order
+
+    def _all_lanes(self) -> list[Lane]:
+        return [self._ts, self._newest, self._arrival, self._values, *self._attached]
+
+    def _write_values(self, column: Column, number: int, at: int) -> None:
+        count = len(column.values)
+        if not count:
+            return
+        target = self._values.values[at : at + count, number]
+        target[:] = column.values
+        if column.type is not ColumnType.DOUBLE:
+            self._largest[number] = max(self._largest[number], float(np.abs(target).max()))
+
+    def _make_room(self, count: int) -> None:
+        live = self.head - self.first
+        capacity = self._capacity
+        while 3 * (live + count) > 2 * capacity:
+            capacity *= 2
+        start = self.first - self.base
+        for lane in self._columns:
+            lane.relocate(start, live, capacity)
+        for lane in self._all_lanes():
+            lane.relocate(start, live, capacity)
+        self.chains.relocate(start, live, capacity, self.first)
+        self.base = self.first
+        self._capacity = capacity
+
+
+@njit(cache=True, nogil=True)
+def store_running_maximum(newest, ts_us, at, is_first):  # type: ignore[no-untyped-def]
+    """newest[at + i] = the largest event time up to that tuple."""
+    most = np.int64(_BEFORE_ALL) if is_first else newest[at - 1]
+    for row in range(len(ts_us)):
+        most = max(most, ts_us[row])
+        newest[at + row] = most
+
+
+def join_packets(packets: Sequence[Packet]) -> Packet:
+    """One packet after the other."""
+    columns = tuple(
+        concatenate(columns) for columns in zip(*(packet.columns for packet in packets), strict=True)
+    )
+    ts_us = np.concatenate([packet.ts_us for packet in packets])
+    return Packet(columns, ts_us, np.concatenate([packet.arrival for packet in packets]))
+
+
+def warm() -> None:
+    """Compile this module's kernel."""
+    numbers = np.zeros(1, np.int64)
+    store_running_maximum(numbers, numbers, 0, True)

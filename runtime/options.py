@@ -1,0 +1,70 @@
+"""How a run is asked for: the options of `cqc run` as data, shared by both engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Switches that change cost and never an answer."""
+
+    join: str = "auto"
+    feedback: str = "auto"
+    routing: str = "selectivity"
+    order: str = "adaptive"
+    packet: int | None = None  # None: the engine adapts it
+    sharing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Where data comes from, where results go, and what happens to what is wrong."""
+
+    programs: tuple[str, ...] = ()  # as named by the user: a folder among them can change while it is followed
+    binds: dict[str, str] = field(default_factory=dict)  # declared name -> path
+    engine: str = "local"
+    sink: str = "jsonl"
+    out: str | None = None
+    follow: bool = False
+    checkpoint: str | None = None
+    at_us: int | None = None
+    only: tuple[str, ...] = ()
+    late: str | None = None
+    rejects: str | None = None
+    strict: bool = False
+    stats: str | None = None
+    distribute: bool = False
+    master: str | None = None
+    rows_per_batch: int | None = None
+    strategy: Strategy = Strategy()
+
+
+def parse_packet(text: str) -> int | None:
+    """`auto` or a number of tuples.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(f"--packet wants auto or a number of tuples, not {text!r}")
+    return int(text)
+
+
+def parse_instant(text: str) -> int:
+    """An instant in microseconds: a number of seconds (numeric event time) or ISO 8601 text.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    from cqc.compiler.instants import parse_instant as parse_text
+
+    try:
+        return round(float(text) * 1_000_000)
+    except (ValueError, OverflowError):
+        instant = parse_text(text)
+    if instant is None:
+        raise ValueError(f"--at wants an instant such as 2024-01-01T00:00:00Z or a number of seconds, not {text!r}")
+    return instant

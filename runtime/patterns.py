@@ -1,0 +1,123 @@
+"""LIKE, ILIKE and RLIKE over text columns.
+
+A LIKE pattern is parsed once into literal stretches and wildcards. The usual forms (equal, prefix, suffix, contains) have
+kernels of their own; the rest, and RLIKE, go to RE2 inside Arrow, which takes time linear in the text whatever the pattern.
+A pattern that escapes anything but a wildcard or the escape itself is one that Spark refuses: its evaluation fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cqc.compiler.bound import PatternKind
+from cqc.runtime.distinct import text_of_text
+
+
+class Wildcard(Enum):
+    """What stands for other text in a LIKE pattern."""
+
+    ONE = "_"
+    MANY = "%"
+
+
+Token = str | Wildcard  # a literal stretch, never empty, or a wildcard
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """`text LIKE|ILIKE|RLIKE pattern`, ready to run; `fails` when every evaluation of it does."""
+
+    fails: bool
+    _test: Callable[[Any], Any]
+
+    def run(self, texts: Any) -> NDArray[np.bool_]:
+        """Where the texts (an Arrow array or scalar) match; unspecified where they are NULL."""
+        if isinstance(texts, pa.Scalar):
+            single = pa.array([texts.as_py() or ""], type=pa.string())
+            return np.asarray(self._test(single)[0].as_py())
+        found = self._test(texts)
+        found = found.fill_null(False) if found.null_count else found
+        result: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False)
+        return result
+
+
+def make_matcher(kind: PatternKind, pattern: str, escape: str) -> Matcher:
+    """A matcher for a constant pattern."""
+    if kind is PatternKind.RLIKE:
+        return Matcher(False, lambda texts: pc.match_substring_regex(texts, pattern))
+    tokens = parse_like(pattern, escape)
+    if tokens is None:
+        return Matcher(True, lambda texts: pa.nulls(len(texts), pa.bool_()))
+    if kind is PatternKind.LIKE:
+        return Matcher(False, _like_test(tokens))
+    test = _like_test(tuple(lower(t) if isinstance(t, str) else t for t in tokens))
+    return Matcher(False, lambda texts: test(lower_texts(texts)))
+
+
+def parse_like(pattern: str, escape: str) -> tuple[Token, ...] | None:
+    """The stretches and wildcards of a LIKE pattern, or None for one that escapes what needs none.
+
+    Example:
+        parse_like("a_b%", "\\\\") == ("a", Wildcard.ONE, "b", Wildcard.MANY)
+    """
+    tokens: list[Token] = []
+    literal = ""
+    characters = iter(pattern)
+    for character in characters:
+        if character == escape:
+            escaped = next(characters, None)
+            if escaped is None or escaped not in ("_", "%", escape):
+                return None
+            literal += escaped
+        elif character in ("_", "%"):
+            tokens.extend([literal, Wildcard(character)] if literal else [Wildcard(character)])
+            literal = ""
+        else:
+            literal += character
+    return tuple([*tokens, literal] if literal else tokens)
+
+
+def lower(text: str) -> str:
+    """How the language folds case: `lower()`, ILIKE and names alike."""
+    return text.lower()
+
+
+def lower_texts(texts: Any) -> Any:
+    """`lower` over an Arrow array or scalar."""
+    if not isinstance(texts, pa.Scalar) and pc.all(pc.string_is_ascii(texts)).as_py() is not False:
+        return pc.ascii_lower(texts)
+    return text_of_text(texts, lower)
+
+
+def _like_test(tokens: tuple[Token, ...]) -> Callable[[Any], Any]:
+    match tokens:
+        case ():
+            return lambda texts: pc.equal(texts, "")
+        case (str(literal),):
+            return lambda texts: pc.equal(texts, literal)
+        case (str(literal), Wildcard.MANY):
+            return lambda texts: pc.starts_with(texts, literal)
+        case (Wildcard.MANY, str(literal)):
+            return lambda texts: pc.ends_with(texts, literal)
+        case (Wildcard.MANY, str(literal), Wildcard.MANY):
+            return lambda texts: pc.match_substring(texts, literal)
+    expression = r"(?s)\A" + "".join(map(_regex_part, tokens)) + r"\z"
+    return lambda texts: pc.match_substring_regex(texts, expression)
+
+
+def _regex_part(token: Token) -> str:
+    match token:
+        case Wildcard.ONE:
+            return "."
+        case Wildcard.MANY:
+            return ".*"
+        case _:
+            return "".join(rf"\x{{{ord(c):x}}}" if not c.isalnum() else c for c in token)

@@ -1,0 +1,104 @@
+"""The built-in scalar functions on Python values, as Spark SQL computes them."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING
+
+from cqc.compiler.types import ColumnType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Value = int | float | str | bool | None
+
+# Enough digits for every DOUBLE written out in full.
+EXACT = decimal.Context(prec=2000)
+
+
+def call(name: str, arguments: Sequence[Value], type_: ColumnType) -> Value:
+    """The value of `name(arguments)`; `type_` is the type the binder gave the call."""
+    if name in ("coalesce", "least", "greatest"):
+        present = [as_type(value, type_) for value in arguments if value is not None]
+        return CHOICES[name](present) if present else None
+    if any(value is None for value in arguments):
+        return None
+    return FUNCTIONS[name](*arguments)
+
+
+def as_type(value: Value, type_: ColumnType) -> Value:
+    return float(value) if type_ is ColumnType.DOUBLE and value is not None else value
+
+
+def size(value: Value) -> tuple[bool, Value]:
+    """NaN is the greatest number."""
+    if isinstance(value, float) and math.isnan(value):
+        return (True, 0.0)
+    return (False, value)
+
+
+def fitting(value: int) -> int | None:
+    return value if -(2**63) <= value < 2**63 else None
+
+
+def absolute(value: float) -> Value:
+    return abs(value) if isinstance(value, float) else fitting(abs(value))
+
+
+def round_half_up(value: float, digits: int = 0) -> Value:
+    """Half away from zero on the decimal digits that the number shows, so 2.675 rounds to 2.68."""
+    if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
+        return value
+    if digits > 400:
+        return value
+    if digits < -400:
+        return 0.0 if isinstance(value, float) else 0
+    written = Decimal(repr(value))
+    rounded = (written.scaleb(digits, EXACT)).to_integral_value(ROUND_HALF_UP)
+    exact = rounded.scaleb(-digits, EXACT)
+    if isinstance(value, float):
+        return float(exact) + 0.0  # Decimal keeps the sign of zero, Spark does not
+    return fitting(int(exact))
+
+
+def down(value: float) -> Value:
+    return whole(value, math.floor)
+
+
+def up(value: float) -> Value:
+    return whole(value, math.ceil)
+
+
+def whole(value: float, towards: Callable[[float], int]) -> int | None:
+    """A BIGINT; NULL where there is none for the number."""
+    if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
+        return None
+    return fitting(towards(value))
+
+
+def substring(text: str, position: int, length: int | None = None) -> str:
+    """Positions count from 1, negative ones from the end, 0 is the first; what is outside the text is not there."""
+    start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
+    end = len(text) if length is None else start + length
+    return "".join(text[at] for at in range(max(start, 0), min(end, len(text))))
+
+
+CHOICES: dict[str, Callable[[Sequence[Value]], Value]] = {
+    "coalesce": lambda present: present[0],
+    "least": lambda present: min(present, key=size),  # type: ignore[type-var]  # one type
+    "greatest": lambda present: max(present, key=size),  # type: ignore[type-var]  # one type
+}
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "abs": absolute,
+    "round": round_half_up,
+    "floor": down,
+    "ceil": up,
+    "lower": lambda text: text.lower(),
+    "upper": lambda text: text.upper(),
+    "length": len,
+    "concat": lambda *parts: "".join(parts),
+    "substring": substring,
+}
