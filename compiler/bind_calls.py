@@ -107,7 +107,7 @@ def _counted(number: int) -> str:
     return "1 argument" if number == 1 else f"{number} arguments"
 
 
-def _refuse(scope: Scope, function: str, argument: Expression, expected: str) -> None:
+def _refuse(scope: Scope, function: str, argument: Expression, expected: str) -> Expression | None:
     hint = cast_hint(argument, _DOUBLE)
     if expected == "STRING" and argument.type is not _INTERVAL:
         hint = f"Write `CAST({' '.join(argument.span.text.split())} AS STRING)`."
@@ -119,6 +119,7 @@ def _refuse(scope: Scope, function: str, argument: Expression, expected: str) ->
         type=argument.type.value,
         hint=hint,
     )
+    return None
 
 
 def _number(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:

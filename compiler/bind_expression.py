@@ -267,7 +267,9 @@ def _cast(scope: Scope, node: syntax.Cast) -> Expression | None:
         return None
     if operand.type is node.type:
         return operand
-    return coerce(operand, node.type) if operand.type is _NULL else Cast(operand, node.type, node.span)
+    return (
+        coerce(operand, node.type) if operand.type is _NULL else Cast(operand, node.type, node.span)
+    )
 
 
 def _call(scope: Scope, node: syntax.Call) -> Expression | None:

@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bound import Literal
+from cqc.compiler.durations import SECOND_US
 from cqc.compiler.instants import parse_instant
 from cqc.compiler.types import ColumnType
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 BIGINT_LEAST = -(2**63)
 BIGINT_MOST = 2**63 - 1
-SECOND_US = 1_000_000
 
 _DIGITS = 19  # of the largest BIGINT
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)

@@ -174,12 +174,13 @@ def arithmetic(
 
 def _refuse(
     scope: Scope, op: ArithmeticOp, left: Expression, right: Expression, span: Span
-) -> None:
+) -> Expression | None:
     types = f"{left.type.value} and {right.type.value}"
     hint = cast_hint(left, right.type) or cast_hint(right, left.type)
     if left.type is right.type is _STRING:
         hint = "Texts are joined with `concat(a, b)`." if op is ArithmeticOp.ADD else None
     scope.report("CQ041", span, operator=op.value, types=types, hint=hint)
+    return None
 
 
 def _null_arithmetic(

@@ -22,9 +22,7 @@ _STRING = ColumnType.STRING
 _NULL = ColumnType.NULL
 
 
-def bind_match(
-    scope: Scope, node: syntax.Like, operand: Expression | None
-) -> Expression | None:
+def bind_match(scope: Scope, node: syntax.Like, operand: Expression | None) -> Expression | None:
     """A pattern match of a bound operand (None: a mistake already reported)."""
     if operand is not None and operand.type is not _STRING:
         operand = _text_operand(scope, node, operand)

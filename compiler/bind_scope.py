@@ -152,9 +152,7 @@ def bind_column(scope: Scope, node: syntax.ColumnName) -> Expression | None:
     return None
 
 
-def _qualified(
-    scope: Scope, node: syntax.ColumnName, qualifier: syntax.Name
-) -> ColumnRef | None:
+def _qualified(scope: Scope, node: syntax.ColumnName, qualifier: syntax.Name) -> ColumnRef | None:
     item = scope.by_alias.get(fold(qualifier.text))
     if item is None:
         report_unknown_alias(scope, qualifier)

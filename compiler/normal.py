@@ -107,8 +107,11 @@ class EquiJoin:
 class ThetaJoin:
     """`left_scale * left.column + left_offset  op  right_scale * right.column + right_offset`, as written.
 
-    The linear form drives the index and may differ from `expression` in the last floating-point digit, so a probe by it
-    is widened and what it finds is checked with `expression`, unless `exact` (whole numbers without overflow).
+    The linear form drives the index and may differ from `expression` in the last floating-point digits, so a probe by it
+    is widened and what it finds is checked with `expression`. For finite values the difference is below 2**-48 of
+    |left_scale * left| + |left_offset| + |right_scale * right| + |right_offset|; values that are not finite, and BIGINT
+    overflow (NULL), need the check. With `exact` it does not: the linear form computed in DOUBLE, leaving out a scale of 1
+    and an offset of 0 (so bare columns of one type are compared as they are), is the expression itself.
     """
 
     left_item: int
@@ -134,7 +137,8 @@ class Residual:
 
 @dataclass(frozen=True, slots=True)
 class TimeBounds:
-    """The closed difference-bound matrix of a query, over its FROM items (rows and columns of tables hold None).
+    """The closed difference-bound matrix of a query, over its FROM items (rows and columns of tables hold None, the
+    diagonal included; a stream's diagonal is 0).
 
     `most_us[i][j]` is the largest possible ts_j - ts_i in microseconds, or None when nothing bounds it. The matrix is
     exact for window conditions it absorbed: a combination is inside all of them iff it is inside the matrix.
@@ -145,10 +149,14 @@ class TimeBounds:
 
     def keep_us(self, item: int) -> int | None:
         """How long after its own event time a tuple of the item can still meet a new one of another item."""
-        others = [row for at, row in enumerate(self.most_us[item]) if at != item]
+        limits = self.most_us[item]
+        others = [limits[at] for at in range(len(limits)) if at != item and self._is_stream(at)]
         if any(limit is None for limit in others):
             return None
         return max((limit for limit in others if limit is not None), default=0)
+
+    def _is_stream(self, item: int) -> bool:
+        return self.most_us[item][item] is not None
 
 
 @dataclass(frozen=True, slots=True)

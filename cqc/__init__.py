@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from cqc import spark
     from cqc.compiler import CompileError, Diagnostic, Program, compile, compile_files  # noqa: A004  the public name
     from cqc.compiler.functions import function
-    from cqc.runtime.engine import Engine, Result, RunError
+    from cqc.runtime.engine import Engine
+    from cqc.runtime.errors import RunError
+    from cqc.runtime.results import Result
 
 __all__ = [
     "CompileError",
@@ -37,8 +39,8 @@ _HOMES = {
     "Diagnostic": "cqc.compiler",
     "Engine": "cqc.runtime.engine",
     "Program": "cqc.compiler",
-    "Result": "cqc.runtime.engine",
-    "RunError": "cqc.runtime.engine",
+    "Result": "cqc.runtime.results",
+    "RunError": "cqc.runtime.errors",
     "compile": "cqc.compiler",
     "compile_files": "cqc.compiler",
     "function": "cqc.compiler.functions",

@@ -53,6 +53,12 @@ class Circuit:
         """Every group of queries once."""
         yield from dict.fromkeys(self._groups.values())
 
+    @property
+    def row_joins(self) -> Iterator[RowsJoin]:
+        """The joins that wait for the watermark."""
+        for group in self.groups:
+            yield from group.row_joins.values()
+
     def selections_of(self, stream: str) -> list[Selections]:
         """The single-stream operators that a stream feeds (folded name)."""
         return self._selections_of[stream]

@@ -56,8 +56,8 @@ def format_iso(us: NDArray[np.int64]) -> Any:
     texts = pc.binary_replace_slice(texts, 10, 11, "T")
     if not micros.any():
         return pc.binary_join_element_wise(texts, "Z", "")
-    fraction = pc.binary_slice(pc.cast(pa.array(micros + 1_000_000), pa.binary()), 1, 7)
-    tail = pc.binary_join_element_wise(".", pc.cast(fraction, pa.string()), "")
+    fraction = pc.utf8_slice_codeunits(pc.cast(pa.array(micros + 1_000_000), pa.string()), 1, 7)
+    tail = pc.binary_join_element_wise(".", fraction, "")
     tail = pc.if_else(pa.array(micros != 0), tail, "")
     return pc.binary_join_element_wise(texts, tail, "Z", "")
 

@@ -5,6 +5,7 @@ hidden dependency is still one. For cycles, TYPE_CHECKING imports do not count, 
 """
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -173,3 +174,19 @@ def test_every_import_is_ours_declared_or_in_the_standard_library() -> None:
         and top not in FOLDERS
     ]
     assert not wrong, listing(wrong)
+
+
+def test_help_loads_no_slow_starter() -> None:
+    """`cqc --help` answers at once because it loads neither the runtime's libraries nor the parser."""
+    finished = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "cqc.cli.main", "--help"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        cwd=ROOT,
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in finished.stderr.splitlines()}
+    assert "click" in loaded
+    assert not loaded & {"fastapi", "lark", "numba", "numpy", "pyarrow", "pyspark"}

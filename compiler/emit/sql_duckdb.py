@@ -177,7 +177,11 @@ class DuckDb:
                 return f"TRY_CAST({name}({arguments[0]}) AS BIGINT)"
             case "round":
                 digits = arguments[1] if len(arguments) > 1 else "0"
-                return _round_bigint(arguments[0], digits) if whole else _round_double(arguments[0], digits)
+                return (
+                    _round_bigint(arguments[0], digits)
+                    if whole
+                    else _round_double(arguments[0], digits)
+                )
             case "concat":
                 return "(" + " || ".join(arguments) + ")"
             case "substring":
@@ -185,8 +189,8 @@ class DuckDb:
             case _:
                 return f"{name}({', '.join(arguments)})"
 
-    def sum_bigint(self, argument: str) -> str:
-        return f"TRY_CAST(sum({argument}) AS BIGINT)"
+    def sum_bigint(self, argument: str, distinct: str) -> str:
+        return f"TRY_CAST(sum({distinct}{argument}) AS BIGINT)"
 
 
 def _round_double(operand: str, digits: str) -> str:
@@ -206,7 +210,9 @@ def _substring(arguments: Sequence[str]) -> str:
     text, position, *rest = arguments
     start = f"CASE WHEN {position} > 0 THEN {position} - 1 WHEN {position} < 0 THEN length({text}) + {position} ELSE 0 END"
     if not rest:
-        return f"CASE WHEN {position} IS NOT NULL THEN substring({text}, greatest({start}, 0) + 1) END"
+        return (
+            f"CASE WHEN {position} IS NOT NULL THEN substring({text}, greatest({start}, 0) + 1) END"
+        )
     length = f"greatest({start} + {rest[0]}, 0) - greatest({start}, 0)"
     taken = f"substring({text}, greatest({start}, 0) + 1, greatest({length}, 0))"
     return f"CASE WHEN {position} IS NOT NULL AND {rest[0]} IS NOT NULL THEN {taken} END"

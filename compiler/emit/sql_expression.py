@@ -6,7 +6,6 @@ aggregates once a query has been grouped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
@@ -15,6 +14,8 @@ from cqc.compiler.bound import AggregateFunction, ArithmeticOp, PatternKind
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from cqc.compiler.emit.sql_dialect import Dialect
 
 
@@ -27,7 +28,9 @@ class Writer:
     known: Mapping[bound.Expression, str] = field(default_factory=dict)
 
     def write(self, expression: bound.Expression) -> str:
-        if expression in self.known:
+        if (
+            self.known and expression in self.known
+        ):  # hashing a rule of thousands of parts is not free
             return self.known[expression]
         match expression:
             case bound.Literal():
@@ -181,11 +184,11 @@ class Writer:
         if expression.argument is None:
             return "count(*)"
         argument = self.write(expression.argument)
-        argument = f"DISTINCT {argument}" if expression.distinct else argument
-        whole_sum = expression.function is AggregateFunction.SUM
-        if whole_sum and expression.type is not ColumnType.DOUBLE:
-            return self.dialect.sum_bigint(argument)
-        return f"{expression.function.value.lower()}({argument})"
+        distinct = "DISTINCT " if expression.distinct else ""
+        is_sum = expression.function is AggregateFunction.SUM
+        if is_sum and expression.type is not ColumnType.DOUBLE:
+            return self.dialect.sum_bigint(argument, distinct)
+        return f"{expression.function.value.lower()}({distinct}{argument})"
 
 
 def with_backslashes(pattern: str, escape: str) -> str:

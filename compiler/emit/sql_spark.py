@@ -119,7 +119,9 @@ class Spark:
             case "floor" | "ceil":
                 return f"CASE WHEN {_WITHIN_BIGINT.format(arguments[0])} THEN {name}({arguments[0]}) END"
             case "round" if whole and len(arguments) > 1:
-                exact = f"round(CAST({arguments[0]} AS DECIMAL(20, 0)), CAST({arguments[1]} AS INT))"
+                exact = (
+                    f"round(CAST({arguments[0]} AS DECIMAL(20, 0)), CAST({arguments[1]} AS INT))"
+                )
                 return f"try_cast({exact} AS BIGINT)"
             case "round" if len(arguments) > 1:
                 return f"round({arguments[0]}, CAST({arguments[1]} AS INT))"
@@ -129,5 +131,5 @@ class Spark:
             case _:
                 return f"{name}({', '.join(arguments)})"
 
-    def sum_bigint(self, argument: str) -> str:
-        return f"try_cast(sum(CAST({argument} AS DECIMAL(20, 0))) AS BIGINT)"
+    def sum_bigint(self, argument: str, distinct: str) -> str:
+        return f"try_cast(sum({distinct}CAST({argument} AS DECIMAL(20, 0))) AS BIGINT)"

@@ -20,7 +20,6 @@ import numpy as np
 from numba import njit
 
 from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import Column, concatenate
 from cqc.runtime.operators.hash_chains import HashChains, KeyKind
 from cqc.runtime.operators.lanes import ColumnLane, Lane, NumberLane, TextLane
 from cqc.runtime.operators.time_order import TimeOrder
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.catalog import Relation
+    from cqc.runtime.columns import Column
 
 _LEAST_CAPACITY = 1024
 _BEFORE_ALL = np.iinfo(np.int64).min
@@ -224,15 +224,6 @@ def store_running_maximum(newest, ts_us, at, is_first):  # type: ignore[no-untyp
     for row in range(len(ts_us)):
         most = max(most, ts_us[row])
         newest[at + row] = most
-
-
-def join_packets(packets: Sequence[Packet]) -> Packet:
-    """One packet after the other."""
-    columns = tuple(
-        concatenate(columns) for columns in zip(*(packet.columns for packet in packets), strict=True)
-    )
-    ts_us = np.concatenate([packet.ts_us for packet in packets])
-    return Packet(columns, ts_us, np.concatenate([packet.arrival for packet in packets]))
 
 
 def warm() -> None:

@@ -1,0 +1,114 @@
+"""Binding: names resolved, types known, clauses checked, every mistake reported.
+
+`bind_program` takes the syntax trees of all files of a program; declarations are visible in the whole of it, before
+and after. `bind_query` binds one more query against what is already declared, for a running engine.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cqc.compiler import syntax
+from cqc.compiler.bind_declarations import Declarations
+from cqc.compiler.bind_scope import Environment
+from cqc.compiler.bind_select import bind_select
+from cqc.compiler.catalog import Catalog, fold
+from cqc.compiler.errors_catalogue import make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cqc.compiler.bound import Query
+    from cqc.compiler.diagnostics import Diagnostic
+    from cqc.compiler.functions import UserFunction
+    from cqc.compiler.source import SourceFile
+
+# A declaration in text that did not parse; only its name is wanted.
+_DECLARED = re.compile(
+    r"""\bCREATE\s+(?:STREAM|TABLE)\s+(?:(\w+)|"([^"]*)"|`([^`]*)`)""", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A program after binding. Queries with errors are left out; `diagnostics` says why."""
+
+    catalog: Catalog
+    queries: tuple[Query, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def bind_program(
+    programs: Sequence[tuple[syntax.Program, SourceFile, str]],
+    functions: Mapping[str, UserFunction],
+    *,
+    has_syntax_errors: bool = False,
+) -> Bound:
+    """Bind the files of a program.
+
+    Args:
+        programs: For each file its syntax tree, its source and the folder that relative paths are relative to.
+        functions: User functions by folded name.
+        has_syntax_errors: Some statements did not parse and are missing. A stream or table whose CREATE is in the
+            text but not in the tree is then not reported as unknown.
+    """
+    declarations = Declarations()
+    queries: list[syntax.CreateQuery] = []
+    for program, _, folder in programs:
+        for statement in program.statements:
+            match statement:
+                case syntax.CreateRelation():
+                    declarations.create(statement, folder)
+                case syntax.SetOption():
+                    declarations.set(statement)
+                case syntax.CreateQuery():
+                    queries.append(statement)
+    diagnostics = declarations.diagnostics
+    catalog = Catalog(declarations.relations, declarations.settings)
+    lost = _declared_names(programs) if has_syntax_errors else frozenset[str]()
+    environment = Environment(catalog.relations, functions, declarations.broken, lost)
+    bound: list[Query] = []
+    for name, node in zip(_names(queries, diagnostics), queries, strict=True):
+        query, found = bind_select(environment, node.select, name)
+        diagnostics.extend(found)
+        if query is not None:
+            bound.append(query)
+    return Bound(catalog, tuple(bound), tuple(diagnostics))
+
+
+def bind_query(
+    node: syntax.Select, catalog: Catalog, name: str, functions: Mapping[str, UserFunction]
+) -> tuple[Query | None, list[Diagnostic]]:
+    """Bind one query against a catalog; the query is None when it has errors. Warnings come with it."""
+    return bind_select(Environment(catalog.relations, functions, {}), node, name)
+
+
+def _declared_names(programs: Sequence[tuple[syntax.Program, SourceFile, str]]) -> frozenset[str]:
+    return frozenset(
+        fold(next(name for name in match.groups() if name is not None))
+        for _, source, _ in programs
+        for match in _DECLARED.finditer(source.text)
+    )
+
+
+def _names(queries: list[syntax.CreateQuery], diagnostics: list[Diagnostic]) -> Iterator[str]:
+    """The name of each query; bare ones take q1, q2, ... past the names that others claim."""
+    claimed: set[str] = set()
+    for node in queries:
+        if node.name is None:
+            continue
+        if fold(node.name.text) in claimed:
+            hint = "Give it a name of its own."
+            diagnostics.append(make("CQ029", node.name.span, name=node.name.text, hint=hint))
+        claimed.add(fold(node.name.text))
+    number = 0
+    for node in queries:
+        if node.name is not None:
+            yield node.name.text
+            continue
+        number += 1
+        while f"q{number}" in claimed:
+            number += 1
+        yield f"q{number}"

@@ -1,0 +1,117 @@
+"""One SELECT, clause by clause, to a bound query.
+
+The order is that of what depends on what: FROM makes the names, the SELECT list the outputs that GROUP BY, HAVING
+and ORDER BY may name. A mistake in one clause does not keep the others from being checked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bind_expression import bind_condition, conjunction
+from cqc.compiler.bind_from import bind_from
+from cqc.compiler.bind_literals import duration_us
+from cqc.compiler.bind_outputs import bind_outputs
+from cqc.compiler.bind_pull import bind_pull
+from cqc.compiler.bind_scope import Environment, Scope
+from cqc.compiler.bind_window import bind_window
+from cqc.compiler.bound import Query
+from cqc.compiler.types import ColumnType
+
+if TYPE_CHECKING:
+    from cqc.compiler import syntax
+    from cqc.compiler.bound import Expression, Pull
+    from cqc.compiler.diagnostics import Diagnostic
+
+
+def bind_select(
+    environment: Environment, node: syntax.Select, name: str
+) -> tuple[Query | None, list[Diagnostic]]:
+    """The bound query with everything found wrong or doubtful; the query is None when there are errors."""
+    scope = Scope(environment)
+    try:
+        query = _bind(scope, node, name)
+    except RecursionError:
+        scope.report("CQ069", node.span, hint="Split the query, or use IN for long lists.")
+        query = None
+    return query, scope.diagnostics
+
+
+def _bind(scope: Scope, node: syntax.Select, name: str) -> Query | None:
+    items = bind_from(scope, node.items)
+    where = _where(scope, node)
+    window = _window(scope, node)
+    max_window_us = None if node.max_window is None else _max_window(scope, node.max_window)
+    outputs = bind_outputs(scope, node.outputs)
+    pull: Pull | None = None
+    if _has_pull_clauses(scope, node):
+        pull = bind_pull(scope, node, outputs, _numeric_time(scope))
+    if items is None or outputs is None or scope.diagnostics:
+        return None
+    if pull is not None:
+        _warn_if_empty(scope, node, name, pull)
+    return Query(name, tuple(items), outputs, where, window, max_window_us, pull, node.span)
+
+
+def _has_pull_clauses(scope: Scope, node: syntax.Select) -> bool:
+    """Whether the query has BEGIN-END, or anything that needs it."""
+    return bool(
+        node.begin
+        or node.end
+        or scope.first_aggregate
+        or node.distinct
+        or node.group_by
+        or node.having
+        or node.order_by
+        or node.limit
+        or node.every
+    )
+
+
+def _where(scope: Scope, node: syntax.Select) -> Expression | None:
+    """WHERE and the ON conditions, as one condition."""
+    scope.aggregate_forbidden = "WHERE"
+    conditions = [bind_condition(scope, on, "ON") for on in node.join_conditions]
+    if node.where is not None:
+        conditions.append(bind_condition(scope, node.where, "WHERE"))
+    scope.aggregate_forbidden = None
+    known = [condition for condition in conditions if condition is not None]
+    if not known:
+        return None
+    return known[0] if len(known) == 1 else conjunction(known, node.span)
+
+
+def _window(scope: Scope, node: syntax.Select) -> Expression | None:
+    if node.window is None:
+        return None
+    scope.aggregate_forbidden = "WINDOW"
+    window = bind_window(scope, node.window)
+    scope.aggregate_forbidden = None
+    return window
+
+
+def _max_window(scope: Scope, node: syntax.Duration) -> int | None:
+    us = duration_us(scope, node)
+    if us is not None and us < 0:
+        scope.report("CQ053", node.span, clause="MAXWINDOW", requirement="that is not negative")
+        return None
+    return us
+
+
+def _numeric_time(scope: Scope) -> bool | None:
+    """Whether event time is a number, or None where no stream says so."""
+    for relation, shaky in zip(scope.relations, scope.shaky, strict=True):
+        if relation is not None and not shaky and relation.is_stream:
+            return relation.time_type is not ColumnType.TIMESTAMP
+    return None
+
+
+def _warn_if_empty(scope: Scope, node: syntax.Select, name: str, pull: Pull) -> None:
+    """A window that ends before it begins is allowed, and surely not meant."""
+    begin, end = pull.begin, pull.end
+    if begin.from_now is not end.from_now or node.begin is None:
+        return
+    touching = begin.offset_us == end.offset_us and (begin.exclusive or end.exclusive)
+    if begin.offset_us > end.offset_us or touching:
+        detail = "Its window ends before it begins."
+        scope.report("CQ090", node.begin.span, name=name, detail=detail)

@@ -1,0 +1,46 @@
+"""The whole compiler as one ordered list.
+
+    text -> syntax -> bound -> normal -> shared graph
+
+`normalise` is the third stage: the rewrites, in the order in which they run, then the classes of what they leave.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.normal import NormalQuery
+from cqc.compiler.rewrites.classify_predicates import classify_predicates
+from cqc.compiler.rewrites.fold_constants import fold_constants
+from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
+from cqc.compiler.rewrites.push_negations import push_negations
+from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
+
+if TYPE_CHECKING:
+    from cqc.compiler.bound import Query
+
+REWRITES = (
+    fold_constants,
+    push_negations,  # looks at constants, so they are folded first
+)
+
+
+def normalise(query: Query) -> NormalQuery:
+    """Classify every condition of a query by what can answer it."""
+    rewritten = query
+    for rewrite in REWRITES:
+        rewritten = rewrite(rewritten)
+    conditions = split_conjunctions(rewritten)
+    classes = classify_predicates(rewritten, conditions)
+    return NormalQuery(
+        query.name,
+        query.items,
+        query.outputs,
+        query.pull,
+        classes.filters(),
+        tuple(classes.equi_joins),
+        tuple(classes.theta_joins),
+        tuple(classes.residuals),
+        infer_time_bounds(rewritten, classes.limits),
+        query.span,
+    )

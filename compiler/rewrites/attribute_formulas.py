@@ -1,0 +1,306 @@
+"""Conditions of one FROM item as a formula over atoms of single columns.
+
+AND and OR keep their structure; what is merged are conditions on the same column side by side, so that a rule with
+thousands of literals under OR is one atom with thousands of intervals. What no single column can answer becomes an
+`ExpressionAtom`.
+
+    x > 3 AND x < 9 AND (s LIKE 'a%' OR y IN (1, 2) OR y = 3)
+    AllOf(x in 4..8, AnyOf(y in 1..3, s LIKE 'a%'))
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bound import (
+    And,
+    Cast,
+    ColumnRef,
+    Comparison,
+    ComparisonOp,
+    Expression,
+    InList,
+    IsDistinct,
+    IsNull,
+    IsTruth,
+    Literal,
+    Match,
+    Not,
+    Or,
+    PatternKind,
+)
+from cqc.compiler.linear import solve
+from cqc.compiler.normal import (
+    ALWAYS,
+    NEVER,
+    AllOf,
+    AnyOf,
+    ExpressionAtom,
+    Formula,
+    PatternAtom,
+    ValueAtom,
+)
+from cqc.compiler.rewrites.mentioned_items import item_mask, renumber
+from cqc.compiler.rewrites.push_negations import Question, ask
+from cqc.compiler.types import ColumnType
+from cqc.compiler.value_sets import (
+    EVERYTHING,
+    NOTHING,
+    Intervals,
+    compared,
+    complement,
+    intersect,
+    unite,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_EXACT_WHOLE = 2.0**53  # below this every whole number is a DOUBLE
+
+
+def formula_of(condition: Expression) -> Formula:
+    """The formula of a condition that mentions one item (or none)."""
+    kind = type(condition)
+    if kind is And:
+        return conjoin([formula_of(operand) for operand in condition.operands])  # type: ignore[union-attr]
+    if kind is Or:
+        return disjoin([formula_of(operand) for operand in condition.operands])  # type: ignore[union-attr]
+    if isinstance(condition, Literal):
+        return ALWAYS if condition.value is True else NEVER
+    return _atom(condition)
+
+
+def conjoin(parts: Iterable[Formula]) -> Formula:
+    """TRUE where all parts are, with the conditions on one column in one atom."""
+    values: dict[int, ValueAtom] = {}
+    others: dict[Formula, None] = {}
+    for part in _flat(parts, AllOf):
+        if part == NEVER:
+            return NEVER
+        if type(part) is ValueAtom:
+            before = values.get(part.column)
+            values[part.column] = part if before is None else _both(before, part)
+        else:
+            others[part] = None
+    if any(_is_empty(atom) for atom in values.values()):
+        return NEVER
+    merged: list[Formula] = [values[column] for column in sorted(values)]
+    merged.extend(_in_order(list(others)))
+    return merged[0] if len(merged) == 1 else AllOf(tuple(merged)) if merged else ALWAYS
+
+
+def disjoin(parts: Iterable[Formula]) -> Formula:
+    """TRUE where some part is, with the conditions on one column in one atom."""
+    values: dict[int, list[ValueAtom]] = {}
+    others: dict[Formula, None] = {}
+    for part in _flat(parts, AnyOf):
+        if part == ALWAYS:
+            return ALWAYS
+        if type(part) is ValueAtom:
+            values.setdefault(part.column, []).append(part)
+        else:
+            others[part] = None
+    merged: list[Formula] = []
+    for column in sorted(values):
+        atom = _any(values[column])
+        if atom.matches_null and atom.intervals == EVERYTHING:
+            return ALWAYS
+        if not _is_empty(atom):
+            merged.append(atom)
+    merged.extend(_in_order(list(others)))
+    return merged[0] if len(merged) == 1 else AnyOf(tuple(merged)) if merged else NEVER
+
+
+def _flat(parts: Iterable[Formula], kind: type[AllOf] | type[AnyOf]) -> Iterable[Formula]:
+    for part in parts:
+        if type(part) is kind:
+            yield from part.parts
+        else:
+            yield part
+
+
+def _in_order(others: list[Formula]) -> list[Formula]:
+    """One order for the same conditions, however they were written, so that equal formulas are equal."""
+    return others if len(others) < 2 else sorted(others, key=repr)
+
+
+def _is_empty(atom: ValueAtom) -> bool:
+    return not atom.intervals and not atom.matches_null
+
+
+def _both(left: ValueAtom, right: ValueAtom) -> ValueAtom:
+    intervals = intersect(left.type, left.intervals, right.intervals)
+    return ValueAtom(left.column, left.type, intervals, left.matches_null and right.matches_null)
+
+
+def _any(atoms: list[ValueAtom]) -> ValueAtom:
+    first = atoms[0]
+    if len(atoms) == 1:
+        return first
+    intervals = unite(first.type, (atom.intervals for atom in atoms))
+    return ValueAtom(first.column, first.type, intervals, any(a.matches_null for a in atoms))
+
+
+def _atom(condition: Expression) -> Formula:
+    found = value_set(condition)
+    if found is not None:
+        column, intervals, matches_null = found
+        if not intervals and not matches_null:
+            return NEVER
+        if matches_null and intervals == EVERYTHING:
+            return ALWAYS
+        return ValueAtom(column.column, column.type, intervals, matches_null)
+    match condition:
+        case Match(operand=ColumnRef() as column, pattern=str()):
+            return _pattern(column, condition, negated=False)
+        case Not(operand=Match(operand=ColumnRef() as column, pattern=str()) as inner):
+            return _pattern(column, inner, negated=True)
+        case _:
+            every_item_zero = (0,) * item_mask(condition).bit_length()
+            return ExpressionAtom(renumber(condition, every_item_zero))
+
+
+def _pattern(column: ColumnRef, match_: Match, *, negated: bool) -> Formula:
+    pattern = match_.pattern or ""
+    special = {"%", "_", match_.escape}
+    if match_.kind is PatternKind.LIKE and special.isdisjoint(pattern):
+        op = ComparisonOp.NE if negated else ComparisonOp.EQ
+        return ValueAtom(column.column, column.type, compared(column.type, op, pattern))
+    return PatternAtom(column.column, match_.kind, pattern, match_.escape, negated)
+
+
+ColumnValues = tuple[ColumnRef, Intervals, bool]
+
+
+def value_set(condition: Expression) -> ColumnValues | None:
+    """The column, its values, and whether NULL, for which a condition is TRUE; None when one column cannot say."""
+    match condition:
+        case Comparison(left=left, op=op, right=Literal() as constant):
+            return _compared(left, op, constant)
+        case Comparison(left=Literal() as constant, op=op, right=right):
+            return _compared(right, op.flipped, constant)
+        case ColumnRef(type=ColumnType.BOOLEAN):
+            return condition, compared(ColumnType.BOOLEAN, ComparisonOp.EQ, True), False
+        case IsNull(operand=ColumnRef() as column):
+            return column, NOTHING, True
+        case InList():
+            return _in_list(condition)
+        case IsDistinct(left=left, right=Literal() as constant):
+            return _distinct(left, constant)
+        case IsDistinct(left=Literal() as constant, right=right):
+            return _distinct(right, constant)
+        case Not(operand=operand):
+            return _denied(operand)
+        case _:
+            return None
+
+
+def _denied(operand: Expression) -> ColumnValues | None:
+    """The values for which a condition is FALSE (or, for IS TRUE and its like, anything but TRUE)."""
+    match operand:
+        case ColumnRef(type=ColumnType.BOOLEAN):
+            return operand, compared(ColumnType.BOOLEAN, ComparisonOp.EQ, False), False
+        case Comparison():
+            return value_set(Comparison(operand.left, operand.op.negated, operand.right, operand.span))
+        case InList():
+            return _not_in_list(operand)
+        case IsNull() | IsDistinct():
+            return _outside(value_set(operand))
+        case IsTruth(operand=inner, value=value):
+            return _outside(value_set(ask(inner, Question.TRUE if value else Question.FALSE)))
+        case _:
+            return None
+
+
+def _outside(found: ColumnValues | None) -> ColumnValues | None:
+    if found is None:
+        return None
+    column, intervals, matches_null = found
+    return column, complement(column.type, intervals), not matches_null
+
+
+def _compared(side: Expression, op: ComparisonOp, constant: Literal) -> ColumnValues | None:
+    value = constant.value
+    if isinstance(side, Cast) and side.type is ColumnType.DOUBLE and type(side.operand) is ColumnRef:
+        if side.operand.type is ColumnType.BIGINT and constant.type is ColumnType.DOUBLE:
+            side = side.operand
+    if type(side) is ColumnRef and value is not None:
+        if side.type is constant.type:
+            return side, compared(side.type, op, value), False
+        if side.type is ColumnType.DOUBLE:
+            return side, compared(side.type, op, float(value)), False
+        if isinstance(value, float) and abs(value) < _EXACT_WHOLE:
+            return side, _whole_against_double(op, value), False
+    solved = solve(side, op, constant)
+    return None if solved is None else (*solved, False)
+
+
+def _whole_against_double(op: ComparisonOp, value: float) -> Intervals:
+    """BIGINT values against a DOUBLE: `x < 2.5` is `x <= 2`."""
+    below = math.floor(value)
+    if below == value:
+        return compared(ColumnType.BIGINT, op, below)
+    if op in (ComparisonOp.LT, ComparisonOp.LE):
+        return compared(ColumnType.BIGINT, ComparisonOp.LE, below)
+    if op in (ComparisonOp.GT, ComparisonOp.GE):
+        return compared(ColumnType.BIGINT, ComparisonOp.GT, below)
+    return NOTHING if op is ComparisonOp.EQ else EVERYTHING
+
+
+def _in_list(condition: InList) -> ColumnValues | None:
+    """`e IN (a, b)` is `e = a OR e = b`; a NULL among the values is never equal."""
+    constants = _constants(condition)
+    if constants is None:
+        return None
+    found = [
+        _compared(condition.operand, ComparisonOp.EQ, constant)
+        for constant in constants
+        if constant.value is not None
+    ]
+    sets = [each for each in found if each is not None]
+    if len(sets) < len(found) or not sets:
+        return None
+    column = sets[0][0]
+    return column, unite(column.type, (intervals for _, intervals, _ in sets)), False
+
+
+def _not_in_list(condition: InList) -> ColumnValues | None:
+    """`e NOT IN (a, b)` is `e <> a AND e <> b`; with a NULL among the values it is never TRUE."""
+    constants = _constants(condition)
+    inside = _in_list(condition)
+    if constants is None or inside is None:
+        return None
+    column, intervals, _ = inside
+    if any(constant.value is None for constant in constants):
+        return column, NOTHING, False
+    # Where the expression itself is NULL (an overflow), neither side holds: only some values are "not equal".
+    unequal = _compared(condition.operand, ComparisonOp.NE, constants[0])
+    if unequal is None:
+        return None
+    outside = complement(column.type, intervals)
+    return column, intersect(column.type, outside, unequal[1]), False
+
+
+def _constants(condition: InList) -> list[Literal] | None:
+    """The values of an IN list when all are constants, as DOUBLE as soon as anything in it is."""
+    constants = [value for value in condition.values if isinstance(value, Literal)]
+    if len(constants) < len(condition.values):
+        return None
+    types = {condition.operand.type, *(constant.type for constant in constants)}
+    if ColumnType.DOUBLE in types and ColumnType.BIGINT in types:
+        return [_as_double(constant) for constant in constants]
+    return constants
+
+
+def _as_double(constant: Literal) -> Literal:
+    if constant.value is None or constant.type is ColumnType.DOUBLE:
+        return constant
+    return Literal(float(constant.value), ColumnType.DOUBLE, constant.span)
+
+
+def _distinct(side: Expression, constant: Literal) -> ColumnValues | None:
+    if constant.value is None:
+        return (side, EVERYTHING, False) if type(side) is ColumnRef else None
+    return _outside(_compared(side, ComparisonOp.EQ, constant))

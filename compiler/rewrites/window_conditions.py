@@ -1,0 +1,182 @@
+"""Comparisons between the event times of two items, as limits on their difference.
+
+`H.ts - T.ts <= 4 SECONDS`, `T.ts > B.ts`, `abs(A.ts - B.ts) < 1 SEC`: any comparison in which two event times appear
+once each, with opposite signs, plus constants. Microseconds and whole seconds are exact, so a strict comparison is the
+next unit and the limit says all there is to say.
+
+Event time of type DOUBLE is different: instants are rounded to microseconds while the column keeps its value, and the
+comparison itself rounds. There the limit is made wider than any rounding can reach, and the condition stays a residual.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bound import (
+    Arithmetic,
+    ArithmeticOp,
+    Cast,
+    ColumnRef,
+    Comparison,
+    ComparisonOp,
+    Expression,
+    FunctionCall,
+    Literal,
+    Negate,
+)
+from cqc.compiler.time_bounds import TimeLimit
+from cqc.compiler.types import ColumnType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cqc.compiler.bound import Item
+
+_SECOND_US = 1_000_000
+_FARTHEST_SECONDS = 2**43  # instants beyond do not fit 64 bits of microseconds
+# Half the distance between neighbouring DOUBLEs at the farthest instant: what one rounding can move a time by.
+_ROUNDING_US = 1_024
+_DYADIC = 1_024  # multiples of 1/1024 below 2**42 add to whole seconds without rounding
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCondition:
+    """Limits that follow from a condition; `exact` when they say all of it."""
+
+    limits: tuple[TimeLimit, ...]
+    exact: bool
+
+
+@dataclass(slots=True)
+class _Sum:
+    """A sum of event times (by item, with their signs) and a constant; `operations` counts what may have rounded."""
+
+    signs: dict[int, int]
+    constant: int | float
+    has_double: bool
+    operations: int
+
+
+def window_condition(condition: Comparison, items: Sequence[Item]) -> WindowCondition | None:
+    """What a comparison says about event times, or None when it is about something else."""
+    inner = _inside_abs(condition)
+    if inner is not None:
+        return _between(inner, items)
+    total = _difference(condition, items)
+    if total is None or condition.op is ComparisonOp.NE:
+        return None
+    positive = next(item for item, sign in total.signs.items() if sign > 0)
+    negative = next(item for item, sign in total.signs.items() if sign < 0)
+    # ts_positive - ts_negative  op  -constant
+    upper = condition.op in (ComparisonOp.LT, ComparisonOp.LE, ComparisonOp.EQ)
+    lower = condition.op in (ComparisonOp.GT, ComparisonOp.GE, ComparisonOp.EQ)
+    strict = condition.op in (ComparisonOp.LT, ComparisonOp.GT)
+    types = {items[item].relation.time_type for item in total.signs}
+    limits: list[TimeLimit] = []
+    exact = True
+    for wanted, earlier, later, most in (
+        (upper, negative, positive, -total.constant),
+        (lower, positive, negative, total.constant),
+    ):
+        if wanted:
+            most_us, is_exact = _limit_us(types, total, most, strict=strict)
+            limits.append(TimeLimit(earlier, later, most_us, condition.span))
+            exact = exact and is_exact
+    return WindowCondition(tuple(limits), exact)
+
+
+def _inside_abs(condition: Comparison) -> tuple[Comparison, Comparison] | None:
+    """`abs(e) <= c` as `e <= c` and `e >= -c`."""
+    match condition:
+        case Comparison(
+            left=FunctionCall(name="abs", arguments=(inner,)),
+            op=(ComparisonOp.LE | ComparisonOp.LT) as op,
+            right=Literal(value=int() | float()) as most,
+        ):
+            pass
+        case Comparison(
+            left=Literal(value=int() | float()) as most,
+            op=(ComparisonOp.GE | ComparisonOp.GT) as flipped,
+            right=FunctionCall(name="abs", arguments=(inner,)),
+        ):
+            op = flipped.flipped
+        case _:
+            return None
+    assert isinstance(most.value, int | float)
+    least = Literal(-most.value, most.type, most.span)
+    above = Comparison(inner, op.flipped, least, condition.span)
+    return Comparison(inner, op, most, condition.span), above
+
+
+def _between(pair: tuple[Comparison, Comparison], items: Sequence[Item]) -> WindowCondition | None:
+    first, second = (window_condition(each, items) for each in pair)
+    if first is None or second is None:
+        return None
+    return WindowCondition(first.limits + second.limits, first.exact and second.exact)
+
+
+def _difference(condition: Comparison, items: Sequence[Item]) -> _Sum | None:
+    left, right = _sum(condition.left, items), _sum(condition.right, items)
+    if left is None or right is None:
+        return None
+    total = _add(left, right, -1)
+    total.signs = {item: sign for item, sign in total.signs.items() if sign}
+    if sorted(total.signs.values()) != [-1, 1] or not math.isfinite(total.constant):
+        return None
+    numeric = condition.left.type.is_numeric
+    if numeric and abs(total.constant) > _FARTHEST_SECONDS:
+        return None
+    return total
+
+
+def _sum(expression: Expression, items: Sequence[Item]) -> _Sum | None:
+    match expression:
+        case ColumnRef(item=item, column=column, type=type_):
+            is_time = items[item].relation.event_time == column
+            return _Sum({item: 1}, 0, type_ is ColumnType.DOUBLE, 0) if is_time else None
+        case Literal(value=value, type=type_):
+            if isinstance(value, bool | str | None):
+                return None
+            return _Sum({}, value, type_ is ColumnType.DOUBLE, 0)
+        case Negate(operand=operand):
+            inner = _sum(operand, items)
+            return inner and _add(_Sum({}, 0, False, 0), inner, -1)
+        case Cast(operand=operand, type=ColumnType.DOUBLE) if operand.type is ColumnType.BIGINT:
+            return _sum(operand, items)
+        case Arithmetic(op=ArithmeticOp.ADD | ArithmeticOp.SUBTRACT as op, left=left, right=right):
+            first, second = _sum(left, items), _sum(right, items)
+            if first is None or second is None:
+                return None
+            total = _add(first, second, 1 if op is ArithmeticOp.ADD else -1)
+            total.operations += 1
+            return total
+        case _:
+            return None
+
+
+def _add(left: _Sum, right: _Sum, sign: int) -> _Sum:
+    signs = dict(left.signs)
+    for item, other in right.signs.items():
+        signs[item] = signs.get(item, 0) + sign * other
+    constant = left.constant + sign * right.constant
+    has_double = left.has_double or right.has_double
+    return _Sum(signs, constant, has_double, left.operations + right.operations)
+
+
+def _limit_us(
+    types: set[ColumnType], total: _Sum, most: int | float, *, strict: bool
+) -> tuple[int, bool]:
+    """The largest difference in microseconds that satisfies `difference <= most` (or `<`), and whether it is exact."""
+    if ColumnType.TIMESTAMP in types:
+        return int(most) - strict, True
+    if ColumnType.DOUBLE in types:
+        rounding = _ROUNDING_US * (2 + total.operations)
+        return math.ceil(Fraction(most) * _SECOND_US) + rounding, False
+    whole = math.floor(most)
+    if whole == most:
+        return (whole - strict) * _SECOND_US, True
+    exact = (most * _DYADIC).is_integer() if isinstance(most, float) else True
+    return (whole if exact else whole + 1) * _SECOND_US, exact

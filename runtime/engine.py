@@ -1,0 +1,318 @@
+"""The engine in this process: rows in, results out, queries come and go.
+
+One call of `push` is one micro-batch of one stream, `push_batch` one of several. A micro-batch goes stream by stream, in
+the order of declaration: rejected and late rows are counted and left out, the rest is one packet that is filtered, inserted
+into the shared state and joined with the other streams' states. So every combination appears exactly once, with the tuple
+that was processed last, whatever the interleaving.
+
+    with cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s WHERE x > 1")) as engine:
+        engine.push("s", [{"ts": 1, "x": 1}, {"ts": 2, "x": 2}])
+        print([(result.query, result.ts, result.row) for result in engine.drain()])   # [('q1', 2, {'x': 2})]
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cqc.compiler.catalog import fold
+from cqc.compiler.pipeline import normalise
+from cqc.runtime.circuit import Circuit
+from cqc.runtime.deliver import Deliveries
+from cqc.runtime.errors import RunError
+from cqc.runtime.event_time import smallest_watermark
+from cqc.runtime.operators.multi_join import push_packet
+from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.options import Strategy
+from cqc.runtime.pull import PullQueries
+from cqc.runtime.results import in_time_order, results_of
+from cqc.runtime.stream_line import StreamLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    import pyarrow as pa
+
+    from cqc.compiler import Program
+    from cqc.compiler.bound import Query
+    from cqc.runtime.found import Found, OperatorCount
+    from cqc.runtime.packet import Packet
+    from cqc.runtime.results import Result, ResultBlock
+    from cqc.runtime.stream_line import StreamCount
+
+
+@dataclass(frozen=True, slots=True)
+class QueryHandle:
+    """A registered query: what `register` gives and `invoke` and `unregister` take."""
+
+    name: str
+
+
+class Engine:
+    """Answers the queries of a program, and any registered later, over rows that are pushed.
+
+    Args:
+        program: what `cqc.compile` gave.
+        strategy: switches that change the cost of an answer and never the answer.
+        only: names of the queries to run; all of them by default.
+        keep_past: keep tuples for pull queries that are registered later, as far back as the program's RETENTION.
+        collect: with False results are counted and not kept for `drain`.
+        clock: seconds that only go up; tells when a silent stream is idle.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        strategy: Strategy | None = None,
+        sharing: bool = True,
+        only: tuple[str, ...] = (),
+        keep_past: bool = True,
+        collect: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._program = program
+        self._strategy = strategy or Strategy(sharing=sharing)
+        self._keep_past = keep_past
+        self._collect = collect
+        catalog = program.catalog
+        self._states = {name: SharedState(relation) for name, relation in catalog.relations.items()}
+        self._lines = {
+            name: StreamLine(relation, catalog.settings.idle_us, clock)
+            for name, relation in catalog.relations.items()
+        }
+        self._circuit = Circuit(self._states, sharing=self._strategy.sharing)
+        self._deliveries = Deliveries()
+        self._pulls = PullQueries(self._states, self._lines, catalog.settings)
+        self._waiting: deque[list[ResultBlock]] = deque()
+        self._counted_from: dict[str, int] = {}
+        self._results_of_gone: dict[str, int] = {}
+        self._names = {fold(name): name for name in program.queries}
+        self._started = False
+        self._finished = False
+        wanted = {fold(name) for name in only}
+        for name, query in program.queries.items():
+            if not wanted or fold(name) in wanted:
+                self._add(query)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    # Rows in
+
+    def push(self, stream: str, rows: Any) -> None:
+        """Give the engine rows of one stream or table.
+
+        Args:
+            stream: the declared name.
+            rows: a pyarrow Table or RecordBatch, a pandas DataFrame, or a list of dicts.
+
+        Raises:
+            RunError: for a name that is not declared, for rows of another kind, or a table filled after the first tuple.
+        """
+        self.push_batch({stream: rows})
+
+    def push_batch(self, rows: Mapping[str, Any]) -> None:
+        """Give the engine one micro-batch of several streams."""
+        batches = {}
+        for name, given in rows.items():
+            line = self._line(name)
+            batches[fold(name)] = line.read(given)
+        self.push_packets(batches)
+
+    def push_packets(self, packets: Mapping[str, Packet]) -> None:
+        """Process one micro-batch of packets by folded name (what intake made of the rows)."""
+        found_blocks: list[ResultBlock] = []
+        for name, line in self._lines.items():
+            packet = packets.get(name)
+            if packet is None or not len(packet):
+                continue
+            if not line.relation.is_stream:
+                self._fill_table(name, packet)
+                continue
+            self._started = True
+            found_blocks += self._process(name, packet)
+        found_blocks += self._late_findings()
+        found_blocks += self._pulls.due()
+        self._purge()
+        if found_blocks and self._collect:
+            self._waiting.append(in_time_order(found_blocks))
+
+    def finish(self) -> None:
+        """The input has ended: deliver what only the end decides (EVERY instants, ROWS windows)."""
+        if self._finished:
+            return
+        self._finished = True
+        blocks: list[ResultBlock] = []
+        for line in self._lines.values():
+            line.end_input()
+        blocks += self._late_findings()
+        blocks += self._pulls.due()
+        if blocks and self._collect:
+            self._waiting.append(in_time_order(blocks))
+
+    # Results out
+
+    def drain(self) -> Iterator[Result]:
+        """Results found so far and not drained yet, in result-time order within each micro-batch."""
+        for blocks in self.drain_blocks():
+            yield from results_of(blocks)
+
+    def drain_blocks(self) -> Iterator[list[ResultBlock]]:
+        """The same by column: one list of blocks a micro-batch."""
+        while self._waiting:
+            yield self._waiting.popleft()
+
+    # Queries come and go
+
+    def register(self, text: str, name: str | None = None) -> QueryHandle:
+        """Add a query while the engine runs.
+
+        A push query sees tuples that arrive from now on; a pull query also the retained past.
+
+        Raises:
+            CompileError: when the query has errors; nothing changes then.
+        """
+        query = self._program.bind_one(text, name=name, taken=self._names)
+        self._names[fold(query.name)] = query.name
+        self._add(query)
+        return QueryHandle(query.name)
+
+    def unregister(self, query: QueryHandle | str) -> None:
+        """Remove a query and what only it used; its results that wait stay drainable."""
+        name = self._name(query)
+        self._results_of_gone[name] = self._results(name)
+        node = self._circuit.query(name)
+        self._pulls.remove(node) if node.pull is not None else self._deliveries.remove(node)
+        self._circuit.remove(name)
+        del self._names[fold(name)], self._counted_from[name]
+
+    def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
+        """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
+        return self._pulls.invoke(self._name(query), at)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """Names of the queries that run."""
+        return tuple(self._counted_from)
+
+    # Counters
+
+    def stream_counts(self) -> dict[str, StreamCount]:
+        """Rows read, late and rejected by stream and table."""
+        return {line.relation.name: line.count for line in self._lines.values()}
+
+    def result_counts(self) -> dict[str, int]:
+        """Results by query, those that have left included."""
+        running = {name: self._results(name) for name in self._counted_from}
+        return {**self._results_of_gone, **running}
+
+    def measure(self) -> list[OperatorCount]:
+        """Counters of every operator."""
+        return self._circuit.measure()
+
+    @property
+    def failed_evaluations(self) -> int:
+        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
+        return self._deliveries.plans.failures + self._pulls.failures
+
+    # Inside
+
+    def _add(self, query: Query) -> None:
+        node, seat = self._circuit.add(normalise(query))
+        if node.pull is None:
+            self._deliveries.add(node)
+            self._counted_from[node.name] = seat.results
+        else:
+            self._counted_from[node.name] = 0
+            self._pulls.add(node, seat, self._circuit)
+
+    def _process(self, name: str, packet: Packet) -> list[ResultBlock]:
+        state = self._states[name]
+        joins = self._circuit.joins_of(name)
+        keep_all = self._keep_past or self._pulls.needs(name)
+        first = state.head
+        found: list[Found] = []
+        if joins or keep_all:
+            found += push_packet(state, joins, packet, keep_all=keep_all)
+        found += [each.process(packet, first) for each in self._circuit.selections_of(name)]
+        return self._hand_on(found)
+
+    def _late_findings(self) -> list[ResultBlock]:
+        """What operators that wait for the watermark find now."""
+        waiting = list(self._circuit.row_joins)
+        if not waiting:
+            return []
+        watermarks = self._watermarks()
+        return self._hand_on([found for join in waiting for found in join.advance(watermarks)])
+
+    def _hand_on(self, found: list[Found]) -> list[ResultBlock]:
+        blocks: list[ResultBlock] = []
+        for each in found:
+            if not len(each):
+                continue
+            self._pulls.receive(each)
+            if self._collect:
+                blocks += self._deliveries.deliver(each)
+        return blocks
+
+    def _purge(self) -> None:
+        """Forget tuples that no future tuple can meet, nor any pull query ask for."""
+        watermarks = self._watermarks()
+        for name, state in self._states.items():
+            if not self._lines[name].relation.is_stream or not len(state):
+                continue
+            limits = [join.purge_before(name, watermarks) for join in self._circuit.joins_of(name)]
+            if self._keep_past or self._pulls.needs(name):
+                limits.append(self._pulls.purge_before(name))
+            known = [limit for limit in limits if limit is not None]
+            if known and len(known) == len(limits):
+                state.purge(min(known))
+
+    def _watermarks(self) -> dict[str, int]:
+        """By folded stream name; a stream past its idle timeout does not hold the others back."""
+        lines = {name: line for name, line in self._lines.items() if line.relation.is_stream}
+        awake = smallest_watermark(line.clock for line in lines.values())
+        return {
+            name: max(line.watermark_us, awake) if line.clock.is_idle() else line.watermark_us
+            for name, line in lines.items()
+        }
+
+    def _fill_table(self, name: str, packet: Packet) -> None:
+        if self._started:
+            raise RunError(
+                f"table {self._lines[name].relation.name} cannot be filled after the first stream tuple"
+            )
+        push_packet(self._states[name], self._circuit.joins_of(name), packet, keep_all=True)
+
+    def _line(self, name: str) -> StreamLine:
+        line = self._lines.get(fold(name))
+        if line is None:
+            known = ", ".join(line.relation.name for line in self._lines.values())
+            raise RunError(f"there is no stream or table {name} (there are: {known})")
+        return line
+
+    def _name(self, query: QueryHandle | str) -> str:
+        asked = query.name if isinstance(query, QueryHandle) else query
+        name = self._names.get(fold(asked))
+        if name is None or name not in self._counted_from:
+            raise RunError(f"there is no query {asked}")
+        return name
+
+    def _results(self, name: str) -> int:
+        node = self._circuit.query(name)
+        if node.pull is not None:
+            return self._pulls.results_of(name)
+        return self._circuit.seat(node).results - self._counted_from[name]

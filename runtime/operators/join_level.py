@@ -1,0 +1,222 @@
+"""One level of an n-ary join: extend partial combinations, which bind some items, by one item more.
+
+A level is made when the set of slots changes, and holds everything its kernel needs in the form the kernel needs it: which
+chains to walk or how far to scan, the windows to each bound item as rank sets, the theta lists, and output arrays that only
+grow. Per packet it gathers the keys and values of the rows and calls one kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from cqc.runtime.operators.probe import extend_by_key, extend_by_time
+from cqc.runtime.operators.rank_lineage import FAR_US, RankSets
+from cqc.runtime.operators.theta_lists import PredicateList, code_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.operators.lanes import Lane
+    from cqc.runtime.operators.shared_state import SharedState
+
+_ROOM = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class JoinInput:
+    """One item of a host at run time: the state of its relation and its own lineage beside the tuples."""
+
+    item: int
+    state: SharedState
+    lineage: Lane
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEdge:
+    """An equality between a bound item (by its place in the row) and the item that the level adds."""
+
+    place: int
+    bound_form: int
+    target_form: int
+
+
+class Rows:
+    """Partial combinations: `positions[place, row]`, `ts[place, row]`, `lineage[row]`, the first `count` rows."""
+
+    def __init__(self, places: int, words: int) -> None:
+        self.count = 0
+        self._places = places
+        self._words = words
+        self.resize(_ROOM)
+
+    def resize(self, room: int) -> None:
+        """Make room; what was there is gone."""
+        self.positions = np.empty((self._places, room), np.int64)
+        self.ts = np.empty((self._places, room), np.int64)
+        self.lineage = np.empty((room, self._words), np.uint64)
+
+    @property
+    def room(self) -> int:
+        return self.positions.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.positions.nbytes + self.ts.nbytes + self.lineage.nbytes)
+
+
+class Level:
+    """Extends rows over the items of `bound`, in that order, by `target`."""
+
+    def __init__(
+        self,
+        bound: Sequence[JoinInput],
+        target: JoinInput,
+        edges: Sequence[KeyEdge],
+        windows: Sequence[RankSets],  # of target minus each bound item
+        thetas: Sequence[PredicateList],
+        words: int,
+        *,
+        before_packet: bool,
+    ) -> None:
+        self.target = target
+        self.before_packet = before_packet  # only tuples before the packet that is joined (self-joins)
+        self.rows = Rows(len(bound) + 1, words)
+        self.probes = 0
+        self.candidates = 0
+        self.results = 0
+        self._bound = tuple(bound)
+        self._edges = tuple(edges)
+        self._check_forms = np.array([edge.target_form for edge in edges[1:]], np.int64)
+        self._prepare_windows(windows, words)
+        self._prepare_thetas(thetas, words)
+        self._scratch(_ROOM)
+        if not edges:
+            target.state.time_order()
+
+    @property
+    def by_key(self) -> bool:
+        return bool(self._edges)
+
+    def extend(self, rows: Rows, packet_first: int, low: int) -> Rows:
+        """The rows extended by every tuple that some slot wants with them.
+
+        `packet_first` is the first position of the packet that is joined; `low` one before which no tuple of the target
+        is young enough.
+        """
+        count = rows.count
+        if count > self._keys.shape[1]:
+            self._scratch(2 * count)
+        for number, edge in enumerate(self._edges):
+            chains, base = self._bound[edge.place].state.chains, self._bound[edge.place].state.base
+            gather_keys(chains.links, edge.bound_form, base, rows.positions[edge.place], count, self._keys[number])
+        for number, (place, column) in enumerate(self._sources):
+            state = self._bound[place].state
+            gather_values(state.values, column, state.base, rows.positions[place], count, self._probing[number])
+        limit = packet_first if self.before_packet else self.target.state.head
+        found, candidates = self._call(rows, low, limit)
+        if found > self.rows.room:
+            self.rows.resize(max(found, 2 * self.rows.room))
+            found, candidates = self._call(rows, low, limit)
+        self.rows.count = found
+        self.probes += count
+        self.candidates += candidates
+        self.results += found
+        return self.rows
+
+    def _call(self, rows: Rows, low: int, limit: int) -> tuple[int, int]:
+        state, out = self.target.state, self.rows
+        if self._edges:
+            chains = state.chains
+            return extend_by_key(  # type: ignore[no-any-return]  # a numba kernel
+                rows.count, rows.positions, rows.ts, rows.lineage,
+                self._keys[0], self._edges[0].target_form, self._keys[1:], self._check_forms,
+                chains.heads, chains.links, chains.shift, state.base, low, limit, state.ts, self.target.lineage.values,
+                *self._windows, *self._thetas, self._probing, state.values,
+                out.positions, out.ts, out.lineage,
+            )  # fmt: skip
+        order = state.time_order()
+        return extend_by_time(  # type: ignore[no-any-return]
+            rows.count, rows.positions, rows.ts, rows.lineage, self._loosest,
+            order.ts, order.positions, order.start, order.end,
+            state.base, limit, self.target.lineage.values,
+            *self._windows, *self._thetas, self._probing, state.values,
+            out.positions, out.ts, out.lineage,
+        )  # fmt: skip
+
+    def _prepare_windows(self, windows: Sequence[RankSets], words: int) -> None:
+        cuts = [window.cuts for window in windows]
+        starts = np.zeros(len(windows) + 1, np.int64)
+        np.cumsum([len(each) for each in cuts], out=starts[1:])
+        sets = np.concatenate([window.sets for window in windows])
+        assert sets.shape[1] == words
+        self._windows = (starts, np.concatenate(cuts), sets)
+        self._loosest = np.array([_loosest(window) for window in windows], np.int64)
+
+    def _prepare_thetas(self, thetas: Sequence[PredicateList], words: int) -> None:
+        places = {each.item: place for place, each in enumerate(self._bound)}
+        codes, columns, self._sources = [], [], list[tuple[int, int]]()
+        for theta in thetas:
+            shape = theta.shape
+            sides = {shape.left_item: shape.left_column, shape.right_item: shape.right_column}
+            target_column = sides.pop(self.target.item)
+            ((item, column),) = sides.items()
+            place = places[item]
+            codes.append(code_of(shape, item))
+            columns.append(self.target.state.value_column(target_column))
+            self._sources.append((place, self._bound[place].state.value_column(column)))
+        starts = np.zeros(len(thetas) + 1, np.int64)
+        np.cumsum([len(theta.parameters) for theta in thetas], out=starts[1:])
+        self._thetas = (
+            np.array(codes, np.int64),
+            np.array(columns, np.int64),
+            starts,
+            np.concatenate([np.zeros((0, 4)), *(theta.parameters for theta in thetas)]),
+            np.concatenate([np.zeros((0, words), np.uint64), *(theta.sets for theta in thetas)]),
+            np.array([theta.members for theta in thetas], np.uint64).reshape(-1, words),
+        )
+
+    def _scratch(self, room: int) -> None:
+        self._keys = np.zeros((max(1, len(self._edges)), room), np.int64)
+        self._probing = np.zeros((len(self._sources), room), np.float64)
+
+    @property
+    def loosest_low_us(self) -> int:
+        """The least distance to the row's first item that any slot allows."""
+        return int(self._loosest[0, 0])
+
+    @property
+    def nbytes(self) -> int:
+        sets = sum(int(array.nbytes) for array in (*self._windows, *self._thetas))
+        return self.rows.nbytes + sets
+
+
+def _loosest(window: RankSets) -> tuple[int, int]:
+    """The least and the largest number for which the set is not empty."""
+    filled = np.flatnonzero(window.sets.any(axis=1))
+    if not len(filled):
+        return FAR_US, -FAR_US
+    low = -FAR_US if filled[0] == 0 else int(window.cuts[filled[0] - 1])
+    high = FAR_US if filled[-1] == len(window.cuts) else int(window.cuts[filled[-1]]) - 1
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def gather_keys(links, form, base, positions, count, out):  # type: ignore[no-untyped-def]
+    """out[row] = the key of the tuple at positions[row]."""
+    for row in range(count):
+        out[row] = links[positions[row] - base, form, 1]
+
+
+@njit(cache=True, nogil=True)
+def gather_values(values, column, base, positions, count, out):  # type: ignore[no-untyped-def]
+    """out[row] = the value of the tuple at positions[row]."""
+    for row in range(count):
+        out[row] = values[positions[row] - base, column]
+
+

@@ -1,0 +1,220 @@
+"""Slots of a join host: which bit of the lineage stands for which bodies.
+
+A slot is a family: bodies that are equal but for one constant of their first theta condition. The join runs once for the
+whole family; the rank of a result's values among the members' constants says for which members it holds. A body without
+such a condition is a family of one.
+
+Two bodies share a slot only when they were registered at the same moment (`epoch`), because a push query sees tuples from
+its registration on and a slot's bits on stored tuples are what remembers that. A freed slot still has bits on stored
+tuples; it is used again after those were cleared, for many slots at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.operators.theta_forms import theta_form
+from cqc.runtime.operators.theta_lists import Condition, varying_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from cqc.compiler.graph.nodes import Body
+    from cqc.compiler.normal import ThetaJoin
+    from cqc.runtime.operators.theta_forms import Parameters, ThetaForm
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """The bodies of a family with one constant. `results` is complete after `Slot.settle`."""
+
+    theta: ThetaJoin | None  # the ranked condition, when there is one
+    form: ThetaForm | None
+    seats: list[JoinSeat] = field(default_factory=list)
+    results: int = 0
+    place: int = 0  # in the order of the family
+
+
+@dataclass(slots=True, eq=False)
+class JoinSeat:
+    """A body's place at a join."""
+
+    body: Body
+    slot: Slot
+    member: Member
+
+    @property
+    def results(self) -> int:
+        """How many combinations were found for the body so far."""
+        self.slot.settle()
+        return self.member.results
+
+
+class Slot:
+    """One bit of the lineage: a family of bodies, in the order of their varying constant."""
+
+    def __init__(self, number: int, body: Body, form: ThetaForm | None) -> None:
+        self.number = number
+        self.body = body  # any of the family; all but the ranked condition's constant is the same
+        self.shape = None if form is None else form.shape
+        self.varying = -1  # which parameter of the ranked condition differs; -1 while there is one member
+        self.keys: list[Hashable] = []
+        self._members: dict[Parameters | None, Member] = {}
+        self._ordered: list[Member] = []
+        self.parameters = np.zeros((0, 4), np.float64)  # of the members, in order
+        self.counts = np.zeros(0, np.int64)  # results of the members, in order, not yet settled
+        self.left_limit = self.right_limit = float("inf")  # the ranks are exact up to these magnitudes
+
+    @property
+    def is_family(self) -> bool:
+        return len(self._members) > 1
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self._members)
+
+    @property
+    def members(self) -> list[Member]:
+        """The members in order, since the last `arrange`."""
+        return self._ordered
+
+    def settle(self) -> None:
+        """Credit the members with the results counted since."""
+        for at in np.flatnonzero(self.counts).tolist():
+            self._ordered[at].results += int(self.counts[at])
+        self.counts[:] = 0
+
+    def member(self, theta: ThetaJoin | None, form: ThetaForm | None) -> Member:
+        """The member with the form's constants, made if there is none."""
+        parameters = None if form is None else form.parameters
+        found = self._members.get(parameters)
+        if found is None:
+            found = self._members[parameters] = Member(theta, form)
+        return found
+
+    def drop(self, member: Member) -> None:
+        """Remove a member that nobody uses."""
+        self.settle()
+        del self._members[None if member.form is None else member.form.parameters]
+
+    def arrange(self) -> None:
+        """Bring the members into order, after some came or went."""
+        self.settle()
+        ordered = list(self._members.values())
+        if self.is_family:
+            at = self.varying
+            ordered.sort(key=lambda each: each.form.parameters[at])  # type: ignore[union-attr]  # families have forms
+        forms = [each.form for each in ordered if each.form is not None]
+        for place, each in enumerate(ordered):
+            each.place = place
+        self._ordered = ordered
+        self.body = ordered[0].seats[0].body
+        self.parameters = np.array([form.parameters for form in forms], np.float64).reshape(-1, 4)
+        self.counts = np.zeros(len(ordered), np.int64)
+        self.left_limit = min((form.left_limit for form in forms), default=float("inf"))
+        self.right_limit = min((form.right_limit for form in forms), default=float("inf"))
+
+    def conditions(self, forms: Sequence[ThetaForm]) -> Iterator[Condition]:
+        """The theta conditions that the join checks for this slot; the ranked one by the two ends of the family."""
+        for at, form in enumerate(forms):
+            ends = [form.parameters]
+            if at == 0 and self.is_family:
+                ends = [each.form.parameters for each in self._ends() if each.form is not None]
+            yield Condition(self.number, form.shape, tuple(ends), self.varying if len(ends) > 1 else -1)
+
+    def _ends(self) -> tuple[Member, Member]:
+        return self._ordered[0], self._ordered[-1]
+
+
+class SlotTable:
+    """The slots of one host, dense from 0."""
+
+    def __init__(self) -> None:
+        self.slots: dict[int, Slot] = {}
+        self.size = 0  # slots ever given: the lineage has a bit for each
+        self._by_key: dict[Hashable, Slot] = {}
+        self._clean: list[int] = []
+        self._soiled: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def place(self, body: Body, epoch: Hashable) -> tuple[JoinSeat, bool]:
+        """A seat for the body; TRUE when its slot is new."""
+        form = theta_form(body.theta_joins[0]) if body.theta_joins else None
+        theta = body.theta_joins[0] if body.theta_joins else None
+        slot = self._family_of(body, form, epoch)
+        is_new = slot is None
+        if slot is None:
+            slot = Slot(self._free_number(), body, form)
+            slot.keys = [key for _, key in _keys(body, form, epoch)]
+            for key in slot.keys:
+                self._by_key.setdefault(key, slot)
+            self.slots[slot.number] = slot
+        member = slot.member(theta, form)
+        seat = JoinSeat(body, slot, member)
+        member.seats.append(seat)
+        return seat, is_new
+
+    def leave(self, seat: JoinSeat) -> bool:
+        """Free what only this seat used; TRUE when its slot is gone."""
+        slot = seat.slot
+        slot.settle()
+        seat.member.seats.remove(seat)
+        if seat.member.seats:
+            return False
+        slot.drop(seat.member)
+        if slot.is_used:
+            return False
+        self._forget(slot, slot.keys)
+        del self.slots[slot.number]
+        self._soiled.append(slot.number)
+        return True
+
+    def take_soiled(self) -> list[int]:
+        """Freed slots whose bits the caller now clears on all stored tuples, when there are enough to be worth it."""
+        if self._clean or len(self._soiled) <= 8 + self.size // 4:
+            return []
+        soiled, self._soiled = self._soiled, []
+        self._clean += soiled
+        return soiled
+
+    def _free_number(self) -> int:
+        if self._clean:
+            return self._clean.pop()
+        self.size += 1
+        return self.size - 1
+
+    def _family_of(self, body: Body, form: ThetaForm | None, epoch: Hashable) -> Slot | None:
+        for varying, key in _keys(body, form, epoch):
+            slot = self._by_key.get(key)
+            if slot is None or slot.varying not in (-1, varying):
+                continue
+            if slot.varying == -1 and varying >= 0:
+                slot.varying = varying
+                self._forget(slot, [other for other in slot.keys if other != key])
+                slot.keys = [key]  # from now on only this parameter may differ
+            return slot
+        return None
+
+    def _forget(self, slot: Slot, keys: list[Hashable]) -> None:
+        for key in keys:
+            if self._by_key.get(key) is slot:
+                del self._by_key[key]
+
+
+def _keys(body: Body, form: ThetaForm | None, epoch: Hashable) -> Iterator[tuple[int, Hashable]]:
+    """The names under which a family that takes this body can be found, by the parameter that would vary."""
+    common = (epoch, body.filters, body.theta_joins[1:], body.residuals, body.bounds)
+    if form is None:
+        yield -1, common
+        return
+    if form.shape.wide or not form.shape.is_monotone:
+        yield -1, (*common, body.theta_joins[0])
+        return
+    for varying in varying_parameters(form.shape):
+        own = form.parameters
+        yield varying, (*common, form.shape, varying, own[:varying] + own[varying + 1 :])

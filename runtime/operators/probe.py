@@ -1,0 +1,262 @@
+"""The kernels of the n-ary join: extend a block of partial combinations by one more item.
+
+A partial combination is a row: the position and event time of the tuple of each item bound so far, and its lineage, the
+slots that are still alive. Extending goes through the candidates of every row, by hash chain or by stretch of time, and
+for each candidate ANDs
+
+- the lineage of the row and that of the candidate (what the filters said of each),
+- the slots whose window allows the distance to each bound item (`rank_lineage`),
+- the slots whose theta conditions hold (`theta_lists`).
+
+Only what some slot still wants is written. One call extends the whole block, level by level (M-Join).
+
+The output arrays may prove too small: the kernels then go on counting without writing, and the caller makes room and calls
+again. Arguments are plain arrays, because a call costs about a tenth of a microsecond for each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from cqc.runtime.operators.hash_chains import bucket_of
+from cqc.runtime.operators.theta_lists import rank
+
+
+@njit(cache=True, nogil=True, inline="always")
+def intersect(alive, sets, row):  # type: ignore[no-untyped-def]
+    """AND a set into the words of `alive`; whether anything is left."""
+    left = np.uint64(0)
+    for word in range(len(alive)):
+        alive[word] &= sets[row, word]
+        left |= alive[word]
+    return left != 0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def touches(alive, sets, row):  # type: ignore[no-untyped-def]
+    """Whether a set has a slot that is alive."""
+    for word in range(len(alive)):
+        if alive[word] & sets[row, word]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True, inline="always")
+def rank_of(cuts, start, stop, value):  # type: ignore[no-untyped-def]
+    """How many of cuts[start:stop] are at or below the value."""
+    low = start
+    count = stop - start
+    while count > 0:
+        half = count >> 1
+        if cuts[low + half] <= value:
+            low += half + 1
+            count -= half + 1
+        else:
+            count = half
+    return low - start
+
+
+@njit(cache=True, nogil=True)
+def thetas_hold(  # type: ignore[no-untyped-def]
+    alive, row, index, codes, columns, starts, parameters, sets, members, probing, values
+):
+    """AND in the slots whose theta conditions hold for a row and a candidate; whether any is left."""
+    for number in range(len(codes)):
+        if not touches(alive, members, number):
+            continue
+        start, stop = starts[number], starts[number + 1]
+        target = values[index, columns[number]]
+        place = rank(codes[number], probing[number, row], target, parameters, start, stop)
+        if not intersect(alive, sets, 2 * (start + number) + place):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, inline="always")
+def write_row(  # type: ignore[no-untyped-def]
+    written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out
+):
+    """Write the extended row, where there is room; how many rows there are now."""
+    if written < positions_out.shape[1]:
+        bound = len(positions_in)
+        for item in range(bound):
+            positions_out[item, written] = positions_in[item, row]
+            ts_out[item, written] = ts_in[item, row]
+        positions_out[bound, written] = position
+        ts_out[bound, written] = ts
+        for word in range(len(alive)):
+            lineage_out[written, word] = alive[word]
+    return written + 1
+
+
+@njit(cache=True, nogil=True)
+def extend_by_key(  # type: ignore[no-untyped-def]
+    count, positions_in, ts_in, lineage_in,  # the rows
+    keys, form, check_keys, check_forms,  # their keys: of the chains to walk, of further equalities
+    heads, links, shift, base, low, limit, ts_target, lineage_target,  # the state to join with
+    cut_starts, cuts, window_sets,  # windows to each bound item
+    codes, columns, starts, parameters, theta_sets, theta_members, probing, values,  # theta lists
+    positions_out, ts_out, lineage_out,
+):  # fmt: skip
+    """Extend rows by the tuples of equal key at positions low..limit-1; (rows found, candidates seen)."""
+    words = lineage_in.shape[1]
+    alive = np.empty(words, np.uint64)
+    bound = len(positions_in)
+    checks = len(check_forms)
+    written = 0
+    candidates = 0
+    for row in range(count):
+        key = keys[row]
+        position = heads[form, bucket_of(key, shift)]
+        while position >= low:
+            index = position - base
+            following = links[index, form, 0]
+            if links[index, form, 1] != key or position >= limit:
+                position = following
+                continue
+            candidates += 1
+            left = np.uint64(0)
+            for word in range(words):
+                alive[word] = lineage_in[row, word] & lineage_target[index, word]
+                left |= alive[word]
+            ok = left != 0
+            for check in range(checks):
+                if links[index, check_forms[check], 1] != check_keys[check, row]:
+                    ok = False
+            ts = ts_target[index]
+            item = 0
+            while ok and item < bound:
+                start, stop = cut_starts[item], cut_starts[item + 1]
+                if stop > start:
+                    place = rank_of(cuts, start, stop, ts - ts_in[item, row])
+                    ok = intersect(alive, window_sets, start + item + place)
+                item += 1
+            if ok and len(codes):
+                ok = thetas_hold(
+                    alive, row, index, codes, columns, starts, parameters, theta_sets, theta_members, probing, values
+                )  # fmt: skip
+            if ok:
+                written = write_row(
+                    written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out
+                )  # fmt: skip
+            position = following
+    return written, candidates
+
+
+@njit(cache=True, nogil=True)
+def extend_by_time(  # type: ignore[no-untyped-def]
+    count, positions_in, ts_in, lineage_in,  # the rows
+    loosest,  # per bound item the least and the largest distance that any slot allows
+    order_ts, order_positions, order_start, order_end,  # the state to join with, in time order
+    base, limit, lineage_target,
+    cut_starts, cuts, window_sets,
+    codes, columns, starts, parameters, theta_sets, theta_members, probing, values,
+    positions_out, ts_out, lineage_out,
+):  # fmt: skip
+    """Extend rows by the tuples within their stretch of time, at positions below `limit`."""
+    words = lineage_in.shape[1]
+    alive = np.empty(words, np.uint64)
+    bound = len(positions_in)
+    places = np.empty(bound, np.int64)
+    written = 0
+    candidates = 0
+    for row in range(count):
+        begin = ts_in[0, row] + loosest[0, 0]
+        end = ts_in[0, row] + loosest[0, 1]
+        for item in range(1, bound):
+            begin = max(begin, ts_in[item, row] + loosest[item, 0])
+            end = min(end, ts_in[item, row] + loosest[item, 1])
+        at = order_start + rank_of(order_ts, order_start, order_end, begin - 1)
+        if at >= order_end:
+            continue
+        for item in range(bound):
+            start, stop = cut_starts[item], cut_starts[item + 1]
+            places[item] = rank_of(cuts, start, stop, order_ts[at] - ts_in[item, row])
+        while at < order_end and order_ts[at] <= end:
+            ts = order_ts[at]
+            position = order_positions[at]
+            at += 1
+            if position >= limit:
+                continue
+            candidates += 1
+            index = position - base
+            left = np.uint64(0)
+            for word in range(words):
+                alive[word] = lineage_in[row, word] & lineage_target[index, word]
+                left |= alive[word]
+            ok = left != 0
+            item = 0
+            while ok and item < bound:
+                start, stop = cut_starts[item], cut_starts[item + 1]
+                if stop > start:
+                    distance = ts - ts_in[item, row]
+                    place = places[item]
+                    while place < stop - start and cuts[start + place] <= distance:
+                        place += 1
+                    places[item] = place
+                    ok = intersect(alive, window_sets, start + item + place)
+                item += 1
+            if ok and len(codes):
+                ok = thetas_hold(
+                    alive, row, index, codes, columns, starts, parameters, theta_sets, theta_members, probing, values
+                )  # fmt: skip
+            if ok:
+                written = write_row(
+                    written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out
+                )  # fmt: skip
+    return written, candidates
+
+
+@njit(cache=True, nogil=True)
+def start_rows(lineage, ts_us, first, positions_out, ts_out, lineage_out):  # type: ignore[no-untyped-def]
+    """The tuples of a packet that some slot wants, as rows of one bound item; how many."""
+    words = min(lineage.shape[1], lineage_out.shape[1])
+    written = 0
+    for row in range(len(ts_us)):
+        left = np.uint64(0)
+        for word in range(words):
+            left |= lineage[row, word]
+        if left:
+            positions_out[0, written] = first + row
+            ts_out[0, written] = ts_us[row]
+            lineage_out[written] = 0
+            for word in range(words):
+                lineage_out[written, word] = lineage[row, word]
+            written += 1
+    return written
+
+
+@njit(cache=True, nogil=True)
+def count_slots(lineage, count, counts):  # type: ignore[no-untyped-def]
+    """counts[slot] = how many of the first `count` rows have the slot's bit."""
+    counts[:] = 0
+    for row in range(count):
+        for word in range(lineage.shape[1]):
+            bits = lineage[row, word]
+            while bits:
+                low = bits & (~bits + np.uint64(1))
+                counts[word * 64 + _bit_number(low)] += 1
+                bits ^= low
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _bit_number(power):  # type: ignore[no-untyped-def]
+    """log2 of a power of two."""
+    number = 0
+    if power >> np.uint64(32):
+        number += 32
+        power >>= np.uint64(32)
+    if power >> np.uint64(16):
+        number += 16
+        power >>= np.uint64(16)
+    if power >> np.uint64(8):
+        number += 8
+        power >>= np.uint64(8)
+    if power >> np.uint64(4):
+        number += 4
+        power >>= np.uint64(4)
+    if power >> np.uint64(2):
+        number += 2
+        power >>= np.uint64(2)
+    return number + np.int64(power >> np.uint64(1))

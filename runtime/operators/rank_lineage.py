@@ -1,0 +1,71 @@
+"""Rank lineage: which of many slots an interval of numbers allows, by one binary search.
+
+Slots have limits on the same number, for windows the distance d = ts_j - ts_i of two tuples. Sort the limits of all slots:
+between two neighbours the set of allowed slots does not change, so it is made once, as a bitmap, and the rank of d among
+the limits finds it. However many slots there are, a pair costs one binary search and one AND.
+
+    slot 0: -5 <= d <= 3      cuts  -5   0    4    8
+    slot 1:  0 <= d <= 7      sets {} {0} {0,1} {1} {}        d = 5 has rank 3: {1}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+FAR_US = 1 << 61  # beyond any distance between event times; sums of two still fit
+WORD_BITS = 64
+
+
+def word_count(slots: int) -> int:
+    """How many 64-bit words hold one bit for each slot; at least one."""
+    return max(1, -(-slots // WORD_BITS))
+
+
+def bitmap(slots: Sequence[int], words: int) -> NDArray[np.uint64]:
+    """A bitmap with the bits of the slots set."""
+    result = np.zeros(words, np.uint64)
+    set_bits(result[None, :], np.zeros(len(slots), np.int64), slots)
+    return result
+
+
+def set_bits(rows: NDArray[np.uint64], at: NDArray[np.int64], slots: Sequence[int]) -> None:
+    """Set the bit of slots[k] in rows[at[k]]."""
+    numbers = np.asarray(slots, np.int64)
+    bits = np.uint64(1) << (numbers % WORD_BITS).astype(np.uint64)
+    np.bitwise_or.at(rows, (at, numbers // WORD_BITS), bits)
+
+
+def _toggle(rows: NDArray[np.uint64], at: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+    bits = np.uint64(1) << (slots % WORD_BITS).astype(np.uint64)
+    np.bitwise_xor.at(rows, (at, slots // WORD_BITS), bits)
+
+
+@dataclass(frozen=True, slots=True)
+class RankSets:
+    """`sets[k]` holds for numbers of rank k, that is with exactly k cuts at or below them."""
+
+    cuts: NDArray[np.int64]
+    sets: NDArray[np.uint64]  # one row more than there are cuts
+
+
+def interval_sets(
+    slots: Sequence[int], low: Sequence[int], high: Sequence[int], words: int
+) -> RankSets:
+    """The sets for slots that allow low[k] <= d <= high[k] (FAR_US and beyond is no limit); low[k] <= high[k]."""
+    numbers = np.asarray(slots, np.int64)
+    begins = np.maximum(np.asarray(low, np.int64), -FAR_US)
+    ends = np.minimum(np.asarray(high, np.int64), FAR_US) + 1
+    cuts = np.unique(np.concatenate([begins[begins > -FAR_US], ends[ends <= FAR_US]]))
+    rows = np.zeros((len(cuts) + 1, words), np.uint64)
+    _toggle(rows, np.where(begins > -FAR_US, np.searchsorted(cuts, begins) + 1, 0), numbers)
+    bounded = ends <= FAR_US
+    _toggle(rows, np.searchsorted(cuts, ends[bounded]) + 1, numbers[bounded])
+    return RankSets(cuts, np.bitwise_xor.accumulate(rows, axis=0))

@@ -1,0 +1,131 @@
+"""Operations on rows of 512 bits, the width in which the grouped filter works.
+
+A row holds one bit for each tuple of a block of 512: eight words, one cache line, two vector registers. Numba compiles a loop
+over eight words into scalar code with overlap checks, which costs three times what the machine needs, so the three operations
+of the inner loops are written as vector instructions. Addresses are plain integers (`array.ctypes.data`), because a row is
+picked by number from a table and never outlives the call.
+
+    conjunction   out = (row a0 ^ row b0) & (row a1 ^ row b1) & ...
+    accumulate    each listed row becomes the union of itself and those listed before it
+    clear         the listed rows become empty
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+WORDS = 8
+BLOCK = 64 * WORDS  # tuples
+
+_I32 = ir.IntType(32)
+_I64 = ir.IntType(64)
+_ROW = ir.VectorType(_I64, WORDS)
+
+
+def _pointer(builder: Any, address: Any, kind: Any) -> Any:
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+def _row_at(builder: Any, table: Any, rows: Any, at: Any) -> Any:
+    """Where row number `rows[at]` of the table is."""
+    number = builder.zext(builder.load(builder.gep(rows, [at])), _I64)
+    return builder.gep(table, [number])
+
+
+@intrinsic
+def conjunction(typing_context, table, rows, start, stop, out):  # type: ignore[no-untyped-def]
+    """Write to `out` the AND over the pairs of rows[start:stop] (at least one pair) of the XOR of each pair."""
+    signature = types.void(types.uintp, types.uintp, types.intp, types.intp, types.uintp)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        table, rows, start, stop, out = arguments
+        table, rows = _pointer(builder, table, _ROW), _pointer(builder, rows, _I32)
+
+        def pair(at: Any) -> Any:
+            following = builder.add(at, _I64(1))
+            first = builder.load(_row_at(builder, table, rows, at), align=8)
+            return builder.xor(
+                first, builder.load(_row_at(builder, table, rows, following), align=8)
+            )
+
+        first, second = pair(start), builder.add(start, _I64(2))
+        before = builder.block
+        loop, done = builder.append_basic_block("pairs"), builder.append_basic_block("done")
+        builder.cbranch(builder.icmp_signed("<", second, stop), loop, done)
+        builder.position_at_end(loop)
+        at, so_far = builder.phi(_I64), builder.phi(_ROW)
+        narrowed, following = builder.and_(so_far, pair(at)), builder.add(at, _I64(2))
+        at.add_incoming(second, before)
+        at.add_incoming(following, loop)
+        so_far.add_incoming(first, before)
+        so_far.add_incoming(narrowed, loop)
+        builder.cbranch(builder.icmp_signed("<", following, stop), loop, done)
+        builder.position_at_end(done)
+        result = builder.phi(_ROW)
+        result.add_incoming(first, before)
+        result.add_incoming(narrowed, loop)
+        builder.store(result, _pointer(builder, out, _ROW), align=8)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def accumulate(typing_context, table, rows, start, stop):  # type: ignore[no-untyped-def]
+    """Turn the rows of rows[start:stop] into running unions."""
+    signature = types.void(types.uintp, types.uintp, types.intp, types.intp)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        table, rows, start, stop = arguments
+        table, rows = _pointer(builder, table, _ROW), _pointer(builder, rows, _I32)
+        union = cgutils.alloca_once_value(builder, ir.Constant(_ROW, None))
+        with cgutils.for_range_slice(builder, start, stop, _I64(1)) as (at, _):
+            place = _row_at(builder, table, rows, at)
+            grown = builder.or_(
+                builder.load(union, align=8), builder.load(place, align=8)
+            )
+            builder.store(grown, place, align=8)
+            builder.store(grown, union, align=8)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def clear(typing_context, table, rows, start, stop):  # type: ignore[no-untyped-def]
+    """Empty the rows of rows[start:stop]."""
+    signature = types.void(types.uintp, types.uintp, types.intp, types.intp)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        table, rows, start, stop = arguments
+        table, rows = _pointer(builder, table, _ROW), _pointer(builder, rows, _I32)
+        with cgutils.for_range_slice(builder, start, stop, _I64(1)) as (at, _):
+            builder.store(ir.Constant(_ROW, None), _row_at(builder, table, rows, at), align=8)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def popcount(typing_context, word):  # type: ignore[no-untyped-def]
+    """How many bits of a word are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def lowest_bit(typing_context, word):  # type: ignore[no-untyped-def]
+    """The number of the lowest bit set in a word that has one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
