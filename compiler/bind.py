@@ -6,7 +6,6 @@ and after. `bind_query` binds one more query against what is already declared, f
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
     from cqc.compiler.functions import UserFunction
     from cqc.compiler.source import SourceFile
 
-# A declaration in text that did not parse; only its name is wanted.
-_DECLARED = re.compile(
-    r"""\bCREATE\s+(?:STREAM|TABLE)\s+(?:(\w+)|"([^"]*)"|`([^`]*)`)""", re.IGNORECASE
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -43,16 +37,12 @@ class Bound:
 def bind_program(
     programs: Sequence[tuple[syntax.Program, SourceFile, str]],
     functions: Mapping[str, UserFunction],
-    *,
-    has_syntax_errors: bool = False,
 ) -> Bound:
     """Bind the files of a program.
 
     Args:
         programs: For each file its syntax tree, its source and the folder that relative paths are relative to.
         functions: User functions by folded name.
-        has_syntax_errors: Some statements did not parse and are missing. A stream or table whose CREATE is in the
-            text but not in the tree is then not reported as unknown.
     """
     declarations = Declarations()
     queries: list[syntax.CreateQuery] = []
@@ -67,7 +57,7 @@ def bind_program(
                     queries.append(statement)
     diagnostics = declarations.diagnostics
     catalog = Catalog(declarations.relations, declarations.settings)
-    lost = _declared_names(programs) if has_syntax_errors else frozenset[str]()
+    lost = frozenset(fold(name) for program, _, _ in programs for name in program.broken)
     environment = Environment(catalog.relations, functions, declarations.broken, lost)
     bound: list[Query] = []
     for name, node in zip(_names(queries, diagnostics), queries, strict=True):
@@ -83,14 +73,6 @@ def bind_query(
 ) -> tuple[Query | None, list[Diagnostic]]:
     """Bind one query against a catalog; the query is None when it has errors. Warnings come with it."""
     return bind_select(Environment(catalog.relations, functions, {}), node, name)
-
-
-def _declared_names(programs: Sequence[tuple[syntax.Program, SourceFile, str]]) -> frozenset[str]:
-    return frozenset(
-        fold(next(name for name in match.groups() if name is not None))
-        for _, source, _ in programs
-        for match in _DECLARED.finditer(source.text)
-    )
 
 
 def _names(queries: list[syntax.CreateQuery], diagnostics: list[Diagnostic]) -> Iterator[str]:

@@ -170,16 +170,14 @@ def _event_time(
 def _report_no_event_time(
     scope: Scope, node: syntax.CreateRelation, columns: tuple[Column, ...], timestamps: list[int]
 ) -> None:
-    candidates = timestamps or [at for at, c in enumerate(columns) if c.type in _TIME_TYPES]
     if timestamps:
         names = " and ".join(columns[at].name for at in timestamps)
         detail = f"{names} are TIMESTAMP, none is named ts, and no WATERMARK FOR chooses one."
+        name = columns[timestamps[0]].name
+        hint = f"Add `WATERMARK FOR {name} AS {name} - 2 SECONDS`."
     else:
         detail = "It has no column named ts, no TIMESTAMP column and no WATERMARK FOR."
-    hint = "Add `ts TIMESTAMP`."
-    if candidates:
-        name = columns[candidates[0]].name
-        hint = f"Add `WATERMARK FOR {name} AS {name}`."
+        hint = "Add `ts TIMESTAMP`, or name a column that counts seconds with WATERMARK FOR."
     scope.report("CQ022", node.name.span, stream=node.name.text, detail=detail, hint=hint)
 
 

@@ -276,19 +276,19 @@ def _call(scope: Scope, node: syntax.Call) -> Expression | None:
     if not is_aggregate(node):
         return bind_call(scope, node, [bind_expression(scope, a) for a in node.arguments])
     name = node.name.text.upper()
-    allowed = _aggregate_allowed(scope, node, name)
+    allowed = _aggregate_allowed(scope, node)
     outer, scope.inside_aggregate = scope.inside_aggregate, name
     arguments = [bind_expression(scope, argument) for argument in node.arguments]
     scope.inside_aggregate = outer
     return bind_aggregate(scope, node, arguments) if allowed else None
 
 
-def _aggregate_allowed(scope: Scope, node: syntax.Call, name: str) -> bool:
+def _aggregate_allowed(scope: Scope, node: syntax.Call) -> bool:
     if scope.inside_aggregate is not None:
         scope.report("CQ062", node.span, outer=scope.inside_aggregate)
         return False
     if scope.aggregate_forbidden is not None:
-        hint = "Write it in HAVING." if scope.aggregate_forbidden == "WHERE" else None
+        hint = "Write it in HAVING." if scope.aggregate_forbidden in ("WHERE", "ON") else None
         scope.report("CQ063", node.span, clause=scope.aggregate_forbidden, hint=hint)
         return False
     if scope.first_aggregate is None:

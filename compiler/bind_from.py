@@ -56,7 +56,7 @@ def _find_broken(scope: Scope, name: syntax.Name) -> Relation | None:
     folded = fold(name.text)
     if folded in environment.broken:
         return environment.broken[folded]
-    if folded not in environment.incomplete:
+    if folded not in environment.lost:
         names = [relation.name for relation in environment.relations.values()]
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         scope.report(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bound import Aggregate, ColumnRef, children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cqc.compiler.bind_scope import Scope
     from cqc.compiler.bound import Expression
@@ -29,14 +29,19 @@ def _loose_columns(expression: Expression, grouped: frozenset[Expression]) -> It
             waiting.extend(reversed(children(part)))
 
 
-def check_grouped(scope: Scope, expression: Expression, grouped: frozenset[Expression]) -> None:
-    """Report each column that has no one value in a group (once for a place: `*` has many)."""
-    reported: set[tuple[int, int]] = set()
-    for column in _loose_columns(expression, grouped):
-        place = (column.span.start, column.span.end)
-        if place not in reported:
-            reported.add(place)
-            _report_ungrouped(scope, column, grouped)
+def check_grouped(
+    scope: Scope, expressions: Iterable[Expression], grouped: frozenset[Expression]
+) -> None:
+    """Report each column that has no one value in a group.
+
+    Once for a place: `*` stands for many columns, and ORDER BY may name an output again.
+    """
+    reported: set[int] = set()
+    for expression in expressions:
+        for column in _loose_columns(expression, grouped):
+            if column.span.start not in reported:
+                reported.add(column.span.start)
+                _report_ungrouped(scope, column, grouped)
 
 
 def _report_ungrouped(scope: Scope, column: ColumnRef, grouped: frozenset[Expression]) -> None:

@@ -100,10 +100,14 @@ def bind_pull(
     order_by = _order_by(scope, node, outputs)
     limit = None if node.limit is None else whole_number_at_least(scope, node.limit, "LIMIT", 0)
     is_aggregate = grouping or scope.first_aggregate is not None
-    if node.begin is None and node.end is None:
+    if node.begin is None or node.end is None:
         _check_push(scope, node)
     elif is_aggregate and group_by is not None:
-        _check_groups(scope, frozenset(group_by), outputs, having, order_by)
+        shown = [output.expression for output in outputs or ()]
+        if having is not None:
+            shown.append(having)
+        shown.extend(order.expression for order in order_by)
+        check_grouped(scope, shown, frozenset(group_by))
     elif node.distinct and outputs is not None:
         _check_distinct(scope, outputs, order_by)
     if begin is None or end is None or group_by is None or len(scope.diagnostics) > found:
@@ -116,16 +120,10 @@ def bind_pull(
 def _ends(
     scope: Scope, node: syntax.Select, numeric_time: bool | None
 ) -> tuple[Instant | None, Instant | None]:
-    begin = None if node.begin is None else bind_instant(scope, node.begin, "BEGIN", numeric_time)
-    end = None if node.end is None else bind_instant(scope, node.end, "END", numeric_time)
-    if node.begin is None and node.end is not None:
-        hint = "Add `BEGIN NOW - 1 MINUTE`, or another instant."
-        scope.report("CQ061", node.end.span, present="END", missing="BEGIN", hint=hint)
-    if node.end is None and node.begin is not None:
-        scope.report(
-            "CQ061", node.begin.span, present="BEGIN", missing="END", hint="Add `END NOW`."
-        )
-    return begin, end
+    if node.begin is None or node.end is None:
+        return None, None
+    begin = bind_instant(scope, node.begin, "BEGIN", numeric_time)
+    return begin, bind_instant(scope, node.end, "END", numeric_time)
 
 
 def _every(scope: Scope, node: syntax.Duration) -> int | None:
@@ -155,24 +153,6 @@ def _order_by(scope: Scope, node: syntax.Select, outputs: Outputs | None) -> tup
             orders.append(Order(expression, key.descending, nulls_first))
     scope.output_names = OutputNames.HIDDEN
     return tuple(orders)
-
-
-def _check_groups(
-    scope: Scope,
-    grouped: frozenset[Expression],
-    outputs: Outputs | None,
-    having: Expression | None,
-    order_by: tuple[Order, ...],
-) -> None:
-    found = len(scope.diagnostics)
-    for output in outputs or ():
-        check_grouped(scope, output.expression, grouped)
-    if having is not None:
-        check_grouped(scope, having, grouped)
-    # An output that ORDER BY names again is reported once, where it is selected.
-    if len(scope.diagnostics) == found:
-        for order in order_by:
-            check_grouped(scope, order.expression, grouped)
 
 
 def _check_distinct(scope: Scope, outputs: Outputs, order_by: tuple[Order, ...]) -> None:

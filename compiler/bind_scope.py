@@ -34,19 +34,19 @@ _LISTED = 20  # names in "columns of ...": more than that helps nobody
 class Environment:
     """What all queries of a program share: relations with their columns by folded name, and functions."""
 
-    __slots__ = ("_columns", "broken", "functions", "incomplete", "relations")
+    __slots__ = ("_columns", "broken", "functions", "lost", "relations")
 
     def __init__(
         self,
         relations: Mapping[str, Relation],
         functions: Mapping[str, UserFunction],
         broken: Mapping[str, Relation | None],
-        incomplete: frozenset[str] = frozenset(),
+        lost: frozenset[str] = frozenset(),
     ) -> None:
         self.relations = relations
         self.functions = functions
         self.broken = broken  # declared with a mistake: known by name, with columns where possible
-        self.incomplete = incomplete  # folded names whose declaration did not even parse
+        self.lost = lost  # folded names whose declaration did not even parse
         self._columns: dict[int, Columns] = {}
 
     def columns(self, relation: Relation) -> Columns:

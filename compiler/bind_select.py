@@ -29,12 +29,7 @@ def bind_select(
 ) -> tuple[Query | None, list[Diagnostic]]:
     """The bound query with everything found wrong or doubtful; the query is None when there are errors."""
     scope = Scope(environment)
-    try:
-        query = _bind(scope, node, name)
-    except RecursionError:
-        scope.report("CQ069", node.span, hint="Split the query, or use IN for long lists.")
-        query = None
-    return query, scope.diagnostics
+    return _bind(scope, node, name), scope.diagnostics
 
 
 def _bind(scope: Scope, node: syntax.Select, name: str) -> Query | None:
@@ -57,7 +52,6 @@ def _has_pull_clauses(scope: Scope, node: syntax.Select) -> bool:
     """Whether the query has BEGIN-END, or anything that needs it."""
     return bool(
         node.begin
-        or node.end
         or scope.first_aggregate
         or node.distinct
         or node.group_by
@@ -70,8 +64,9 @@ def _has_pull_clauses(scope: Scope, node: syntax.Select) -> bool:
 
 def _where(scope: Scope, node: syntax.Select) -> Expression | None:
     """WHERE and the ON conditions, as one condition."""
-    scope.aggregate_forbidden = "WHERE"
+    scope.aggregate_forbidden = "ON"
     conditions = [bind_condition(scope, on, "ON") for on in node.join_conditions]
+    scope.aggregate_forbidden = "WHERE"
     if node.where is not None:
         conditions.append(bind_condition(scope, node.where, "WHERE"))
     scope.aggregate_forbidden = None

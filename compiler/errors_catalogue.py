@@ -66,7 +66,6 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ059": (_ERROR, "'{text}' is not a number"),
     # Clauses
     "CQ060": (_ERROR, "{clause} needs a BEGIN-END clause"),
-    "CQ061": (_ERROR, "{present} without {missing}"),
     "CQ062": (_ERROR, "an aggregate inside {outer}"),
     "CQ063": (_ERROR, "an aggregate cannot be in {clause}"),
     "CQ064": (_ERROR, "{column} is neither grouped nor aggregated"),
@@ -74,7 +73,6 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ066": (_ERROR, "an output cannot be a duration"),
     "CQ067": (_ERROR, "with DISTINCT, ORDER BY can use selected values only"),
     "CQ068": (_ERROR, "{clause} {position} is not the number of an output"),
-    "CQ069": (_ERROR, "an expression is nested too deeply"),
     # Warnings
     "CQ090": (_WARNING, "query {name} can never match"),
 }

@@ -17,11 +17,11 @@ from lark import Token, Transformer, v_args
 from cqc.compiler import syntax
 from cqc.compiler.durations import UNITS
 from cqc.compiler.parse_pieces import (
-    Make,
     Piece,
     leaf,
     make_all,
     make_optional,
+    maker_of,
     name_at,
     number_of,
     span_of,
@@ -176,10 +176,10 @@ class ExpressionPieces(Transformer[Token, Piece]):
     ) -> Piece:
         first, last, is_negated = operand.first, (escape or pattern).last, negated is not None
         word, make_operand, make_pattern = str(operator), operand.make, pattern.make
-        make_escape = escape and escape.make
+        make_escape = maker_of(escape)
 
         def make(t: Tokens) -> syntax.Like:
-            written = make_escape and make_escape(t)
+            written = make_optional(make_escape, t)
             span = span_of(t, first, last)
             return syntax.Like(word, make_operand(t), make_pattern(t), written, is_negated, span)
 
@@ -264,8 +264,8 @@ class ExpressionPieces(Transformer[Token, Piece]):
     def case(self, word: Token, operand: Piece | None, *rest: Any) -> Piece:
         *branches, _else, otherwise, close = rest
         first, last = number_of(word), number_of(close)
-        make_operand: Make | None = operand and operand.make
-        make_otherwise: Make | None = otherwise and otherwise.make
+        make_operand = maker_of(operand)
+        make_otherwise = maker_of(otherwise)
         makes = [branch.make for branch in branches]
 
         def make(t: Tokens) -> syntax.Case:
@@ -273,9 +273,7 @@ class ExpressionPieces(Transformer[Token, Piece]):
             default = make_optional(make_otherwise, t)
             return syntax.Case(subject, make_all(makes, t), default, span_of(t, first, last))
 
-        return Piece(
-            make, first, last, [part for part in (operand, *branches, otherwise) if part]
-        )
+        return Piece(make, first, last, [part for part in (operand, *branches, otherwise) if part])
 
     def parenthesised(self, opening: Token, inner: Piece, close: Token) -> Piece:
         first, last, make_inner = number_of(opening), number_of(close), inner.make

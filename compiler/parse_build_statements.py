@@ -14,6 +14,7 @@ from cqc.compiler.parse_pieces import (
     leaf,
     make_all,
     make_optional,
+    maker_of,
     name_at,
     number_of,
     span_of,
@@ -99,7 +100,7 @@ class StatementPieces(ExpressionPieces):
     def from_item(self, relation: Token, alias: Piece | None, extent: Piece | None) -> Piece:
         at = number_of(relation)
         last = max([at, *(part.last for part in (alias, extent) if part)])
-        make_alias, make_extent = alias and alias.make, extent and extent.make
+        make_alias, make_extent = maker_of(alias), maker_of(extent)
 
         def make(t: Tokens) -> syntax.FromItem:
             length, count = (None, None) if make_extent is None else make_extent(t)
@@ -176,9 +177,7 @@ class StatementPieces(ExpressionPieces):
     def nulls(self, _nulls: Token, which: Token) -> Token:
         return which
 
-    def order_item(
-        self, expression: Piece, direction: Token | None, nulls: Token | None
-    ) -> Piece:
+    def order_item(self, expression: Piece, direction: Token | None, nulls: Token | None) -> Piece:
         first, make_expression = expression.first, expression.make
         last = max([expression.last, *(number_of(word) for word in (direction, nulls) if word)])
         descending = direction is not None and direction.type == "DESC"
@@ -346,7 +345,7 @@ def create_relation(
     """CREATE STREAM or CREATE TABLE: columns and watermarks are told apart by their nodes."""
     first, at = number_of(word), number_of(name)
     last = number_of(close) if options is None else options.last
-    make_declarations, make_options = declarations.make, options and options.make
+    make_declarations, make_options = declarations.make, maker_of(options)
 
     def make(t: Tokens) -> syntax.CreateRelation:
         declared = make_declarations(t)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.diagnostics import InternalError
 from cqc.compiler.source import Span
 from cqc.compiler.syntax import Name
 
@@ -44,8 +45,14 @@ def leaf(at: int, make: Make) -> Piece:
 
 def number_of(token: Piece | Token) -> int:
     """Which token of the statement this is: shapes are written one token a line."""
-    line: int = token.line  # type: ignore[union-attr]  # only tokens are asked; rules mix both in one list
-    return line - 1
+    if isinstance(token, Piece) or token.line is None:
+        raise InternalError("a token of the grammar has no line")
+    return token.line - 1
+
+
+def maker_of(piece: Piece | None) -> Make | None:
+    """The maker of a piece that may have been left out."""
+    return None if piece is None else piece.make
 
 
 def span_of(t: Tokens, first: int, last: int) -> Span:

@@ -61,10 +61,10 @@ def _cache_file() -> str | None:
 
 
 def read_shape(shape: str) -> Piece | Failure:
-    """Parse a shape.
+    r"""Parse a shape.
 
     Example:
-        read_shape("SELECT\\n*\\nFROM\\nx") is a Piece.
+        read_shape("SELECT\n*\nFROM\nx") is a Piece.
     """
     try:
         piece = parser().parse(shape)
@@ -90,4 +90,5 @@ def accepted_after(shape: str) -> frozenset[str]:
     """The grammar's names of the tokens that can follow a beginning that has no mistake."""
     interactive = parser().parse_interactive(shape)
     interactive.exhaust_lexer()
-    return frozenset(interactive.accepts())
+    accepted: set[str] = interactive.accepts()  # type: ignore[no-untyped-call]  # Lark gives it no types
+    return frozenset(accepted)

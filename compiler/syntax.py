@@ -368,6 +368,10 @@ Statement = CreateRelation | CreateQuery | SetOption
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The statements of one file, in order."""
+    """The statements of one file, in order.
+
+    `broken` names what statements with mistakes would have declared, so that nobody reports these as missing.
+    """
 
     statements: tuple[Statement, ...]
+    broken: frozenset[str] = field(default=frozenset(), compare=False)

@@ -47,17 +47,15 @@ class Circuit:
         self._groups: dict[str, Group] = {}  # by query name
         self._selections_of: dict[str, list[Selections]] = {name: [] for name in states}
         self._joins_of: dict[str, list[Join]] = {name: [] for name in states}
+        self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
 
     @property
     def groups(self) -> Iterator[Group]:
         """Every group of queries once."""
-        yield from dict.fromkeys(self._groups.values())
-
-    @property
-    def row_joins(self) -> Iterator[RowsJoin]:
-        """The joins that wait for the watermark."""
-        for group in self.groups:
-            yield from group.row_joins.values()
+        if self._sharing:
+            yield self._shared
+        else:
+            yield from self._groups.values()
 
     def selections_of(self, stream: str) -> list[Selections]:
         """The single-stream operators that a stream feeds (folded name)."""
@@ -113,6 +111,7 @@ class Circuit:
         if body.rows:
             join = RowsJoin(body, self._states)
             group.row_joins[body] = join
+            self.row_joins.append(join)
             self._connect(join, body)
             return join.seat
         return self._join(group, body.host, past=past).add(body, past=past)
@@ -127,7 +126,9 @@ class Circuit:
             if not len(selections):
                 self._selections_of[stream].remove(group.selections.pop(stream))
         elif body.rows:
-            self._disconnect(group.row_joins.pop(body), body)
+            rows_join = group.row_joins.pop(body)
+            self.row_joins.remove(rows_join)
+            self._disconnect(rows_join, body)
         else:
             join = group.joins[body.host.number, past]
             join.remove(seat)

@@ -252,11 +252,10 @@ class Engine:
 
     def _late_findings(self) -> list[ResultBlock]:
         """What operators that wait for the watermark find now."""
-        waiting = list(self._circuit.row_joins)
-        if not waiting:
+        if not self._circuit.row_joins:
             return []
         watermarks = self._watermarks()
-        return self._hand_on([found for join in waiting for found in join.advance(watermarks)])
+        return self._hand_on([found for join in self._circuit.row_joins for found in join.advance(watermarks)])
 
     def _hand_on(self, found: list[Found]) -> list[ResultBlock]:
         blocks: list[ResultBlock] = []

@@ -54,13 +54,13 @@ _TEXT_TO_TIMESTAMP = (
 _DOUBLE_TO_TEXT = (
     "CASE WHEN isnan(v) THEN 'NaN' WHEN isinf(v) THEN CASE WHEN v > 0 THEN 'Infinity' ELSE '-Infinity' END"
     " WHEN v = 0 OR abs(v) >= 1e-3 AND abs(v) < 1e7 THEN CAST(v AS VARCHAR)"
-    " ELSE [CASE WHEN v < 0 THEN '-' ELSE '' END || d[1] || '.' ||"
+    " ELSE [[CASE WHEN v < 0 THEN '-' ELSE '' END || d[1] || '.' ||"
     " CASE WHEN length(d) > 1 THEN d[2:] ELSE '0' END || 'E' || CASE"
     " WHEN contains(t, 'e') THEN CAST(CAST(split_part(t, 'e', 2) AS INTEGER) AS VARCHAR)"
     " WHEN abs(v) >= 1 THEN CAST(length(split_part(t, '.', 1)) - 1 AS VARCHAR)"
     " ELSE CAST(length(ltrim(split_part(t, '.', 2), '0')) - length(split_part(t, '.', 2)) - 1 AS VARCHAR) END"
-    " FOR t IN [CAST(abs(v) AS VARCHAR)]"
-    " FOR d IN [trim(replace(split_part(t, 'e', 1), '.', ''), '0')]][1] END"
+    " FOR d IN [trim(replace(split_part(t, 'e', 1), '.', ''), '0')]][1]"
+    " FOR t IN [CAST(abs(v) AS VARCHAR)]][1] END"
 )
 
 

@@ -148,7 +148,10 @@ class Writer:
     def negate(self, expression: bound.Negate) -> str:
         operand = self.write(expression.operand)
         if expression.type is ColumnType.DOUBLE:
-            return f"(- {operand})"
+            # Not `- x`: DuckDB turns `- x < c` into `x > - c`, which is wrong where c is NaN.
+            return self.dialect.double_arithmetic(
+                ArithmeticOp.MULTIPLY, self.dialect.double(-1.0), operand
+            )
         return self.dialect.negate_bigint(operand)
 
     def match(self, expression: bound.Match) -> str:

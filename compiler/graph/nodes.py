@@ -21,10 +21,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from cqc.compiler.normal import NEVER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cqc.compiler.bound import Output, Pull
+    from cqc.compiler.bound import Item, Output, Pull
     from cqc.compiler.catalog import Relation
     from cqc.compiler.normal import EquiJoin, Formula, Residual, ThetaJoin, TimeBounds
     from cqc.compiler.source import Span
@@ -64,8 +66,7 @@ class Body:
     @property
     def can_match(self) -> bool:
         """False where a contradiction was found: nothing ever satisfies such a body, so nothing need be kept for it."""
-        from_filters = all(_can_match(formula) for formula in self.filters)
-        return from_filters and not self.bounds.contradictory
+        return NEVER not in self.filters and not self.bounds.contradictory
 
     @property
     def has_push(self) -> bool:
@@ -74,11 +75,6 @@ class Body:
     @property
     def has_pull(self) -> bool:
         return any(query.pull is not None for query in self.queries)
-
-
-def _can_match(formula: Formula) -> bool:
-    # NEVER is the only formula without a match that the rewrites leave; it is an AnyOf without parts.
-    return getattr(formula, "parts", None) != () or type(formula).__name__ != "AnyOf"
 
 
 @dataclass(slots=True, eq=False)
@@ -90,8 +86,8 @@ class QueryNode:
     outputs: tuple[Output, ...]  # ColumnRef.item is a FROM position
     pull: Pull | None  # likewise
     positions: tuple[int, ...]  # FROM position -> host position
-    aliases: tuple[str, ...]  # by FROM position
-    span: Span | None = field(repr=False)
+    items: tuple[Item, ...] = field(repr=False)  # by FROM position
+    span: Span = field(repr=False)
 
 
 class Direction(Enum):

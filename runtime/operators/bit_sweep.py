@@ -108,6 +108,7 @@ def sweep(  # type: ignore[no-untyped-def]
     stack = np.zeros((max(programs.depth, 1), WORDS), np.uint64)
     stamps = np.full(len(programs.slots), -1, np.int64)
     chosen = np.empty(len(programs.slots), np.int32)
+    walked = np.full(len(programs.guard_head) if len(programs.guard_links) else 0, -1, np.int64)
     ranks = np.empty(BLOCK, np.int64)
     next_hit = 0
     for block in range(blocks):
@@ -127,7 +128,7 @@ def sweep(  # type: ignore[no-untyped-def]
             )  # fmt: skip
         for program in programs.always:
             _run_program(table, row_of, marked.mapped, programs, program, block, stack, outcome)
-        count = _choose_programs(marked, programs, first_hit, next_hit, block, stamps, chosen)
+        count = _choose_programs(marked, programs, first_hit, next_hit, block, stamps, walked, chosen)
         for program in chosen[:count]:
             _run_program(table, row_of, marked.mapped, programs, program, block, stack, outcome)
         _forget_hits(table, marked, row_of, first_hit, next_hit)
@@ -307,13 +308,19 @@ def _run_program(table, row_of, mapped, programs, program, block, stack, outcome
 
 
 @njit(cache=True, nogil=True)
-def _choose_programs(marked, programs, first_hit, next_hit, block, stamps, chosen):  # type: ignore[no-untyped-def]
+def _choose_programs(  # type: ignore[no-untyped-def]
+    marked, programs, first_hit, next_hit, block, stamps, walked, chosen
+):
     """The guarded programs one of whose atoms is hit in the block, each once."""
     count = 0
     if len(programs.guard_links) == 0:
         return count
     for hit in range(first_hit, next_hit):
-        link = programs.guard_head[marked.hit_ids[hit]]
+        atom = marked.hit_ids[hit]
+        if walked[atom] == block:
+            continue
+        walked[atom] = block
+        link = programs.guard_head[atom]
         while link >= 0:
             program = programs.guard_links[link, 0]
             if stamps[program] != block:

@@ -46,6 +46,15 @@ class KeyEdge:
     target_form: int
 
 
+@dataclass(slots=True)
+class Work:
+    """What was done to join with one item: rows that probed, candidates they met, rows that came out."""
+
+    probes: int = 0
+    candidates: int = 0
+    found: int = 0
+
+
 class Rows:
     """Partial combinations: `positions[place, row]`, `ts[place, row]`, `lineage[row]`, the first `count` rows."""
 
@@ -81,15 +90,14 @@ class Level:
         windows: Sequence[RankSets],  # of target minus each bound item
         thetas: Sequence[PredicateList],
         words: int,
+        work: Work,
         *,
         before_packet: bool,
     ) -> None:
         self.target = target
         self.before_packet = before_packet  # only tuples before the packet that is joined (self-joins)
         self.rows = Rows(len(bound) + 1, words)
-        self.probes = 0
-        self.candidates = 0
-        self.results = 0
+        self._work = work
         self._bound = tuple(bound)
         self._edges = tuple(edges)
         self._check_forms = np.array([edge.target_form for edge in edges[1:]], np.int64)
@@ -124,9 +132,9 @@ class Level:
             self.rows.resize(max(found, 2 * self.rows.room))
             found, candidates = self._call(rows, low, limit)
         self.rows.count = found
-        self.probes += count
-        self.candidates += candidates
-        self.results += found
+        self._work.probes += count
+        self._work.candidates += candidates
+        self._work.found += found
         return self.rows
 
     def _call(self, rows: Rows, low: int, limit: int) -> tuple[int, int]:

@@ -22,6 +22,8 @@ from cqc.runtime.operators.theta_lists import Condition, varying_parameters
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from cqc.compiler.graph.nodes import Body
     from cqc.compiler.normal import ThetaJoin
     from cqc.runtime.operators.theta_forms import Parameters, ThetaForm
@@ -53,11 +55,35 @@ class JoinSeat:
         return self.member.results
 
 
+class SlotTotals:
+    """Results by slot, in one array so that counting a packet is one addition."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(64, np.int64)
+
+    def add(self, counts: NDArray[np.int64]) -> None:
+        """Count the results of a packet."""
+        if len(counts) > len(self._counts):
+            grown = np.zeros(2 * len(counts), np.int64)
+            grown[: len(self._counts)] = self._counts
+            self._counts = grown
+        self._counts[: len(counts)] += counts
+
+    def take(self, slot: int) -> int:
+        """The results of a slot since they were last taken."""
+        if slot >= len(self._counts):
+            return 0
+        count = int(self._counts[slot])
+        self._counts[slot] = 0
+        return count
+
+
 class Slot:
     """One bit of the lineage: a family of bodies, in the order of their varying constant."""
 
-    def __init__(self, number: int, body: Body, form: ThetaForm | None) -> None:
+    def __init__(self, number: int, body: Body, form: ThetaForm | None, totals: SlotTotals) -> None:
         self.number = number
+        self._totals = totals
         self.body = body  # any of the family; all but the ranked condition's constant is the same
         self.shape = None if form is None else form.shape
         self.varying = -1  # which parameter of the ranked condition differs; -1 while there is one member
@@ -83,6 +109,10 @@ class Slot:
 
     def settle(self) -> None:
         """Credit the members with the results counted since."""
+        total = self._totals.take(self.number)
+        if len(self._ordered) == 1:
+            self._ordered[0].results += total
+            return
         for at in np.flatnonzero(self.counts).tolist():
             self._ordered[at].results += int(self.counts[at])
         self.counts[:] = 0
@@ -135,6 +165,7 @@ class SlotTable:
     def __init__(self) -> None:
         self.slots: dict[int, Slot] = {}
         self.size = 0  # slots ever given: the lineage has a bit for each
+        self.totals = SlotTotals()
         self._by_key: dict[Hashable, Slot] = {}
         self._clean: list[int] = []
         self._soiled: list[int] = []
@@ -149,7 +180,7 @@ class SlotTable:
         slot = self._family_of(body, form, epoch)
         is_new = slot is None
         if slot is None:
-            slot = Slot(self._free_number(), body, form)
+            slot = Slot(self._free_number(), body, form, self.totals)
             slot.keys = [key for _, key in _keys(body, form, epoch)]
             for key in slot.keys:
                 self._by_key.setdefault(key, slot)

@@ -1,76 +1,363 @@
-"""The n-ary join: stub of the interface, being filled in."""
+"""The n-ary join of a host: every body over the same relations with the same equalities, answered by one pass.
+
+A packet of one stream is filtered for all bodies at once, which gives each tuple its lineage, a bit for every slot that
+still wants it. The tuples go into the stream's shared state, their lineage beside them, and then meet the states of the
+other items one after the other (M-Join, Juggler's multi-join). At each step the lineage of a partial combination shrinks to
+the slots whose windows and conditions all its tuples meet; combinations that no slot wants are never made. Conditions over
+several items that no index answers are evaluated last, once for each distinct expression.
+
+    R.a = S.a, S.b = T.b     slot 0: R.x > 5, window 10 s     slot 1: S.x < 3, window 2 s
+    new S(a=1, b=2, x=1) {0,1} -> R(a=1, x=9) 4 s older {0} -> T(b=2) {0}: one result, of slot 0
+
+Exactly once: a packet is inserted first, then joined with what the other states hold, so a combination appears when the
+last of its tuples is processed. Where a relation is in FROM twice, items before the one that starts see only tuples from
+before the packet: a combination with several new tuples is made by the first item that has one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+import numpy as np
 
-    import numpy as np
+from cqc.compiler.catalog import fold
+from cqc.runtime.found import OperatorCount
+from cqc.runtime.operators.grouped_filter import StreamFilter
+from cqc.runtime.operators.join_checks import JoinChecks
+from cqc.runtime.operators.join_level import JoinInput, Work
+from cqc.runtime.operators.join_plan import JoinPlan
+from cqc.runtime.operators.join_results import JoinResults
+from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
+from cqc.runtime.operators.lanes import Lane
+from cqc.runtime.operators.member_ranks import rank_members
+from cqc.runtime.operators.probe import count_slots, keep_rows, start_rows
+from cqc.runtime.operators.rank_lineage import FAR_US, WORD_BITS, bitmap, word_count
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import Body, JoinHost
-    from cqc.runtime.columns import Column
+    from cqc.runtime.found import Found, Seat
+    from cqc.runtime.operators.join_level import Rows
+    from cqc.runtime.operators.join_plan import Path
     from cqc.runtime.operators.shared_state import SharedState
     from cqc.runtime.packet import Packet
 
-
-@dataclass(slots=True, eq=False)
-class Seat:
-    """A body's place on a host: the slot of its lineage bit and, in a family, its member number.
-
-    `results` counts the combinations found for the body so far.
-    """
-
-    body: Body
-    slot: int
-    member: int
-    results: int
-
-
-class JoinResults:
-    """Combinations found by one packet: positions in the shared states, one array per host position."""
-
-    positions: list[NDArray[np.int64]]  # by host position (order of host.relations)
-    ts_us: NDArray[np.int64]  # result time: max(ts) over stream items
-
-    def __len__(self) -> int: ...
-    def hits(self) -> list[Seat]:
-        """The seats that have at least one row in here."""
-    def rows_of(self, seat: Seat) -> NDArray[np.int64]:
-        """Which rows of this block are results of the seat's body, in result-time order."""
-    def column(self, item: int, column: int, rows: NDArray[np.int64]) -> Column:
-        """Values of one column of one host position for the rows. Valid until the states are purged."""
+_PAST_ROWS = 4096  # how many tuples at a time start the join over the past
 
 
 class MultiJoin:
-    """One host. `add`/`remove` bodies at any time between packets."""
+    """One host at run time. Bodies come and go between packets."""
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
-        """`states` by folded relation name; relations of the host must be there."""
-    def add(self, body: Body, *, past: bool = False) -> Seat:
-        """Serve the body from now on: it sees tuples inserted from now on; with `past` also those in the states."""
-    def remove(self, seat: Seat) -> None: ...
-    def past(self, seat: Seat) -> list[JoinResults]:
-        """All combinations of tuples already in the states, for a seat added with `past` (pull queries)."""
+        """`states` by folded relation name."""
+        self.name = host.name
+        self._equi_joins = host.equi_joins
+        self._words = 1
+        self._inputs = tuple(
+            self._input(item, states[fold(relation.name)])
+            for item, relation in enumerate(host.relations)
+        )
+        self._states = [each.state for each in self._inputs]
+        self._items_of: dict[str, list[int]] = {}
+        for item, relation in enumerate(host.relations):
+            self._items_of.setdefault(fold(relation.name), []).append(item)
+        self._filters = [
+            StreamFilter(tuple(column.type for column in relation.columns))
+            for relation in host.relations
+        ]
+        self._table = SlotTable()
+        self._plan: JoinPlan | None = None
+        self._orders: dict[int, tuple[int, ...]] = {}
+        self._checks = JoinChecks(self._inputs, self._equi_joins)
+        self._admitted: dict[int, NDArray[np.uint64]] = {}
+        self._counts = np.zeros(WORD_BITS, np.int64)
+        self._work = [Work() for _ in self._inputs]
+        self._tuples_in = 0
+        self._results = 0
+        self._seconds = 0.0
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def failed_evaluations(self) -> int:
+        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
+        return self._checks.failed
+
+    # Bodies come and go
+
+    def add(self, body: Body, *, past: bool = False) -> JoinSeat:
+        """Serve a body: it sees tuples inserted from now on, with `past` also those that are in the states."""
+        self._clear_soiled()
+        seat, is_new = self._table.place(body, self._epoch(past=past))
+        self._plan = None
+        if is_new:
+            self._widen(word_count(self._table.size))
+            for each, formula in zip(self._inputs, body.filters, strict=True):
+                self._filters[each.item].add(seat.slot.number, formula)
+                if past or not each.state.relation.is_stream:
+                    self._backfill(each, seat)
+        return seat
+
+    def remove(self, seat: Seat) -> None:
+        """Stop serving a body; what only it used is freed."""
+        assert isinstance(seat, JoinSeat)
+        self._plan = None
+        if self._table.leave(seat):
+            for each in self._filters:
+                each.remove(seat.slot.number)
+
+    def close(self) -> None:
+        """Give back the lanes in the shared states; the join is not used any more."""
+        for each in self._inputs:
+            each.state.detach(each.lineage)
+
+    def set_order(self, start: int, order: tuple[int, ...]) -> None:
+        """In which order a new tuple of item `start` meets the other items; changes the cost, not the answer."""
+        self._orders[start] = order
+        self._plan = None
+
+    def _input(self, item: int, state: SharedState) -> JoinInput:
+        lane = Lane(np.zeros((state.capacity, self._words), np.uint64))
+        state.attach(lane)
+        return JoinInput(item, state, lane)
+
+    def _epoch(self, *, past: bool) -> Hashable:
+        streams = [each.state for each in self._inputs if each.state.relation.is_stream]
+        if past or not any(len(state) for state in streams):
+            return past
+        return past, tuple(state.head for state in streams)
+
+    def _widen(self, words: int) -> None:
+        if words <= self._words:
+            return
+        for each in self._inputs:
+            wider = np.zeros((each.state.capacity, words), np.uint64)
+            wider[:, : self._words] = each.lineage.values
+            each.lineage.values = wider
+        self._words = words
+        self._counts = np.zeros(words * WORD_BITS, np.int64)
+
+    def _clear_soiled(self) -> None:
+        soiled = self._table.take_soiled()
+        if soiled:
+            kept = ~bitmap(soiled, self._words)
+            for each in self._inputs:
+                each.lineage.values &= kept
+
+    def _backfill(self, each: JoinInput, seat: JoinSeat) -> None:
+        """Let a slot see the tuples that a state already holds."""
+        state = each.state
+        if not len(state):
+            return
+        own = StreamFilter(tuple(column.type for column in state.relation.columns))
+        own.add(0, seat.body.filters[each.item])
+        packet = state.packet()
+        wanted = (own.match(packet).by_tuple()[:, 0] & np.uint64(1)).astype(np.uint64)
+        for column in _required_columns(seat.body, each.item):
+            valid = packet.columns[column].valid
+            if valid is not None:
+                wanted[~valid] = 0
+        word, bit = divmod(seat.slot.number, WORD_BITS)
+        live = slice(state.first - state.base, state.head - state.base)
+        each.lineage.values[live, word] |= wanted << np.uint64(bit)
+
+    def _prepare(self) -> JoinPlan:
+        slots = list(self._table.slots.values())
+        for slot in slots:
+            slot.arrange()
+        plan = JoinPlan(self._inputs, self._equi_joins, slots, self._words, self._orders, self._work)
+        self._plan = plan
+        return plan
+
+    # Packets
+
     def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
-        """Filter the packet for every item of that relation; TRUE where some body wants the tuple. Then `process` it."""
-    def process(self, relation: str, packet: Packet, first: int) -> list[JoinResults]:
-        """Join the packet just inserted at `first` (the packet given is what was inserted) with the other items."""
+        """Filter a packet; TRUE where some body wants the tuple. `process` follows with what was inserted of it."""
+        started = perf_counter()
+        plan = self._plan or self._prepare()
+        wanted = np.zeros(len(packet), np.bool_)
+        for item in self._items_of[relation]:
+            lineage = self._filters[item].match(packet).by_tuple()
+            for required in plan.required[item]:
+                valid = packet.columns[required.column].valid
+                if valid is not None:
+                    lineage = _without(lineage, ~valid, required.slots)
+            self._admitted[item] = lineage
+            wanted |= lineage.any(axis=1)
+        self._tuples_in += len(packet)
+        self._seconds += perf_counter() - started
+        return wanted
+
+    def process(
+        self, relation: str, packet: Packet, first: int, rows: NDArray[np.int64] | None = None
+    ) -> list[JoinResults]:
+        """Join a packet that was inserted at position `first`; `rows` are its rows in the packet that was admitted."""
+        started = perf_counter()
+        plan = self._plan or self._prepare()
+        for item in self._items_of[relation]:
+            lineage = self._admitted[item]
+            if rows is not None:
+                lineage = self._admitted[item] = lineage[rows]
+            self._store(self._inputs[item], lineage, first)
+        if any(limit.exceeded for limit in plan.whole_limits):
+            plan = self._prepare()
+        found = []
+        for item in self._items_of[relation]:
+            path = plan.paths.get(item)
+            if path is not None:
+                found += self._start(plan, path, self._admitted[item], packet.ts_us, first)
+        self._seconds += perf_counter() - started
+        return found
+
+    def _store(self, each: JoinInput, lineage: NDArray[np.uint64], first: int) -> None:
+        at = first - each.state.base
+        words = min(lineage.shape[1], self._words)
+        target = each.lineage.values[at : at + len(lineage)]
+        target[:, :words] = lineage[:, :words]
+        target[:, words:] = 0
+
+    def _start(
+        self,
+        plan: JoinPlan,
+        path: Path,
+        lineage: NDArray[np.uint64],
+        ts_us: NDArray[np.int64],
+        first: int,
+        packet_first: int | None = None,
+    ) -> list[JoinResults]:
+        rows = path.start
+        if len(ts_us) > rows.room:
+            rows.resize(2 * len(ts_us))
+        rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
+        oldest_us = int(ts_us.min()) if len(ts_us) else 0
+        for level in path.levels:
+            if not rows.count:
+                return []
+            low = level.target.state.first
+            if level.by_key and level.loosest_low_us > -FAR_US:
+                low = level.target.state.first_since(oldest_us + level.loosest_low_us)
+            rows = level.extend(rows, first if packet_first is None else packet_first, low)
+        return self._finish(plan, path, rows) if rows.count else []
+
+    def _finish(self, plan: JoinPlan, path: Path, rows: Rows) -> list[JoinResults]:
+        count = rows.count
+        positions = rows.positions[path.places, :count]
+        lineage = rows.lineage[:count].copy()
+        if len(path.stream_places) == 1:
+            ts_us = rows.ts[path.stream_places[0], :count].copy()
+        else:
+            ts_us = rows.ts[path.stream_places, :count].max(axis=0)
+        if plan.checks or self._checks.text_edges:
+            self._checks.apply(positions, lineage, plan.checks, plan.check_slots)
+            kept = keep_rows(lineage)
+            if len(kept) < count:
+                positions, lineage, ts_us = positions[:, kept], lineage[kept], ts_us[kept]
+        if not len(ts_us):
+            return []
+        count_slots(lineage, len(lineage), self._counts)
+        counts = self._counts[: self._table.size].copy()
+        ranges = rank_members(plan, self._table, self._states, self._checks, positions, lineage, counts)
+        self._results += len(ts_us)
+        return [JoinResults(self._states, positions, ts_us, lineage, counts, self._table.slots, ranges)]
+
+    def past(self, seat: Seat) -> list[JoinResults]:
+        """All combinations of tuples that are in the states, for a seat that was added with `past`."""
+        assert isinstance(seat, JoinSeat)
+        plan = self._plan or self._prepare()
+        item, path = next(iter(plan.paths.items()))
+        each = self._inputs[item]
+        mask = bitmap([seat.slot.number], self._words)
+        found = []
+        for first in range(each.state.first, each.state.head, _PAST_ROWS):
+            stop = min(first + _PAST_ROWS, each.state.head)
+            live = slice(first - each.state.base, stop - each.state.base)
+            lineage = each.lineage.values[live] & mask
+            found += self._start(plan, path, lineage, each.state.ts[live], first, each.state.head)
+        return found
+
+    def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:
+        """Nothing waits for the watermark in this join."""
+        del watermarks
+        return []
+
     def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
-        """Tuples of the relation with event time below this can meet no future tuple; None: nothing may be purged.
+        """Tuples of the relation older than this can meet no future tuple; None when nothing may be purged.
 
-        `watermarks`: by folded stream name, no future tuple of that stream is older than this.
+        `watermarks` by folded stream name: no future tuple of the stream is older. A stream that is not there has no
+        future tuples.
         """
-    def measure(self) -> JoinMeasure: ...
+        plan = self._plan or self._prepare()
+        before = FAR_US
+        for item in self._items_of[relation]:
+            for name, items in self._items_of.items():
+                watermark = watermarks.get(name)
+                if watermark is None:
+                    continue
+                for other in items:
+                    if other == item:
+                        continue
+                    most = plan.most_us(item, other)
+                    if most is None:
+                        return None
+                    before = min(before, watermark - most)
+        return before
+
+    def measure(self) -> OperatorCount:
+        """What the join did so far."""
+        detail = {"slots": len(self), "checked": self._checks.evaluated}
+        for each, work in zip(self._inputs, self._work, strict=True):
+            name = f"{each.item}:{each.state.relation.name}"
+            detail[f"{name} probes"] = work.probes
+            detail[f"{name} candidates"] = work.candidates
+            detail[f"{name} found"] = work.found
+            detail[f"{name} bytes"] = each.lineage.nbytes
+        paths = [] if self._plan is None else list(self._plan.paths.values())
+        size = sum(level.nbytes for path in paths for level in path.levels)
+        size += sum(each.lineage.nbytes for each in self._inputs)
+        return OperatorCount(self.name, self._tuples_in, self._results, self._seconds, size, detail)
 
 
-def push_packet(state: SharedState, joins: list[MultiJoin], packet: Packet, *, keep_all: bool) -> list[tuple[MultiJoin, JoinResults]]:
-    """Filter for all hosts of the stream, insert what some host wants (all with `keep_all`), join. The engine calls this
-    for each packet of a micro-batch, stream by stream in a fixed order, then purges:
+def _without(
+    lineage: NDArray[np.uint64], rows: NDArray[np.bool_], slots: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """The lineage with the slots cleared in the rows."""
+    words = min(lineage.shape[1], len(slots))
+    cleared = lineage.copy()
+    cleared[rows, :words] &= ~slots[:words]
+    return cleared
 
-        befores = [join.purge_before(name, watermarks) for join in joins_of[name]]
-        if None not in befores: state.purge(min(befores))
+
+def _required_columns(body: Body, item: int) -> set[int]:
+    ends = [(edge.left_item, edge.left_column) for edge in body.equi_joins]
+    ends += [(edge.right_item, edge.right_column) for edge in body.equi_joins]
+    ends += [(theta.left_item, theta.left_column) for theta in body.theta_joins]
+    ends += [(theta.right_item, theta.right_column) for theta in body.theta_joins]
+    return {column for end_item, column in ends if end_item == item}
+
+
+def push_packet(
+    state: SharedState, joins: Sequence[MultiJoin], packet: Packet, *, keep_all: bool
+) -> list[Found]:
+    """Filter a packet for every join of its relation, insert what one of them wants (all with `keep_all`), join it.
+
+    A micro-batch with several streams is pushed stream by stream in a fixed order. Few unwanted tuples are kept as well:
+    picking the others out would cost more than they do.
     """
+    relation = fold(state.relation.name)
+    wanted = np.zeros(len(packet), np.bool_)
+    for join in joins:
+        wanted |= join.admit(relation, packet)
+    rows = None
+    if not keep_all and 2 * np.count_nonzero(wanted) < len(packet):
+        rows = np.flatnonzero(wanted)
+        packet = packet.take(rows)
+    first = state.insert(packet)
+    found: list[Found] = []
+    for join in joins:
+        found += join.process(relation, packet, first, rows)
+    return found

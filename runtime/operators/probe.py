@@ -260,3 +260,17 @@ def _bit_number(power):  # type: ignore[no-untyped-def]
         number += 2
         power >>= np.uint64(2)
     return number + np.int64(power >> np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def keep_rows(lineage):  # type: ignore[no-untyped-def]
+    """The rows that some slot still wants."""
+    kept = np.empty(len(lineage), np.int64)
+    count = 0
+    for row in range(len(lineage)):
+        for word in range(lineage.shape[1]):
+            if lineage[row, word]:
+                kept[count] = row
+                count += 1
+                break
+    return kept[:count]

@@ -1,1 +1,61 @@
-"""One file per output format."""
+"""Where results go: one file per format, and `open_sink` to choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cqc.runtime.errors import RunError
+from cqc.runtime.sinks.csv import CsvFolderSink, CsvSink
+from cqc.runtime.sinks.jsonl import JsonLinesSink
+from cqc.runtime.sinks.none import NoneSink
+from cqc.runtime.sinks.parquet import ParquetFileSink, ParquetFolderSink
+from cqc.runtime.sinks.table import TableSink
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cqc.runtime.sinks.protocol import Shape, Sink
+
+SINKS = ("jsonl", "csv", "parquet", "table", "none")
+
+
+def open_sink(
+    kind: str,
+    out: str | None,
+    shapes: Mapping[str, Shape] | None = None,
+    *,
+    live: bool = False,
+) -> Sink:
+    """A sink of a kind of `SINKS`.
+
+    Args:
+        kind: the format.
+        out: a file, or a folder (an existing one, or a path without an extension for csv and parquet); None is
+            standard output.
+        shapes: the result columns of the queries by name; None when queries may come and go.
+        live: the run does not end by itself, so results must not wait for its end.
+
+    Raises:
+        RunError: when the place cannot be written.
+    """
+    path = None if out is None else Path(out)
+    folder = path is not None and (path.is_dir() or out is not None and out.endswith("/"))
+    match kind:
+        case "none":
+            return NoneSink()
+        case "table":
+            return TableSink(path, hold_rows=0 if live else 20_000)
+        case "csv":
+            if path is not None and (folder or not path.suffix):
+                return CsvFolderSink(path, shapes)
+            return CsvSink(path, shapes)
+        case "parquet":
+            if path is None:
+                raise RunError("--sink parquet needs --out: Parquet cannot go to standard output")
+            if folder or not path.suffix:
+                return ParquetFolderSink(path, shapes)
+            return ParquetFileSink(path, shapes)
+        case "jsonl":
+            return JsonLinesSink(path, folder=folder)
+    raise RunError(f"there is no sink {kind} (there are: {', '.join(SINKS)})")

@@ -43,7 +43,7 @@ class Expressions:
         column = self.column(type_)
         if column is not None and self.rng.random() < 0.7:
             return column
-        return "NULL" if self.rng.random() < 0.03 else self.rng.choice(literals)
+        return f"CAST(NULL AS {type_})" if self.rng.random() < 0.03 else self.rng.choice(literals)
 
     def bigint(self, depth: int) -> str:
         if depth <= 0 or self.rng.random() < 0.3:

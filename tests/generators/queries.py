@@ -152,7 +152,8 @@ class Queries:
         """SELECT list and tail of a query with aggregates."""
         types = [self.rng.choice(["BIGINT", "STRING", "DOUBLE", "BOOLEAN"]) for _ in range(2)]
         keys = [make.of(type_, 1) for type_ in types[: self.rng.randint(0, 2)]]
-        keys = list(dict.fromkeys(keys))
+        # A bare number in GROUP BY is the position of an output.
+        keys = list(dict.fromkeys(key for key in keys if not key.lstrip("-").isdigit()))
         made = [self.aggregate(make) for _ in range(self.rng.randint(1, 3))]
         outputs = [f"{part} AS o{at}" for at, part in enumerate([*keys, *made])]
         tail = f" GROUP BY {', '.join(keys)}" if keys else ""

@@ -19,9 +19,9 @@ def shuffled_streams(rng: Random, streams: Mapping[str, Sequence[Row]]) -> list[
     arrivals = []
     while waiting:
         name = rng.choice(sorted(waiting))
-        for _ in range(rng.randint(1, 4)):
-            if waiting[name]:
-                arrivals.append((name, waiting[name].pop(0)))
+        count = rng.randint(1, 4)
+        arrivals += [(name, row) for row in waiting[name][:count]]
+        del waiting[name][:count]
         if not waiting[name]:
             del waiting[name]
     return arrivals

@@ -295,7 +295,7 @@ def by_key(key: bound.Order, position: int, one: Keyed, other: Keyed) -> int:
     left, right = one[0][position], other[0][position]
     if left is None or right is None:
         here = (right is None) - (left is None)
-        return -here if key.nulls_first else here
+        return here if key.nulls_first else -here
     direction = -1 if key.descending else 1
     if compare(ComparisonOp.LT, left, right):
         return -direction

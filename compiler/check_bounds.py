@@ -1,0 +1,101 @@
+"""What the time bounds of a query say to its author: unbounded state is an error, a contradiction a warning.
+
+A push join keeps a tuple of an item until no tuple still to come can meet it. That is `ts_other - ts_item <= d` for every
+other stream, or ROWS on the item; where nothing bounds it, every tuple would be kept for ever.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.emit.wording import duration_text, formula_text, name_text
+from cqc.compiler.errors_catalogue import make
+from cqc.compiler.normal import NEVER
+from cqc.compiler.rewrites.classify_predicates import classify_predicates
+from cqc.compiler.rewrites.fold_constants import fold_constants
+from cqc.compiler.rewrites.push_negations import push_negations
+from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
+from cqc.compiler.time_bounds import contradiction, limits_of_windows
+
+if TYPE_CHECKING:
+    from cqc.compiler.bound import Item, Query
+    from cqc.compiler.diagnostics import Diagnostic
+    from cqc.compiler.normal import NormalQuery
+    from cqc.compiler.time_bounds import TimeLimit
+
+
+def check_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
+    """The error of an unbounded join, or the warning that a query can never match."""
+    if normal.bounds.contradictory or NEVER in normal.filters:
+        return [_never_matches(query, normal)]
+    if len(query.items) == 1 or query.pull is not None:
+        return []
+    pair = _unbounded_pair(normal)
+    return [] if pair is None else [_unbounded(query, *pair)]
+
+
+def _unbounded_pair(normal: NormalQuery) -> tuple[int, int] | None:
+    """The first item whose tuples would be kept for ever, and the one they would wait for."""
+    streams = [at for at, item in enumerate(normal.items) if item.relation.is_stream]
+    for waiting in streams:
+        if normal.items[waiting].rows is None:
+            for awaited in streams:
+                if normal.bounds.most_us[waiting][awaited] is None:
+                    return waiting, awaited
+    return None
+
+
+def _unbounded(query: Query, waiting: int, awaited: int) -> Diagnostic:
+    item, other = query.items[waiting], query.items[awaited]
+    first, second = sorted((item, other), key=lambda each: each.span.start)
+    return make(
+        "CQ012",
+        first.span,
+        left=first.alias,
+        right=second.alias,
+        detail=f"No MAXWINDOW, RANGE or ROWS bounds {item.alias}, and no WINDOW condition bounds it "
+        "from both sides.",
+        hint=f"Add `MAXWINDOW 6 SEC`, or `WINDOW {_time(other)} - {_time(item)} <= 6 SEC`.",
+        more=(second.span,),
+    )
+
+
+def _time(item: Item) -> str:
+    """The event-time column of a stream item, as a query writes it."""
+    column = item.relation.columns[item.relation.event_time or 0]
+    return f"{name_text(item.alias)}.{name_text(column.name)}"
+
+
+def _never_matches(query: Query, normal: NormalQuery) -> Diagnostic:
+    if normal.bounds.contradictory:
+        return _contradiction_in_time(query)
+    rewritten = push_negations(fold_constants(query))
+    classes = classify_predicates(rewritten, split_conjunctions(rewritten))
+    at = normal.filters.index(NEVER)
+    spans = [each for each in (query.where, query.window) if each is not None]
+    shown = [formula_text(part, query.items[at].relation) for part in classes.attributes[at]]
+    alias = query.items[at].alias
+    detail = f"No value of {alias} satisfies {' AND '.join(shown)}."
+    if shown == ["FALSE"]:
+        detail = f"The conditions on {alias} contradict one another."
+    return make("CQ090", spans[0].span, name=query.name, detail=detail)
+
+
+def _contradiction_in_time(query: Query) -> Diagnostic:
+    rewritten = push_negations(fold_constants(query))
+    classes = classify_predicates(rewritten, split_conjunctions(rewritten))
+    limits = [*limits_of_windows(query), *classes.limits]
+    circle = contradiction(len(query.items), limits)
+    places = [limit.span for limit in circle if limit.span is not None]
+    detail = f"{'; but '.join(_limit_text(query, limit) for limit in circle)}."
+    return make("CQ090", places[0] if places else query.span, name=query.name, detail=detail)
+
+
+def _limit_text(query: Query, limit: TimeLimit) -> str:
+    """A limit in words: `B.ts is at most 6 s after A.ts`, `B.ts is at least 2 s before A.ts`."""
+    later, earlier = _time(query.items[limit.later]), _time(query.items[limit.earlier])
+    if limit.most_us >= 0:
+        return f"{later} is at most {duration_text(limit.most_us)} after {earlier}"
+    if limit.most_us == -1:
+        return f"{later} is before {earlier}"
+    return f"{later} is at least {duration_text(-limit.most_us)} before {earlier}"

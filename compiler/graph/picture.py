@@ -1,0 +1,148 @@
+"""The operators and edges that one can draw of a graph.
+
+Everything is derived from bodies and hosts, so drawing costs nothing until somebody looks. Ids are made of what an
+operator works on, or of a number the graph gave, and so are the same in every run over the same queries.
+
+    source:B -> filter:B.pressure -> state:B -> join:0 -> deliver:q1
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.emit.wording import expression_text
+from cqc.compiler.graph.nodes import Edge, Operator, OperatorKind
+from cqc.compiler.normal import AllOf, AnyOf, ExpressionAtom
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cqc.compiler.catalog import Relation
+    from cqc.compiler.graph.graph import Graph
+    from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
+    from cqc.compiler.normal import Formula
+
+
+def draw(graph: Graph) -> tuple[tuple[Operator, ...], tuple[Edge, ...]]:
+    """The picture of a graph: operators in a fixed order, sources first, deliveries last."""
+    drawing = _Drawing()
+    for _, body in sorted(graph.bodies.items()):
+        drawing.draw_body(body)
+    return drawing.operators(), tuple(drawing.edges)
+
+
+def filtered_columns(formula: Formula) -> Iterator[int]:
+    """The columns whose grouped filters a formula asks."""
+    match formula:
+        case AllOf(parts=parts) | AnyOf(parts=parts):
+            for part in parts:
+                yield from filtered_columns(part)
+        case ExpressionAtom():
+            return
+        case _:
+            yield formula.column
+
+
+def expression_atoms(formula: Formula) -> Iterator[ExpressionAtom]:
+    """The conditions of a formula that need their expression evaluated."""
+    match formula:
+        case AllOf(parts=parts) | AnyOf(parts=parts):
+            for part in parts:
+                yield from expression_atoms(part)
+        case ExpressionAtom():
+            yield formula
+        case _:
+            return
+
+
+_ORDER = {kind: at for at, kind in enumerate(OperatorKind)}
+
+
+class _Drawing:
+    def __init__(self) -> None:
+        self._labels: dict[str, tuple[OperatorKind, str]] = {}
+        self._queries: dict[str, int] = {}
+        self._details: dict[str, str] = {}
+        self._residuals: dict[tuple[str, str], str] = {}
+        self.edges: dict[Edge, None] = {}
+
+    def operators(self) -> tuple[Operator, ...]:
+        found = [
+            Operator(id_, kind, label, self._queries[id_], self._details.get(id_, ""))
+            for id_, (kind, label) in self._labels.items()
+        ]
+        return tuple(sorted(found, key=lambda each: _ORDER[each.kind]))
+
+    def _use(self, kind: OperatorKind, id_: str, label: str, queries: int) -> str:
+        self._labels.setdefault(id_, (kind, label))
+        self._queries[id_] = self._queries.get(id_, 0) + queries
+        return id_
+
+    def _connect(self, sources: list[str], target: str, *, feedback: bool = False) -> None:
+        for source in sources:
+            self.edges[Edge(source, target, feedback)] = None
+
+    def draw_body(self, body: Body) -> None:
+        queries = list(body.queries)
+        ends: list[str]
+        if body.host is None:
+            ends = self._draw_filters(body.relations[0], body.filters[0], len(queries))
+        else:
+            ends = [self._draw_join(body, body.host, len(queries))]
+            for residual in body.residuals:
+                text = expression_text(residual.expression, body.relations)
+                ends = [self._draw_residual(ends, body.host.name, text, len(queries))]
+        self._draw_ends(body, queries, ends)
+
+    def _draw_filters(self, relation: Relation, formula: Formula, queries: int) -> list[str]:
+        """From the source through the filters of each column; returns what the next operator reads from."""
+        source = self._use(
+            OperatorKind.SOURCE, f"source:{relation.name}", relation.name, queries
+        )
+        ends: list[str] = []
+        for column in sorted(set(filtered_columns(formula))):
+            label = f"{relation.name}.{relation.columns[column].name}"
+            ends.append(self._use(OperatorKind.GROUPED_FILTER, f"filter:{label}", label, queries))
+        for end in ends:
+            self._connect([source], end)
+        ends = ends or [source]
+        for atom in dict.fromkeys(expression_atoms(formula)):
+            text = expression_text(atom.expression, (relation,))
+            ends = [self._draw_residual(ends, relation.name, text, queries)]
+        return ends
+
+    def _draw_residual(self, ends: list[str], place: str, text: str, queries: int) -> str:
+        number = len([key for key in self._residuals if key[0] == place])
+        id_ = self._residuals.setdefault((place, text), f"residual:{place}.{number}")
+        self._use(OperatorKind.RESIDUAL, id_, text, queries)
+        self._connect(ends, id_)
+        return id_
+
+    def _draw_join(self, body: Body, host: JoinHost, queries: int) -> str:
+        label = " x ".join(relation.name for relation in host.relations)
+        join = self._use(OperatorKind.MULTI_JOIN, f"join:{host.number}", label, queries)
+        for relation, formula in zip(body.relations, body.filters, strict=True):
+            ends = self._draw_filters(relation, formula, queries)
+            state = self._use(
+                OperatorKind.SHARED_STATE, f"state:{relation.name}", relation.name, queries
+            )
+            self._connect(ends, state)
+            self._connect([state], join)
+            self._connect([join], state, feedback=True)
+        return join
+
+    def _draw_ends(self, body: Body, queries: list[QueryNode], ends: list[str]) -> None:
+        history = f"history:{body.number}"
+        for query in queries:
+            before = ends
+            if query.pull is not None:
+                label = f"body {body.number}"
+                self._connect(ends, self._use(OperatorKind.HISTORY, history, label, 1))
+                before = [history]
+                if query.pull.is_aggregate:
+                    aggregate = f"aggregate:{query.name}"
+                    self._use(OperatorKind.AGGREGATE, aggregate, query.name, 1)
+                    self._connect(before, aggregate)
+                    before = [aggregate]
+            deliver = self._use(OperatorKind.DELIVER, f"deliver:{query.name}", query.name, 1)
+            self._connect(before, deliver)

@@ -1,0 +1,73 @@
+"""Theta conditions ordered by coverage (Juggler's predicate lists).
+
+Dividing by the left scale brings `scale * left + offset op scale * right + offset` to `left op slope * right + c`.
+Conditions of one shape then differ in c alone, or, where c is 0, in the slope alone, and each covers the next.
+
+    T.fluct < 0.5 * B.pressure  and  T.fluct < 0.7 * B.pressure    one list: below, by slope, thresholds 0.5 and 0.7
+    A.x > B.x + 3               and  A.x >= B.x + 9                one list: above, by offset, thresholds 3 and 9
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bound import ComparisonOp
+from cqc.compiler.graph.nodes import Direction, PredicateList, ThresholdKind
+
+if TYPE_CHECKING:
+    from cqc.compiler.graph.nodes import Body, Family
+    from cqc.compiler.normal import ThetaJoin
+
+Ranked = tuple[PredicateList, float, bool]
+
+
+def rank_theta(join: ThetaJoin) -> Ranked | None:
+    """The list a theta join belongs to, its threshold, and whether equality is inside; None for `=` and `<>`."""
+    if join.op in (ComparisonOp.EQ, ComparisonOp.NE):
+        return None
+    op = join.op if join.left_scale > 0 else join.op.flipped
+    slope = join.right_scale / join.left_scale
+    offset = (join.right_offset - join.left_offset) / join.left_scale
+    if not (math.isfinite(slope) and math.isfinite(offset)):
+        return None
+    below = op in (ComparisonOp.LT, ComparisonOp.LE)
+    by_slope = offset == 0 and slope != 1
+    shape = PredicateList(
+        join.left_item,
+        join.left_column,
+        join.right_item,
+        join.right_column,
+        Direction.BELOW if below else Direction.ABOVE,
+        ThresholdKind.SLOPE if by_slope else ThresholdKind.OFFSET,
+        0.0 if by_slope else slope,
+    )
+    closed = op in (ComparisonOp.LE, ComparisonOp.GE)
+    return shape, slope if by_slope else offset + 0.0, closed
+
+
+def insert_member(family: Family, body: Body, threshold: float, *, closed: bool) -> None:
+    """Put a body where its threshold belongs."""
+    at = _place(family, threshold, closed=closed)
+    family.members.insert(at, body)
+    family.thresholds.insert(at, threshold)
+    family.closed.insert(at, closed)
+
+
+def remove_member(family: Family, body: Body, threshold: float, *, closed: bool) -> None:
+    """Take a body out again."""
+    at = _place(family, threshold, closed=closed)
+    while family.members[at] is not body:
+        at += 1
+    del family.members[at], family.thresholds[at], family.closed[at]
+
+
+def _place(family: Family, threshold: float, *, closed: bool) -> int:
+    """Where a threshold belongs: of two equal ones, below the strict comes first, above the one with equality."""
+    above = family.predicate_list.direction is Direction.ABOVE
+    return bisect_left(
+        range(len(family.thresholds)),
+        (threshold, closed != above),
+        key=lambda at: (family.thresholds[at], family.closed[at] != above),
+    )

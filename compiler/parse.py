@@ -1,0 +1,101 @@
+"""Text to syntax tree.
+
+Every statement is parsed on its own, so that all mistakes of a file are found in one run. Statements of the same shape
+(`tokens.py`) are parsed by Lark once: what it makes of the shape then makes the nodes of each of them. A file of
+100,000 queries has a few dozen shapes.
+"""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from cqc.compiler import syntax
+from cqc.compiler.parse_shape import Failure, read_shape
+from cqc.compiler.syntax_mistakes.mend import mend, parses_but_is_wrong
+from cqc.compiler.syntax_mistakes.quotes import close_quotes
+from cqc.compiler.tokens import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cqc.compiler.diagnostics import Diagnostic
+    from cqc.compiler.parse_pieces import Make
+    from cqc.compiler.source import SourceFile
+    from cqc.compiler.tokens import Tokens
+
+_LONGEST_KEPT = 4_000
+"""Characters of a shape worth keeping: a query of thousands of conditions is hardly ever repeated."""
+
+
+def parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
+    """The statements of a file, and everything wrong with its syntax.
+
+    Statements whose mistakes leave no doubt about what was meant are in the program too, so that one run reports what is
+    wrong with their meaning as well.
+
+    Example:
+        program, diagnostics = parse(SourceFile("alarms.cq", "SELECT * FROM B;"))
+    """
+    with _no_collection():
+        return _parse(source)
+
+
+def _parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
+    found = tokenize(source)
+    diagnostics: list[Diagnostic] = []
+    if found.strange:
+        found, diagnostics = close_quotes(source, found)
+    unclosed = [each.span.start for each in diagnostics]
+    statements: list[syntax.Statement] = []
+    broken: set[str] = set()
+    for tokens in found.statements:
+        shape = "\n".join(tokens.kinds)
+        make = _kept_maker(shape) if len(shape) <= _LONGEST_KEPT else _maker(shape)
+        if make is not None:
+            statements.append(make(tokens))
+            continue
+        mended, mistakes = mend(tokens)
+        statements += mended
+        diagnostics += [each for each in mistakes if not _follows(each, tokens, unclosed)]
+        broken |= _declared_names(tokens) if not mended else set()
+    return syntax.Program(tuple(statements), frozenset(broken)), diagnostics
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector still: trees have no cycles, and walking a million nodes again and again is slow."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _maker(shape: str) -> Make | None:
+    """What makes the nodes of all statements of a shape, or None when there is a mistake in it."""
+    piece = read_shape(shape)
+    if isinstance(piece, Failure) or parses_but_is_wrong(shape, piece):
+        return None
+    return piece.make
+
+
+_kept_maker = lru_cache(maxsize=4096)(_maker)
+
+
+def _follows(diagnostic: Diagnostic, tokens: Tokens, unclosed: list[int]) -> bool:
+    """Whether a mistake only follows from a quote in the same statement that was closed by guessing."""
+    inside = [start for start in unclosed if tokens.starts[0] <= start <= tokens.end]
+    span = diagnostic.span
+    return bool(inside) and not span.start < span.end <= inside[0]
+
+
+def _declared_names(tokens: Tokens) -> set[str]:
+    """The name that a broken CREATE would have declared."""
+    if tokens.kinds[0] != "CREATE" or len(tokens.kinds) < 3:
+        return set()
+    return {tokens.texts[2].strip('"`')}

@@ -1,0 +1,204 @@
+"""A compiled program: what was declared, the queries, and the shared graph they became.
+
+A program of a hundred thousand queries keeps of each its text, its place and its share of the graph. The bound form is
+made again from the text when somebody asks for it: few do, and it is larger than everything else together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, overload
+
+from cqc.compiler.bind import bind_query
+from cqc.compiler.catalog import fold
+from cqc.compiler.check_bounds import check_bounds
+from cqc.compiler.diagnostics import CompileError, Diagnostic, InternalError, Severity, order
+from cqc.compiler.errors_catalogue import make
+from cqc.compiler.functions import user_functions
+from cqc.compiler.parse import parse
+from cqc.compiler.source import SourceFile
+from cqc.compiler.syntax import CreateQuery
+
+if TYPE_CHECKING:
+    from cqc.compiler.bound import Query
+    from cqc.compiler.catalog import Catalog, Relation, Settings
+    from cqc.compiler.graph.graph import Graph
+    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.compiler.normal import NormalQuery
+
+_MOST_KEPT = 1_000  # bound queries that are kept as they are
+
+
+class Queries(Sequence["Query"]):
+    """The queries of a program in their order, each as bound query; by position or, in any case, by name.
+
+    Example:
+        [query.name for query in program.queries], program.queries["pressure_alarm"], "q1" in program.queries
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    @property
+    def names(self) -> list[str]:
+        """The names, as written, without binding anything."""
+        return [node.name for node in self._program.graph.queries.values()]
+
+    def __len__(self) -> int:
+        return len(self._program.graph.queries)
+
+    def __contains__(self, query: object) -> bool:
+        name = query if isinstance(query, str) else getattr(query, "name", None)
+        return isinstance(name, str) and fold(name) in self._program.graph.queries
+
+    def __iter__(self) -> Iterator[Query]:
+        for node in list(self._program.graph.queries.values()):
+            yield self._program.bound(node.name)
+
+    @overload
+    def __getitem__(self, key: int | str) -> Query: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Query]: ...
+    def __getitem__(self, key: int | str | slice) -> Query | Sequence[Query]:
+        """A query by its position or its name."""
+        if isinstance(key, slice):
+            return [self._program.bound(name) for name in self.names[key]]
+        return self._program.bound(key if isinstance(key, str) else self.names[key])
+
+    def __repr__(self) -> str:
+        return f"Queries({self.names!r})"
+
+
+class Relations(Sequence["Relation"]):
+    """Declared streams or tables in their order; by position or, in any case, by name."""
+
+    def __init__(self, relations: Sequence[Relation]) -> None:
+        self._relations = tuple(relations)
+
+    @property
+    def names(self) -> list[str]:
+        """The names as declared."""
+        return [relation.name for relation in self._relations]
+
+    def __len__(self) -> int:
+        return len(self._relations)
+
+    def __contains__(self, relation: object) -> bool:
+        name = relation if isinstance(relation, str) else getattr(relation, "name", None)
+        return isinstance(name, str) and fold(name) in map(fold, self.names)
+
+    @overload
+    def __getitem__(self, key: int | str) -> Relation: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Relation]: ...
+    def __getitem__(self, key: int | str | slice) -> Relation | Sequence[Relation]:
+        """A relation by its position or its name."""
+        if not isinstance(key, str):
+            return self._relations[key]
+        for relation in self._relations:
+            if fold(relation.name) == fold(key):
+                return relation
+        raise KeyError(key)
+
+    def __repr__(self) -> str:
+        return f"Relations({self.names!r})"
+
+
+class Program:
+    """What `compile` makes of a text.
+
+    Attributes:
+        catalog: Everything a query can name.
+        graph: The shared operator graph: `nodes`, `edges`, `to_json()`, `to_dot()`.
+        warnings: What the user should know although the program compiles.
+        queries: The queries, by position or name.
+    """
+
+    def __init__(self, catalog: Catalog, graph: Graph, warnings: Sequence[Diagnostic]) -> None:
+        self.catalog = catalog
+        self.graph = graph
+        self.warnings = tuple(warnings)
+        self.queries = Queries(self)
+        self._bound: dict[str, Query] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """The SET statements."""
+        return self.catalog.settings
+
+    @property
+    def streams(self) -> Relations:
+        """The declared streams."""
+        return Relations([each for each in self.catalog.relations.values() if each.is_stream])
+
+    @property
+    def tables(self) -> Relations:
+        """The declared tables."""
+        return Relations([each for each in self.catalog.relations.values() if not each.is_stream])
+
+    def bound(self, name: str) -> Query:
+        """A query of the program, bound. KeyError when there is none of this name."""
+        key = fold(name)
+        if key not in self._bound:
+            query = self._bind_again(self.graph.queries[key])
+            if len(self._bound) >= _MOST_KEPT:
+                return query
+            self._bound[key] = query
+        return self._bound[key]
+
+    def normal(self, name: str) -> NormalQuery:
+        """A query of the program with its conditions classified. KeyError when there is none of this name."""
+        return self.graph.normal(name)
+
+    def keep(self, query: Query) -> None:
+        """Remember a bound query, while there are few."""
+        if len(self._bound) < _MOST_KEPT:
+            self._bound[fold(query.name)] = query
+
+    def bind_one(self, text: str, name: str | None = None) -> Query:
+        """Bind one more query against what is declared, for a running engine.
+
+        Args:
+            text: A SELECT or a CREATE QUERY.
+            name: What to call it; else the name it gives itself, else the next free q1, q2, ...
+
+        Raises:
+            CompileError: when the text has errors, is no query, or takes a name that is in use.
+        """
+        source = SourceFile("<query>", text)
+        program, diagnostics = parse(source)
+        nodes = [each for each in program.statements if isinstance(each, CreateQuery)]
+        if not diagnostics and (len(nodes) != 1 or len(program.statements) != 1):
+            raise ValueError("expected one query")
+        if diagnostics:
+            raise CompileError(order(diagnostics))
+        node = nodes[0]
+        chosen = name or (self._free_name() if node.name is None else node.name.text)
+        if fold(chosen) in self.graph.queries:
+            span = node.span if node.name is None else node.name.span
+            hint = "Unregister the other one first, or give this one a name of its own."
+            raise CompileError([make("CQ029", span, name=chosen, hint=hint)])
+        return _bind(node, self.catalog, chosen)
+
+    def _free_name(self) -> str:
+        number = 1
+        while f"q{number}" in self.graph.queries:
+            number += 1
+        return f"q{number}"
+
+    def _bind_again(self, node: QueryNode) -> Query:
+        program, diagnostics = parse(SourceFile(node.span.source.name, node.span.text))
+        statement = program.statements[0] if program.statements else None
+        if diagnostics or not isinstance(statement, CreateQuery):
+            raise InternalError(f"query {node.name} no longer parses")
+        return _bind(statement, self.catalog, node.name)
+
+
+def _bind(node: CreateQuery, catalog: Catalog, name: str) -> Query:
+    query, diagnostics = bind_query(node.select, catalog, name, user_functions())
+    if query is None or any(each.severity is Severity.ERROR for each in diagnostics):
+        raise CompileError(order(diagnostics))
+    return query
+
+
+_ = check_bounds

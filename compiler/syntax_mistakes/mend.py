@@ -1,0 +1,165 @@
+"""Report every mistake of a statement, and make of it what can be made.
+
+The statement is parsed; where that stops, the first kind of mistake that recognises the place reports it and says how the
+statement was probably meant; that is parsed in turn. So `SELCT a, FROM b` gives two errors and a query.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.errors_catalogue import make
+from cqc.compiler.parse_build_statements import SelectPiece
+from cqc.compiler.parse_shape import Failure, read_shape
+from cqc.compiler.source import Span
+from cqc.compiler.syntax_mistakes.clauses import (
+    begin_without_end,
+    empty_select_list,
+    incomplete_clause,
+    missing_from,
+    repeated_clause,
+)
+from cqc.compiler.syntax_mistakes.expected import describe
+from cqc.compiler.syntax_mistakes.place import Mistake, Place, reach, shape_of, span_at
+from cqc.compiler.syntax_mistakes.punctuation import (
+    extra_comma,
+    missing_comma,
+    missing_connective,
+    strange_character,
+    text_over_lines,
+    wrong_bracket,
+    wrong_operator,
+)
+from cqc.compiler.syntax_mistakes.words import (
+    foreign_construct,
+    has_outer_join,
+    misspelt_word,
+    outer_join,
+    reserved_name,
+    unknown_type_or_unit,
+    wrong_quotes,
+)
+
+if TYPE_CHECKING:
+    from cqc.compiler.diagnostics import Diagnostic
+    from cqc.compiler.parse_pieces import Piece
+    from cqc.compiler.syntax import Statement
+    from cqc.compiler.tokens import Tokens
+
+DEEPEST = 200
+"""How deep expressions may be nested: every later stage walks trees by recursion."""
+
+_SYMBOLS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "COMMA": ",", "EQUAL": "="}
+_MOST_MISTAKES = 10
+_STATEMENT_STARTS = ("SELECT", "CREATE", "SET")
+
+# The first that recognises a place wins, so those that need the most evidence come first.
+MISTAKES = (
+    wrong_operator,
+    text_over_lines,
+    strange_character,
+    wrong_quotes,
+    foreign_construct,
+    empty_select_list,
+    extra_comma,
+    misspelt_word,
+    unknown_type_or_unit,
+    reserved_name,
+    incomplete_clause,
+    begin_without_end,
+    missing_from,
+    missing_comma,
+    wrong_bracket,
+    missing_connective,
+)
+
+
+def mend(tokens: Tokens) -> tuple[list[Statement], list[Diagnostic]]:
+    """The statements that can be made of tokens with mistakes, and all that is wrong with them."""
+    statements: list[Statement] = []
+    diagnostics: list[Diagnostic] = []
+    rest: Tokens | None = tokens
+    while rest is not None and rest.kinds:
+        statement, found, rest = _mend_first(rest)
+        statements += [statement] if statement is not None else []
+        diagnostics += found
+    return statements, diagnostics
+
+
+def _mend_first(tokens: Tokens) -> tuple[Statement | None, list[Diagnostic], Tokens | None]:
+    """The first statement of some tokens, its mistakes, and the tokens after it where a `;` is missing."""
+    diagnostics: list[Diagnostic] = []
+    rest: Tokens | None = None
+    for _ in range(_MOST_MISTAKES):
+        outcome = read_shape(shape_of(tokens))
+        if not isinstance(outcome, Failure):
+            found = whole_mistakes(tokens, outcome)
+            usable = all(each.code == "CQ007" for each in found)
+            return (outcome.make(tokens) if usable else None), diagnostics + found, rest
+        place = Place(tokens, outcome.at, outcome.expected)
+        if rest is None and (cut := _next_statement(place)) is not None:
+            tokens, rest, found = cut
+            diagnostics += found
+            continue
+        mistake = recognise(place)
+        diagnostics.append(mistake.diagnostic)
+        if mistake.mended is None:
+            break
+        tokens = mistake.mended
+    return None, diagnostics, rest
+
+
+def _next_statement(place: Place) -> tuple[Tokens, Tokens, list[Diagnostic]] | None:
+    """Cut before a word that begins a statement, where it cannot be anything else."""
+    if place.kind() not in _STATEMENT_STARTS or place.at == 0 or place.kind(-1) in ("(", "AS"):
+        return None
+    if foreign_construct(place) or reserved_name(place) or place.expected == {"AS"}:
+        return None
+    tokens = place.tokens
+    before, after = tokens.part(0, place.at), tokens.part(place.at, len(tokens.kinds))
+    if not place.can_end:
+        return before, after, []
+    end = tokens.ends[place.at - 1]
+    hint = f"Add `;` before `{place.text()}`."
+    return before, after, [make("CQ006", Span(tokens.source, end, end), hint=hint)]
+
+
+def recognise(place: Place) -> Mistake:
+    """The mistake at a place; where none is known, what was expected there."""
+    for mistake in MISTAKES:
+        found = mistake(place)
+        if found is not None:
+            return found
+    diagnostic = make("CQ001", place.span(), expected=describe(place.expected), found=place.found())
+    return Mistake(diagnostic, _with_the_only_token_that_fits(place))
+
+
+def _with_the_only_token_that_fits(place: Place) -> Tokens | None:
+    if len(place.expected) != 1:
+        return None
+    (only,) = place.expected
+    token = _SYMBOLS.get(only, only)
+    mended = place.inserted(token, token)
+    return mended if reach(mended) > place.at + 1 else None
+
+
+def parses_but_is_wrong(shape: str, piece: Piece) -> bool:
+    """Whether a shape that parses may have a mistake all the same; `mend` finds out which."""
+    repeats = isinstance(piece, SelectPiece) and bool(piece.repeated)
+    return repeats or piece.depth > DEEPEST or has_outer_join(shape)
+
+
+def whole_mistakes(tokens: Tokens, piece: Piece) -> list[Diagnostic]:
+    """What is wrong with a statement that parses."""
+    if piece.depth > DEEPEST:
+        span = span_at(tokens, piece.deepest)
+        hint = "Split the condition, or remove brackets that are not needed."
+        return [make("CQ015", span, limit=DEEPEST, hint=hint)]
+    found: list[Diagnostic] = []
+    if isinstance(piece, SelectPiece):
+        found += [
+            repeated_clause(tokens, clause.keyword, clause.first).diagnostic
+            for clause in piece.repeated
+        ]
+    joined = outer_join(tokens)
+    return found if joined is None else [*found, joined.diagnostic]

@@ -1,0 +1,101 @@
+"""The place where a statement stopped making sense, and what a mistake there is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cqc.compiler.parse_shape import END, Failure, accepted_after, read_shape
+from cqc.compiler.source import Span
+from cqc.compiler.tokens import words
+
+if TYPE_CHECKING:
+    from cqc.compiler.diagnostics import Diagnostic
+    from cqc.compiler.tokens import Tokens
+
+CLAUSES = words("WHERE WINDOW MAXWINDOW BEGIN EVERY GROUP HAVING ORDER LIMIT")
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A recognised mistake; `mended` is the statement as it was probably meant, None when nobody can say."""
+
+    diagnostic: Diagnostic
+    mended: Tokens | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Token number `at` of a statement does not fit (the number after the last: the statement ends too early)."""
+
+    tokens: Tokens
+    at: int
+    expected: frozenset[str]
+
+    @property
+    def is_end(self) -> bool:
+        return self.at >= len(self.tokens.kinds)
+
+    @property
+    def can_end(self) -> bool:
+        """Whether the tokens before the place are a whole statement."""
+        return END in self.expected
+
+    def kind(self, offset: int = 0) -> str:
+        """The kind of the token so far from the place, or nothing where there is none."""
+        at = self.at + offset
+        return self.tokens.kinds[at] if 0 <= at < len(self.tokens.kinds) else ""
+
+    def text(self, offset: int = 0) -> str:
+        at = self.at + offset
+        return self.tokens.texts[at] if 0 <= at < len(self.tokens.texts) else ""
+
+    def span(self, offset: int = 0) -> Span:
+        """The place of a token; at the end of the statement, the spot after its last token."""
+        return span_at(self.tokens, self.at + offset)
+
+    def found(self) -> str:
+        """What stands at the place, for a message."""
+        if self.is_end:
+            return "the end of the statement"
+        text = self.text()
+        return f"`{text}`" if len(text) <= 40 and "\n" not in text else f"`{text[:30]}...`"
+
+    def replaced(self, kind: str, text: str, offset: int = 0) -> Tokens:
+        return self.tokens.replaced(self.at + offset, 1, [kind], [text])
+
+    def inserted(self, kind: str, text: str) -> Tokens:
+        return self.tokens.replaced(self.at, 0, [kind], [text])
+
+    def removed(self, offset: int = 0) -> Tokens:
+        return self.tokens.replaced(self.at + offset, 1, [], [])
+
+
+def span_at(tokens: Tokens, at: int) -> Span:
+    """The place of token number `at`; past the last one, the spot where the next token would be."""
+    if at < len(tokens.starts):
+        return Span(tokens.source, tokens.starts[at], tokens.ends[at])
+    end = tokens.ends[-1] if tokens.ends else tokens.end
+    return Span(tokens.source, end, end)
+
+
+def shape_of(tokens: Tokens) -> str:
+    """The shape that the parser reads."""
+    return "\n".join(tokens.kinds)
+
+
+def failure_of(tokens: Tokens) -> Failure | None:
+    """Where a statement stops making sense, or None when all of it parses."""
+    outcome = read_shape(shape_of(tokens))
+    return outcome if isinstance(outcome, Failure) else None
+
+
+def reach(tokens: Tokens) -> int:
+    """How many tokens of a statement make sense; one more than there are when it is whole."""
+    failure = failure_of(tokens)
+    return len(tokens.kinds) + 1 if failure is None else failure.at
+
+
+def expected_at(tokens: Tokens, at: int) -> frozenset[str]:
+    """What could stand at token number `at`, up to which there is no mistake."""
+    return accepted_after("\n".join(tokens.kinds[:at]))

@@ -1,0 +1,187 @@
+"""The atoms of all queries of one filter: who evaluates which, and under what row id.
+
+Single intervals are pairs of cuts (`column_cuts`). Lists of values and text patterns are sparse atoms that report hits
+(`point_index`, `text_index`). What is left, expressions and patterns without a literal, is evaluated once for each packet as a mask. Equal
+atoms of different queries are one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, assert_never
+
+import numpy as np
+
+from cqc.compiler.normal import Atom, ExpressionAtom, PatternAtom, ValueAtom
+from cqc.compiler.types import ColumnType
+from cqc.runtime.evaluate import Compiled, compile_expression
+from cqc.runtime.operators.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
+from cqc.runtime.operators.column_cuts import ColumnCuts
+from cqc.runtime.operators.formula_bits import FALSE, Leaf
+from cqc.runtime.operators.point_index import PointIndex
+from cqc.runtime.operators.row_ids import SHARED_ATOM, RowIds
+from cqc.runtime.operators.text_index import TextIndex
+from cqc.runtime.operators.text_patterns import Literal, Other, plan_pattern
+from cqc.runtime.operators.value_points import points_of
+from cqc.runtime.patterns import Matcher, make_matcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.normal import Value
+    from cqc.runtime.operators.point_index import Hits
+    from cqc.runtime.packet import Packet
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A set of values of a column, as the key of a shared atom."""
+
+    column: int
+    values: tuple[Value, ...]
+    kind: type  # 1, 1.0 and True are equal values of different columns' types
+
+
+Sparse = Points | PatternAtom
+Masked = PatternAtom | ExpressionAtom
+
+
+class Atoms:
+    """Gives row ids to atoms and takes them back; evaluates the sparse and masked ones on packets."""
+
+    def __init__(self, types: Sequence[ColumnType]) -> None:
+        self._types = tuple(types)
+        self.ids = RowIds()
+        self.cuts: dict[int, ColumnCuts] = {}
+        self._points: dict[int, PointIndex] = {}
+        self._texts: dict[int, TextIndex] = {}
+        self._id_of: dict[Sparse | Masked, int] = {}
+        self._atom_of: dict[int, Sparse | Masked] = {}
+        self._masks: dict[int, Compiled | Matcher] = {}
+
+    @property
+    def sparse_count(self) -> int:
+        return len(self._id_of) - len(self._masks)
+
+    @property
+    def failed(self) -> int:
+        """Evaluations of expressions that gave NULL instead of an error."""
+        return sum(mask.failed for mask in self._masks.values() if isinstance(mask, Compiled))
+
+    def leaf(self, atom: Atom) -> Leaf:
+        """The rows of an atom, used once more."""
+        match atom:
+            case ValueAtom():
+                return self._value_leaf(atom)
+            case PatternAtom():
+                return self._pattern_leaf(atom)
+            case ExpressionAtom():
+                row_id = self._shared(atom)
+                return Leaf(((row_id, NO_TUPLE),))
+            case _:
+                assert_never(atom)
+
+    def release(self, row_id: int) -> None:
+        """Undo one use of an id by a leaf."""
+        if row_id < FIRST_ID:
+            return
+        column = self.ids.column[row_id]
+        if column != SHARED_ATOM:
+            self.cuts[column].release(row_id)
+        elif self.ids.drop(row_id):
+            self._forget(row_id)
+            self.ids.free(row_id)
+
+    def hits(self, packet: Packet) -> Hits:
+        """Which tuples hit which sparse atoms, block by block."""
+        found = [index.hits(packet.columns[column]) for column, index in self._points.items()]
+        found += [index.hits(packet.columns[column]) for column, index in self._texts.items()]
+        if not found:
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        tuples = np.concatenate([each[0] for each in found])
+        atoms = np.concatenate([each[1] for each in found])
+        if len(packet) > 1:
+            order = np.argsort(tuples >> 9, kind="stable")
+            tuples, atoms = tuples[order], atoms[order]
+        return tuples, atoms
+
+    def masks(self, packet: Packet) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+        """For each masked atom its id and where it is TRUE."""
+        for row_id, mask in self._masks.items():
+            if isinstance(mask, Compiled):
+                yield row_id, mask.is_true(lambda _, column: packet.columns[column], len(packet))
+            else:
+                atom = self._atom_of[row_id]
+                assert isinstance(atom, PatternAtom)
+                column = packet.columns[atom.column]
+                yield row_id, mask.run(column.values) & column.is_valid()
+
+    def _cuts(self, column: int) -> ColumnCuts:
+        if column not in self.cuts:
+            self.cuts[column] = ColumnCuts(column, self._types[column], self.ids)
+        return self.cuts[column]
+
+    def _value_leaf(self, atom: ValueAtom) -> Leaf:
+        cuts = self._cuts(atom.column)
+        null = ((EVERY_TUPLE, cuts.end),) if atom.matches_null else ()
+        listed = points_of(self._types[atom.column], atom.intervals)
+        if listed is None:
+            pairs = (*(cuts.pair(interval) for interval in atom.intervals), *null)
+            return Leaf(pairs) if pairs else FALSE
+        row_id = self._shared(Points(atom.column, listed.values, type(listed.values[0])))
+        base = (cuts.end, row_id) if listed.complement else (row_id, NO_TUPLE)
+        return Leaf((base, *null), None if listed.complement or null else row_id)
+
+    def _pattern_leaf(self, atom: PatternAtom) -> Leaf:
+        plan = plan_pattern(atom.kind, atom.pattern, atom.escape)
+        end = self._cuts(atom.column).end
+        match plan:
+            case Other.NO_TEXT:  # its evaluation fails: NULL, negated or not
+                return FALSE
+            case Other.EVERY_TEXT:
+                return FALSE if atom.negated else Leaf(((end, NO_TUPLE),))
+            case Other.RUN | Literal():
+                row_id = self._shared(replace(atom, negated=False))
+        if atom.negated:
+            return Leaf(((end, row_id),))
+        return Leaf(((row_id, NO_TUPLE),), row_id if isinstance(plan, Literal) else None)
+
+    def _shared(self, atom: Sparse | Masked) -> int:
+        row_id = self._id_of.get(atom)
+        if row_id is not None:
+            self.ids.uses[row_id] += 1
+            return row_id
+        row_id = self._id_of[atom] = self.ids.take()
+        self._atom_of[row_id] = atom
+        match atom:
+            case Points():
+                index = self._points.get(atom.column)
+                if index is None:
+                    index = self._points[atom.column] = PointIndex(self._types[atom.column])
+                index.add(row_id, atom.values)
+            case PatternAtom():
+                self._add_pattern(row_id, atom)
+            case ExpressionAtom():
+                self._masks[row_id] = compile_expression(atom.expression)
+        return row_id
+
+    def _add_pattern(self, row_id: int, atom: PatternAtom) -> None:
+        plan = plan_pattern(atom.kind, atom.pattern, atom.escape)
+        if isinstance(plan, Literal):
+            index = self._texts.setdefault(atom.column, TextIndex())
+            index.add(row_id, atom, plan)
+        else:
+            self._masks[row_id] = make_matcher(atom.kind, atom.pattern, atom.escape)
+
+    def _forget(self, row_id: int) -> None:
+        atom = self._atom_of.pop(row_id)
+        del self._id_of[atom]
+        if self._masks.pop(row_id, None) is not None:
+            return
+        match atom:
+            case Points():
+                self._points[atom.column].remove(row_id, atom.values)
+            case PatternAtom():
+                self._texts[atom.column].remove(row_id, atom)

@@ -1,0 +1,122 @@
+"""Formulas over atoms, turned into what the kernels run.
+
+An atom becomes a `Leaf`: pairs of row ids whose XOR holds the tuples for which it is TRUE, and, if it is sparse, the id that
+must be hit for that. A formula that is an AND of a few single pairs stays a list of pairs (the usual query); any other
+becomes code for a small stack machine, one row a stack element:
+
+    (a OR b) AND c        PUSH a   OR b   AND c
+    (a AND b) OR (c AND d)    PUSH a   AND b   PUSH c   AND d   OR_TOP
+
+The code keeps the shape of the formula: nothing is expanded. Its *guards* are a cheapest set of sparse atoms one of which is
+TRUE wherever the formula is; without a hit of a guard the code need not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cqc.compiler.normal import AllOf, AnyOf, Atom, Formula
+from cqc.runtime.operators.bit_sweep import (
+    AND,
+    AND_TOP,
+    EVERY_TUPLE,
+    MOST_PAIRS,
+    NO_TUPLE,
+    OR,
+    OR_TOP,
+    PUSH,
+    XOR,
+)
+
+Pair = tuple[int, int]
+Instruction = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The rows of an atom, and the sparse atom without which it is not TRUE."""
+
+    pairs: tuple[Pair, ...]
+    guard: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A formula for the stack machine; without guards (None) it runs on every block."""
+
+    instructions: tuple[Instruction, ...]
+    depth: int
+    guards: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A formula whose atoms are leaves."""
+
+    operation: int  # AND or OR
+    parts: tuple[_Node | Leaf, ...]
+
+
+TRUE = Leaf(((EVERY_TUPLE, NO_TUPLE),))
+FALSE = Leaf(((NO_TUPLE, NO_TUPLE),))
+
+
+def compile_formula(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> tuple[Pair, ...] | Code:
+    """The pairs of a short conjunction without sparse atoms, or the code of anything else."""
+    tree = _tree(formula, leaf_of)
+    guards = _guards(tree)
+    if guards is None:
+        pairs = _conjunction(tree)
+        if pairs is not None and len(pairs) <= MOST_PAIRS:
+            return pairs
+    instructions: list[Instruction] = []
+    depth = _emit(tree, instructions)
+    return Code(tuple(instructions), depth, None if guards is None else tuple(guards))
+
+
+def _tree(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> _Node | Leaf:
+    if not isinstance(formula, AllOf | AnyOf):
+        return leaf_of(formula)
+    if not formula.parts:
+        return TRUE if isinstance(formula, AllOf) else FALSE
+    operation = AND if isinstance(formula, AllOf) else OR
+    parts = tuple(_tree(part, leaf_of) for part in formula.parts)
+    return parts[0] if len(parts) == 1 else _Node(operation, parts)
+
+
+def _conjunction(tree: _Node | Leaf) -> tuple[Pair, ...] | None:
+    leaves = (tree,) if isinstance(tree, Leaf) else tree.parts
+    if isinstance(tree, _Node) and tree.operation != AND:
+        return None
+    if not all(isinstance(leaf, Leaf) and len(leaf.pairs) == 1 for leaf in leaves):
+        return None
+    return tuple(leaf.pairs[0] for leaf in leaves if isinstance(leaf, Leaf))
+
+
+def _guards(tree: _Node | Leaf) -> frozenset[int] | None:
+    if isinstance(tree, Leaf):
+        return None if tree.guard is None else frozenset((tree.guard,))
+    parts = [_guards(part) for part in tree.parts]
+    known = [part for part in parts if part is not None]
+    if tree.operation == AND:
+        return min(known, key=len, default=None)
+    return frozenset().union(*known) if len(known) == len(parts) else None
+
+
+def _emit(tree: _Node | Leaf, code: list[Instruction]) -> int:
+    """Append the code that pushes a formula's row; returns how much stack it needs."""
+    if isinstance(tree, Leaf):
+        code.append((PUSH, *tree.pairs[0]))
+        code += [(XOR, *pair) for pair in tree.pairs[1:]]
+        return 1
+    # Parts with code of their own come first: single pairs then need no stack at all.
+    parts = sorted(tree.parts, key=lambda part: isinstance(part, Leaf) and len(part.pairs) == 1)
+    depth = _emit(parts[0], code)
+    for part in parts[1:]:
+        if isinstance(part, Leaf) and len(part.pairs) == 1:
+            code.append((tree.operation, *part.pairs[0]))
+        else:
+            depth = max(depth, 1 + _emit(part, code))
+            code.append((AND_TOP if tree.operation == AND else OR_TOP, 0, 0))
+    return depth

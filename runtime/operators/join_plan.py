@@ -1,0 +1,252 @@
+"""Everything about a join that depends on its slots, made anew when slots come or go.
+
+For every stream item that can start (where a packet arrives) a path of levels through the other items; what a tuple must not
+lack; the conditions that are left to be evaluated by expression; and how far apart in time two items can be at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.compiler.types import ColumnType
+from cqc.runtime.operators.hash_chains import KeyKind
+from cqc.runtime.operators.join_level import KeyEdge, Level, Rows
+from cqc.runtime.operators.join_order import default_order
+from cqc.runtime.operators.rank_lineage import FAR_US, bitmap, interval_sets
+from cqc.runtime.operators.theta_forms import theta_form
+from cqc.runtime.operators.theta_lists import predicate_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.bound import Expression
+    from cqc.compiler.normal import EquiJoin, ThetaJoin
+    from cqc.runtime.operators.join_level import JoinInput, Work
+    from cqc.runtime.operators.join_slots import Slot
+    from cqc.runtime.operators.rank_lineage import RankSets
+    from cqc.runtime.operators.shared_state import SharedState
+    from cqc.runtime.operators.theta_forms import ThetaForm
+    from cqc.runtime.operators.theta_lists import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """From a starting item through the others: `places[item]` is where the item is in a full row."""
+
+    start: Rows
+    order: tuple[int, ...]
+    levels: tuple[Level, ...]
+    places: NDArray[np.int64]
+    stream_places: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """Slots that no tuple with NULL in the column can match."""
+
+    column: int
+    slots: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeLimit:
+    """A whole-number column that some theta condition computes as a double, exactly up to the limit."""
+
+    state: SharedState
+    column: int
+    limit: float
+
+    @property
+    def exceeded(self) -> bool:
+        return self.state.largest_value(self.column) > self.limit
+
+
+class JoinPlan:
+    """The paths and conditions for a set of slots."""
+
+    def __init__(
+        self,
+        inputs: Sequence[JoinInput],
+        equi_joins: Sequence[EquiJoin],
+        slots: Sequence[Slot],
+        words: int,
+        orders: Mapping[int, tuple[int, ...]],
+        work: Sequence[Work],
+    ) -> None:
+        self._inputs = inputs
+        self._equi_joins = equi_joins
+        self._slots = slots
+        self._words = words
+        self._work = work
+        self._numbers = [slot.number for slot in slots]
+        self.families = np.array([slot.number for slot in slots if slot.is_family], np.int64)
+        self.whole_limits: list[WholeLimit] = []
+        self.inexact_families: set[int] = set()  # numbers of slots whose ranks must be found by expression
+        self._checks: dict[Expression, list[int]] = {}
+        self._conditions = self._collect_conditions()
+        self._most_us = self._loosest_bounds()
+        self.required = [self._required(each.item) for each in inputs]
+        self.checks = list(self._checks)
+        masks = [bitmap(numbers, words) for numbers in self._checks.values()]
+        self.check_slots = np.array(masks, np.uint64).reshape(-1, words)
+        self.paths = {
+            each.item: self._path(each, orders.get(each.item))
+            for each in inputs
+            if each.state.relation.is_stream
+        }
+
+    def most_us(self, item: int, other: int) -> int | None:
+        """The largest ts of `other` minus ts of `item` that any slot allows; None when some slot has no limit."""
+        most = int(self._most_us[item, other])
+        return None if most >= FAR_US else most
+
+    def _collect_conditions(self) -> list[Condition]:
+        conditions: list[Condition] = []
+        for slot in self._slots:
+            forms = []
+            for at, theta in enumerate(slot.body.theta_joins):
+                forms.append(self._usable_form(slot, theta, is_ranked=at == 0))
+            conditions += slot.conditions(forms)
+            for residual in slot.body.residuals:
+                self._checks.setdefault(residual.expression, []).append(slot.number)
+        return conditions
+
+    def _usable_form(self, slot: Slot, theta: ThetaJoin, *, is_ranked: bool) -> ThetaForm:
+        """The exact form of a condition, or one that finds too much together with a check by expression."""
+        form = theta_form(theta)
+        if is_ranked:
+            form = replace(form, left_limit=slot.left_limit, right_limit=slot.right_limit)
+        if not form.shape.wide and self._is_exact(form):
+            return form
+        if is_ranked and slot.is_family:
+            self.inexact_families.add(slot.number)
+        else:
+            self._checks.setdefault(theta.expression, []).append(slot.number)
+        return replace(form, shape=replace(form.shape, wide=True))
+
+    def _is_exact(self, form: ThetaForm) -> bool:
+        shape = form.shape
+        sides = (
+            (shape.left_item, shape.left_column, form.left_limit),
+            (shape.right_item, shape.right_column, form.right_limit),
+        )
+        limits = []
+        for item, column, limit in sides:
+            state = self._inputs[item].state
+            state.value_column(column)
+            if limit < float("inf"):
+                limits.append(WholeLimit(state, column, limit))
+        if any(limit.exceeded for limit in limits):
+            return False
+        self.whole_limits += limits
+        return True
+
+    def _loosest_bounds(self) -> NDArray[np.int64]:
+        count = len(self._inputs)
+        most = np.full((count, count), -FAR_US, np.int64)
+        for slot in self._slots:
+            rows = slot.body.bounds.most_us
+            own = np.array([[FAR_US if each is None else each for each in row] for row in rows])
+            np.maximum(most, np.minimum(own, FAR_US), out=most)
+        return most
+
+    def _required(self, item: int) -> list[Required]:
+        slots_of: dict[int, list[int]] = {}
+        for edge in self._equi_joins:
+            for edge_item, column in _ends(edge):
+                if edge_item == item:
+                    slots_of.setdefault(column, []).extend(self._numbers)
+        for condition in self._conditions:
+            shape = condition.shape
+            for theta_item, column in (
+                (shape.left_item, shape.left_column),
+                (shape.right_item, shape.right_column),
+            ):
+                if theta_item == item:
+                    slots_of.setdefault(column, []).append(condition.slot)
+        return [Required(column, bitmap(slots, self._words)) for column, slots in slots_of.items()]
+
+    def _path(self, start: JoinInput, order: tuple[int, ...] | None) -> Path:
+        chosen = order or self._default_order(start.item)
+        bound = [start]
+        levels: list[Level] = []
+        for item in chosen:
+            levels.append(self._level(start, bound, self._inputs[item]))
+            bound.append(self._inputs[item])
+        places = np.zeros(len(bound), np.int64)
+        for place, each in enumerate(bound):
+            places[each.item] = place
+        streams = [each.item for each in self._inputs if each.state.relation.is_stream]
+        return Path(Rows(1, self._words), chosen, tuple(levels), places, places[streams])
+
+    def _default_order(self, start: int) -> tuple[int, ...]:
+        pairs = frozenset((each.shape.left_item, each.shape.right_item) for each in self._conditions)
+
+        def spread_us(bound: int, item: int) -> int:
+            if not self._inputs[item].state.relation.is_stream:
+                return 0
+            return int(self._most_us[bound, item]) + int(self._most_us[item, bound])
+
+        return default_order(start, range(len(self._inputs)), self._equi_joins, spread_us, pairs)
+
+    def _level(self, start: JoinInput, bound: Sequence[JoinInput], target: JoinInput) -> Level:
+        edges = self._edges(bound, target)
+        windows = [self._windows(each, target) for each in bound]
+        items = {each.item for each in bound}
+        between = [
+            each
+            for each in self._conditions
+            if target.item in (each.shape.left_item, each.shape.right_item)
+            and (each.shape.left_item in items or each.shape.right_item in items)
+        ]
+        thetas = predicate_lists(between, self._words, self._numbers)
+        before_packet = target.state is start.state and target.item < start.item
+        work = self._work[target.item]
+        return Level(bound, target, edges, windows, thetas, self._words, work, before_packet=before_packet)
+
+    def _windows(self, bound: JoinInput, target: JoinInput) -> RankSets:
+        low, high = [], []
+        for slot in self._slots:
+            most = slot.body.bounds.most_us
+            upper, lower = most[bound.item][target.item], most[target.item][bound.item]
+            high.append(FAR_US if upper is None else upper)
+            low.append(-FAR_US if lower is None else -lower)
+        return interval_sets(self._numbers, low, high, self._words)
+
+    def _edges(self, bound: Sequence[JoinInput], target: JoinInput) -> list[KeyEdge]:
+        places = {each.item: place for place, each in enumerate(bound)}
+        edges = []
+        for edge in self._equi_joins:
+            left, right = _ends(edge)
+            if right[0] != target.item:
+                left, right = right, left
+            if right[0] != target.item or left[0] not in places:
+                continue
+            kinds = self._key_kinds(left, right)
+            edges.append(
+                KeyEdge(
+                    places[left[0]],
+                    self._inputs[left[0]].state.key_form(left[1], kinds[0]),
+                    self._inputs[right[0]].state.key_form(right[1], kinds[1]),
+                )
+            )
+        return edges
+
+    def _key_kinds(self, left: tuple[int, int], right: tuple[int, int]) -> tuple[KeyKind, KeyKind]:
+        """BIGINT that meets DOUBLE is compared as DOUBLE; everything else as it is."""
+        types = [self._inputs[item].state.relation.columns[column].type for item, column in (left, right)]
+        if types[0] is types[1]:
+            return KeyKind.PLAIN, KeyKind.PLAIN
+        first, second = (
+            KeyKind.PLAIN if type_ is ColumnType.DOUBLE else KeyKind.AS_DOUBLE for type_ in types
+        )
+        return first, second
+
+
+def _ends(edge: EquiJoin) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (edge.left_item, edge.left_column), (edge.right_item, edge.right_column)

@@ -1,0 +1,123 @@
+"""Columns as JSON text, by whole-column kernels.
+
+BIGINT is an integer, DOUBLE a float (with a point or an exponent; NaN and the infinities as strings), TIMESTAMP ISO 8601
+text with `Z`, NULL null. Rendering by column keeps Python out of the loop: a row costs a few tens of nanoseconds a field.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cqc.compiler.types import ColumnType
+from cqc.runtime.distinct import text_of_text
+from cqc.runtime.results import NO_TIME
+from cqc.runtime.timestamps import format_iso
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.columns import Column
+
+_MUST_BE_ESCAPED = r'["\\\x00-\x1f\x7f]'
+_SECOND_US = 1_000_000
+
+
+def json_key(name: str) -> str:
+    """A name as a JSON string."""
+    return json.dumps(name, ensure_ascii=False)
+
+
+def json_rows(names: Sequence[str], columns: Sequence[Column], count: int) -> pa.StringArray:
+    """Each row as a JSON object."""
+    if not names:
+        return pa.repeat(pa.scalar("{}"), count)
+    parts: list[Any] = []
+    for at, (name, column) in enumerate(zip(names, columns, strict=True)):
+        parts.append(f"{'{' if at == 0 else ', '}{json_key(name)}: ")
+        parts.append(json_values(column))
+    return pc.binary_join_element_wise(*parts, "}", "")
+
+
+def json_values(column: Column) -> pa.StringArray:
+    """Each value as JSON text; NULL is `null`."""
+    texts = _present_values(column)
+    if column.valid is None:
+        return texts
+    return pc.if_else(pa.array(column.valid), texts, "null")
+
+
+def json_times(times_us: NDArray[np.int64], type_: ColumnType) -> pa.StringArray:
+    """Result times as JSON text."""
+    if type_ is ColumnType.TIMESTAMP:
+        texts = _quoted(format_iso(np.where(times_us == NO_TIME, 0, times_us)))
+    else:
+        texts = _seconds(times_us, whole=type_ is ColumnType.BIGINT)
+    unknown = times_us == NO_TIME
+    return pc.if_else(pa.array(unknown), "null", texts) if unknown.any() else texts
+
+
+def double_texts(values: NDArray[np.float64], quote: str = '"') -> pa.StringArray:
+    """The shortest text of each double that reads back as the same, always with a point or an exponent."""
+    texts = pc.cast(pa.array(values, from_pandas=False), pa.string())
+    with np.errstate(invalid="ignore"):
+        # Arrow writes whole doubles below 1e16 without a point.
+        bare = (np.trunc(values) == values) & (np.abs(values) < 1e16)
+    if bare.any():
+        texts = pc.if_else(pa.array(bare), pc.binary_join_element_wise(texts, ".0", ""), texts)
+        texts = _fix_exponents(texts)
+    if not np.isfinite(values).all():
+        texts = pc.if_else(pa.array(np.isnan(values)), f"{quote}NaN{quote}", texts)
+        texts = pc.if_else(pa.array(values == np.inf), f"{quote}Infinity{quote}", texts)
+        texts = pc.if_else(pa.array(values == -np.inf), f"{quote}-Infinity{quote}", texts)
+    return texts
+
+
+def _fix_exponents(texts: pa.StringArray) -> pa.StringArray:
+    """`1e+10.0` is no number: where Arrow chose an exponent, no point was missing."""
+    wrong = pc.match_substring_regex(texts, r"e.*\.0$")
+    if not pc.any(wrong).as_py():
+        return texts
+    return pc.if_else(wrong, pc.replace_substring_regex(texts, r"\.0$", ""), texts)
+
+
+def _present_values(column: Column) -> pa.StringArray:
+    match column.type:
+        case ColumnType.BIGINT:
+            return pc.cast(pa.array(column.values), pa.string())
+        case ColumnType.DOUBLE:
+            return double_texts(column.values)
+        case ColumnType.BOOLEAN:
+            return pc.if_else(pa.array(column.values), "true", "false")
+        case ColumnType.TIMESTAMP:
+            return _quoted(format_iso(column.values))
+        case ColumnType.INTERVAL:
+            return _seconds(column.values, whole=False)
+        case _:
+            return _string_values(column.values)
+
+
+def _string_values(texts: pa.StringArray) -> pa.StringArray:
+    if pc.any(pc.match_substring_regex(texts, _MUST_BE_ESCAPED)).as_py():
+        return text_of_text(texts, json_key)
+    return _quoted(texts)
+
+
+def _quoted(texts: Any) -> pa.StringArray:
+    return pc.binary_join_element_wise('"', texts, '"', "")
+
+
+def _seconds(us: NDArray[np.int64], *, whole: bool) -> pa.StringArray:
+    if whole and not (us % _SECOND_US).any():
+        return pc.cast(pa.array(us // _SECOND_US), pa.string())
+    texts = double_texts(us / _SECOND_US)
+    if not whole:
+        return texts
+    wholes = pc.cast(pa.array(us // _SECOND_US), pa.string())
+    return pc.if_else(pa.array(us % _SECOND_US == 0), wholes, texts)
