@@ -82,9 +82,9 @@ def make_options(
     """
     from cqc.runtime.options import RunOptions, Strategy, parse_instant, parse_packet
 
-    unknown = [name for name in given["only"] if program.find_query(name) is None]
+    unknown = [name for name in given["only"] if name not in program.queries]
     if unknown:
-        known = ", ".join(list(program.queries)[:20])
+        known = ", ".join(program.queries.names[:20])
         raise click.UsageError(f"--only {unknown[0]}: no such query (there are: {known})")
     try:
         strategy = Strategy(

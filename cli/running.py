@@ -53,7 +53,7 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
 
 
 class Progress:
-    """One line on the terminal that is written over: tuples so far, results so far, rate."""
+    """One line on the terminal that is written over: tuples so far, and the rate."""
 
     def __init__(self, *, enabled: bool) -> None:
         self._enabled = enabled
@@ -61,14 +61,14 @@ class Progress:
         self._last = 0.0
         self._shown = False
 
-    def __call__(self, tuples: int, results: int) -> None:
+    def __call__(self, tuples: int) -> None:
         """Show the counts, a few times a second at most."""
         now = time.monotonic()
         if not self._enabled or now - self._last < 0.2:  # noqa: PLR2004 - seconds between two updates
             return
         self._last = now
         rate = tuples / max(now - self._started, 1e-9)
-        self.say(f"{tuples:,} tuples, {results:,} results, {rate:,.0f} tuples/s")
+        self.say(f"{tuples:,} tuples, {rate:,.0f} tuples/s")
 
     def say(self, text: str) -> None:
         """Show one line in place of the one before."""

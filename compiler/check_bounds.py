@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 def check_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
     """The error of an unbounded join, or the warning that a query can never match."""
+    if len(query.items) > 1 and query.pull is None and not normal.bounds.contradictory:
+        pair = _unbounded_pair(normal)
+        if pair is not None:
+            return [_unbounded(query, *pair)]
     if normal.bounds.contradictory or NEVER in normal.filters:
         return [_never_matches(query, normal)]
-    if len(query.items) == 1 or query.pull is not None:
-        return []
-    pair = _unbounded_pair(normal)
-    return [] if pair is None else [_unbounded(query, *pair)]
+    return []
 
 
 def _unbounded_pair(normal: NormalQuery) -> tuple[int, int] | None:

@@ -2,14 +2,19 @@
 
     text -> syntax -> bound -> normal -> shared graph
 
-`normalise` is the third stage: the rewrites, in the order in which they run, then the classes of what they leave.
+`normalise` is the third stage: the rewrites, in the order in which they run, then the classes of what they leave. The
+last two, lowering a query to what can be shared and placing it in the graph, are `Graph.add`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind import bind_program
+from cqc.compiler.graph.graph import Graph
+from cqc.compiler.graph.lower import lower
 from cqc.compiler.normal import NormalQuery
+from cqc.compiler.parse import parse
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
 from cqc.compiler.rewrites.fold_constants import fold_constants
 from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
@@ -44,3 +49,6 @@ def normalise(query: Query) -> NormalQuery:
         infer_time_bounds(rewritten, classes.limits),
         query.span,
     )
+
+
+STAGES = (parse, bind_program, normalise, lower, Graph.place)

@@ -16,6 +16,7 @@ from cqc.compiler.diagnostics import CompileError, Diagnostic, InternalError, Se
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.functions import user_functions
 from cqc.compiler.parse import parse
+from cqc.compiler.pipeline import normalise
 from cqc.compiler.source import SourceFile
 from cqc.compiler.syntax import CreateQuery
 
@@ -120,6 +121,7 @@ class Program:
         self.warnings = tuple(warnings)
         self.queries = Queries(self)
         self._bound: dict[str, Query] = {}
+        self._last_number = 0
 
     @property
     def settings(self) -> Settings:
@@ -178,13 +180,18 @@ class Program:
             span = node.span if node.name is None else node.name.span
             hint = "Unregister the other one first, or give this one a name of its own."
             raise CompileError([make("CQ029", span, name=chosen, hint=hint)])
-        return _bind(node, self.catalog, chosen)
+        query = _bind(node, self.catalog, chosen)
+        found = check_bounds(query, normalise(query))
+        if any(each.severity is Severity.ERROR for each in found):
+            raise CompileError(order(found))
+        return query
 
     def _free_name(self) -> str:
-        number = 1
-        while f"q{number}" in self.graph.queries:
-            number += 1
-        return f"q{number}"
+        # Numbers only go up, so that a name is not given again while results under it may still be read.
+        self._last_number += 1
+        while f"q{self._last_number}" in self.graph.queries:
+            self._last_number += 1
+        return f"q{self._last_number}"
 
     def _bind_again(self, node: QueryNode) -> Query:
         program, diagnostics = parse(SourceFile(node.span.source.name, node.span.text))
@@ -200,5 +207,3 @@ def _bind(node: CreateQuery, catalog: Catalog, name: str) -> Query:
         raise CompileError(order(diagnostics))
     return query
 
-
-_ = check_bounds

@@ -88,6 +88,10 @@ class Circuit:
             self._unseat(group, body, past=past)
         return change
 
+    def relations_used(self) -> set[str]:
+        """Folded names of the streams and tables that some query speaks of."""
+        return {name for name in self._states if self._selections_of[name] or self._joins_of[name]}
+
     def query(self, name: str) -> QueryNode:
         """The node of a query that runs."""
         return self._groups[name].graph.query(name)

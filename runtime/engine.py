@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cqc.compiler import Program
-    from cqc.compiler.bound import Query
+    from cqc.compiler.catalog import Relation
+    from cqc.compiler.normal import NormalQuery
     from cqc.runtime.found import Found, OperatorCount
+    from cqc.runtime.intake import Reject, Taken
     from cqc.runtime.packet import Packet
     from cqc.runtime.results import Result, ResultBlock
     from cqc.runtime.stream_line import StreamCount
@@ -91,13 +93,13 @@ class Engine:
         self._waiting: deque[list[ResultBlock]] = deque()
         self._counted_from: dict[str, int] = {}
         self._results_of_gone: dict[str, int] = {}
-        self._names = {fold(name): name for name in program.queries}
+        self._names: dict[str, str] = {}
         self._started = False
         self._finished = False
         wanted = {fold(name) for name in only}
-        for name, query in program.queries.items():
+        for name in program.queries.names:
             if not wanted or fold(name) in wanted:
-                self._add(query)
+                self._add(program.normal(name))
 
     def __enter__(self) -> Self:
         return self
@@ -126,14 +128,13 @@ class Engine:
 
     def push_batch(self, rows: Mapping[str, Any]) -> None:
         """Give the engine one micro-batch of several streams."""
-        batches = {}
-        for name, given in rows.items():
-            line = self._line(name)
-            batches[fold(name)] = line.read(given)
-        self.push_packets(batches)
+        self._push_packets({fold(name): self._line(name).read(given) for name, given in rows.items()})
 
-    def push_packets(self, packets: Mapping[str, Packet]) -> None:
-        """Process one micro-batch of packets by folded name (what intake made of the rows)."""
+    def push_taken(self, taken: Mapping[str, Taken]) -> None:
+        """Give the engine one micro-batch of rows that a source typed already."""
+        self._push_packets({fold(name): self._line(name).accept(rows) for name, rows in taken.items()})
+
+    def _push_packets(self, packets: Mapping[str, Packet]) -> None:
         found_blocks: list[ResultBlock] = []
         for name, line in self._lines.items():
             packet = packets.get(name)
@@ -163,6 +164,12 @@ class Engine:
         if blocks and self._collect:
             self._waiting.append(in_time_order(blocks))
 
+    def closing_invocations(self, at_us: int | None = None) -> None:
+        """Invoke every pull query without EVERY once, for the end of a finite run."""
+        blocks = self._pulls.closing(at_us)
+        if blocks and self._collect:
+            self._waiting.append(blocks)
+
     # Results out
 
     def drain(self) -> Iterator[Result]:
@@ -186,8 +193,7 @@ class Engine:
             CompileError: when the query has errors; nothing changes then.
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
-        self._names[fold(query.name)] = query.name
-        self._add(query)
+        self._add(normalise(query))
         return QueryHandle(query.name)
 
     def unregister(self, query: QueryHandle | str) -> None:
@@ -195,7 +201,10 @@ class Engine:
         name = self._name(query)
         self._results_of_gone[name] = self._results(name)
         node = self._circuit.query(name)
-        self._pulls.remove(node) if node.pull is not None else self._deliveries.remove(node)
+        if node.pull is None:
+            self._deliveries.remove(node)
+        else:
+            self._pulls.remove(node)
         self._circuit.remove(name)
         del self._names[fold(name)], self._counted_from[name]
 
@@ -219,6 +228,29 @@ class Engine:
         running = {name: self._results(name) for name in self._counted_from}
         return {**self._results_of_gone, **running}
 
+    @property
+    def tuples_read(self) -> int:
+        """Rows of all streams and tables so far."""
+        return sum(line.count.read for line in self._lines.values())
+
+    def on_left_out(
+        self,
+        rejects: Callable[[Relation, list[Reject]], None] | None,
+        late: Callable[[Relation, Packet], None] | None,
+    ) -> None:
+        """Tell somebody of rows that are rejected or late."""
+        for line in self._lines.values():
+            line.on_reject, line.on_late = rejects, late
+
+    def relations_used(self) -> set[str]:
+        """Folded names of the streams and tables that the queries speak of."""
+        return self._circuit.relations_used()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about answers so far."""
+        return tuple(self._pulls.warnings)
+
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
         return self._circuit.measure()
@@ -230,8 +262,9 @@ class Engine:
 
     # Inside
 
-    def _add(self, query: Query) -> None:
-        node, seat = self._circuit.add(normalise(query))
+    def _add(self, query: NormalQuery) -> None:
+        node, seat = self._circuit.add(query)
+        self._names[fold(node.name)] = node.name
         if node.pull is None:
             self._deliveries.add(node)
             self._counted_from[node.name] = seat.results

@@ -214,6 +214,8 @@ class JoinPlan:
         for slot in self._slots:
             most = slot.body.bounds.most_us
             upper, lower = most[bound.item][target.item], most[target.item][bound.item]
+            if slot.body.bounds.contradictory:
+                lower, upper = -1, 0
             high.append(FAR_US if upper is None else upper)
             low.append(-FAR_US if lower is None else -lower)
         return interval_sets(self._numbers, low, high, self._words)

@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from cqc.compiler.types import ColumnType
+from cqc.runtime.operators.atom_lists import AtomLists
 from cqc.runtime.operators.column_cuts import double_key
 from cqc.runtime.operators.growing import Growing
 from cqc.runtime.operators.hash_chains import hash_texts
@@ -137,68 +138,6 @@ class PointIndex:
         insert_points(self._slots, self._keys.view(), first)
 
 
-class AtomLists:
-    """For each of many keys a list of atoms, as links in one array so that kernels can walk them."""
-
-    def __init__(self) -> None:
-        self._heads = Growing(np.int32)
-        self._lengths = Growing(np.int32)
-        self._links = Growing(np.int32, 2)  # atom, next
-        self._free: list[int] = []
-        self.lists_in_use = 0
-
-    @property
-    def nbytes(self) -> int:
-        return self._heads.nbytes + self._lengths.nbytes + self._links.nbytes
-
-    def new_list(self) -> int:
-        """Start a list; returns its number."""
-        self._lengths.append(0)
-        return self._heads.append(_NONE)
-
-    def add(self, at: int, atom: int) -> None:
-        """Put an atom into a list."""
-        heads, link = self._heads.view(), (atom, int(self._heads.view()[at]))
-        if self._free:
-            place = self._free.pop()
-            self._links.view()[place] = link
-        else:
-            place = self._links.append(link)
-        heads[at] = place
-        self.lists_in_use += not self._lengths.view()[at]
-        self._lengths.view()[at] += 1
-
-    def remove(self, at: int, atom: int) -> None:
-        """Take an atom out of a list that has it."""
-        heads, links = self._heads.view(), self._links.view()
-        before, link = _NONE, int(heads[at])
-        while links[link, 0] != atom:
-            before, link = link, int(links[link, 1])
-        if before == _NONE:
-            heads[at] = links[link, 1]
-        else:
-            links[before, 1] = links[link, 1]
-        self._free.append(link)
-        self._lengths.view()[at] -= 1
-        self.lists_in_use -= not self._lengths.view()[at]
-
-    def members(self, at: int) -> list[int]:
-        """The atoms of a list."""
-        links, link, found = self._links.view(), int(self._heads.view()[at]), []
-        while link >= 0:
-            found.append(int(links[link, 0]))
-            link = int(links[link, 1])
-        return found
-
-    def spread(self, tuples: NDArray[np.int32], lists: NDArray[np.int32]) -> Hits:
-        """For tuples that hit lists: the tuples and atoms of all their members."""
-        lengths = self._lengths.view()[lists]
-        total = int(lengths.sum())
-        out_tuples, out_atoms = np.empty(total, np.int32), np.empty(total, np.int32)
-        spread_lists(tuples, lists, self._heads.view(), self._links.view(), out_tuples, out_atoms)
-        return out_tuples, out_atoms
-
-
 @njit(cache=True, nogil=True)
 def order_keys(values, bits):  # type: ignore[no-untyped-def]
     """The keys of doubles (`double_key`)."""
@@ -258,16 +197,3 @@ def _same_text(offsets, data, row, ends, texts, point):  # type: ignore[no-untyp
         if data[offsets[row] + byte] != texts[ends[point] + byte]:
             return False
     return True
-
-
-@njit(cache=True, nogil=True)
-def spread_lists(tuples, lists, heads, links, out_tuples, out_atoms):  # type: ignore[no-untyped-def]
-    """Walk each tuple's list."""
-    written = 0
-    for at in range(len(tuples)):
-        link = heads[lists[at]]
-        while link >= 0:
-            out_tuples[written] = tuples[at]
-            out_atoms[written] = links[link, 0]
-            written += 1
-            link = links[link, 1]

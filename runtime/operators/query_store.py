@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.operators.atom_lists import AtomLists
 from cqc.runtime.operators.bit_sweep import MOST_PAIRS, Conjunctions, Programs
 from cqc.runtime.operators.growing import Growing
 
@@ -101,14 +102,13 @@ class ProgramStore:
 
     def __init__(self) -> None:
         self._code = Growing(np.int32, 3)
-        self._bounds = Growing(np.int64, 2)
+        self._begin = Growing(np.int64)
+        self._end = Growing(np.int64)
         self._slots = Growing(np.int32)
-        self._always_place = Growing(np.int32)  # by program: position in `_always`, or -1 if guarded
-        self._always = Growing(np.int32)
-        self._links = Growing(np.int32, 2)
-        self._heads = Growing(np.int32)  # by row id
-        self._free_links: list[int] = []
         self._guards: list[tuple[int, ...] | None] = []
+        self._guarded = AtomLists()  # by row id, the programs that it guards
+        self._always = Growing(np.int32)
+        self._place_in_always: dict[int, int] = {}
         self._dead_code = 0
         self._depth = 1
 
@@ -117,14 +117,14 @@ class ProgramStore:
 
     @property
     def nbytes(self) -> int:
-        arrays = (self._code, self._bounds, self._slots, self._always, self._links, self._heads)
-        return sum(array.nbytes for array in arrays) + 80 * len(self)
+        arrays = (self._code, self._begin, self._end, self._slots, self._always, self._guarded)
+        return sum(array.nbytes for array in arrays) + 100 * len(self)
 
     def add(self, slot: int, code: Code) -> int:
         """Add a program; returns its number."""
-        begin = len(self._code)
+        self._begin.append(len(self._code))
         self._code.extend(np.array(code.instructions, np.int32))
-        self._bounds.append((begin, len(self._code)))
+        self._end.append(len(self._code))
         self._depth = max(self._depth, code.depth)
         self._guards.append(code.guards)
         number = self._slots.append(slot)
@@ -133,91 +133,70 @@ class ProgramStore:
 
     def remove(self, number: int) -> tuple[list[int], int | None]:
         """Remove a program; returns its row ids, and the slot of the program that now has its number."""
-        begin, end = (int(bound) for bound in self._bounds.view()[number])
+        begin, end = int(self._begin.view()[number]), int(self._end.view()[number])
         ids: list[int] = self._code.view()[begin:end, 1:].ravel().tolist()
         self._dead_code += end - begin
-        self._unhook(number)
         last = len(self._slots) - 1
-        if number != last:
-            self._unhook(last)
-        self._bounds.swap_remove(number)
-        moved = self._slots.swap_remove(number)
-        self._guards[number] = self._guards[-1]
+        for gone in {number, last}:
+            self._unhook(gone)
+        self._guards[number] = self._guards[last]
         self._guards.pop()
-        self._always_place.swap_remove(last)
-        if moved:
+        for array in (self._begin, self._end, self._slots):
+            array.swap_remove(number)
+        moved = None
+        if number != last:
             self._hook(number)
+            moved = int(self._slots.view()[number])
         self._compact()
-        return ids, int(self._slots.view()[number]) if moved else None
+        return ids, moved
 
     def all(self, ids: int) -> Programs:
         """Every program, for a pass over tuples whose hits have ids below `ids`."""
-        while len(self._heads) < ids:
-            self._heads.append(_ABSENT)
-        guarded = len(self._slots) > len(self._always)
-        return self._programs(
-            self._slots.view(), self._always.view(), self._links.view() if guarded else _NO_LINKS
-        )
+        self._guarded.reserve(ids)
+        links = self._guarded.links if self._guarded.lists_in_use else _NO_LINKS
+        return self._programs(self._slots.view(), self._always.view(), links)
 
     def select(self, numbers: NDArray[np.int32], slots: NDArray[np.int32]) -> Programs:
         """Some programs, unguarded, with other slots."""
         renumbered = np.zeros(len(self._slots) if len(numbers) else 0, np.int32)
         renumbered[numbers] = slots
-        return self._programs(renumbered, numbers, _NO_LINKS)
+        return self._programs(renumbered, np.ascontiguousarray(numbers), _NO_LINKS)
 
     def _programs(
         self, slots: NDArray[np.int32], always: NDArray[np.int32], links: NDArray[np.int32]
     ) -> Programs:
-        begin, end = np.ascontiguousarray(self._bounds.view().T)
         return Programs(
-            self._code.view(), begin, end, slots, always, self._heads.view(), links, self._depth
-        )
+            self._code.view(), self._begin.view(), self._end.view(),
+            slots, always, self._guarded.heads, links, self._depth,
+        )  # fmt: skip
 
     def _hook(self, number: int) -> None:
         guards = self._guards[number]
-        if number == len(self._always_place):
-            self._always_place.append(_ABSENT)
         if guards is None:
-            self._always_place.view()[number] = self._always.append(number)
+            self._place_in_always[number] = self._always.append(number)
             return
         for guard in guards:
-            while guard >= len(self._heads):
-                self._heads.append(_ABSENT)
-            heads = self._heads.view()
-            link = (number, int(heads[guard]))
-            if self._free_links:
-                place = self._free_links.pop()
-                self._links.view()[place] = link
-            else:
-                place = self._links.append(link)
-            heads[guard] = place
+            self._guarded.reserve(guard + 1)
+            self._guarded.add(guard, number)
 
     def _unhook(self, number: int) -> None:
         guards = self._guards[number]
         if guards is None:
-            place = int(self._always_place.view()[number])
+            place = self._place_in_always.pop(number)
             if self._always.swap_remove(place):
-                self._always_place.view()[self._always.view()[place]] = place
-            self._always_place.view()[number] = _ABSENT
+                self._place_in_always[int(self._always.view()[place])] = place
             return
-        heads, links = self._heads.view(), self._links.view()
         for guard in guards:
-            before, link = _ABSENT, int(heads[guard])
-            while links[link, 0] != number:
-                before, link = link, int(links[link, 1])
-            if before == _ABSENT:
-                heads[guard] = links[link, 1]
-            else:
-                links[before, 1] = links[link, 1]
-            self._free_links.append(link)
+            self._guarded.remove(guard, number)
 
     def _compact(self) -> None:
         """Drop the code of removed programs when it is most of it."""
         if self._dead_code < max(1024, len(self._code) // 2):
             return
-        code, bounds = self._code.view().copy(), self._bounds.view()
+        code = self._code.view()
         self._code, self._dead_code = Growing(np.int32, 3), 0
-        for number in range(len(bounds)):
-            begin, end = bounds[number]
-            bounds[number] = (len(self._code), len(self._code) + end - begin)
-            self._code.extend(code[begin:end])
+        begin, end = self._begin.view(), self._end.view()
+        for number in range(len(begin)):
+            kept = code[begin[number] : end[number]]
+            begin[number], end[number] = len(self._code), len(self._code) + len(kept)
+            self._code.extend(kept)

@@ -59,10 +59,11 @@ class RankSets:
 def interval_sets(
     slots: Sequence[int], low: Sequence[int], high: Sequence[int], words: int
 ) -> RankSets:
-    """The sets for slots that allow low[k] <= d <= high[k] (FAR_US and beyond is no limit); low[k] <= high[k]."""
-    numbers = np.asarray(slots, np.int64)
-    begins = np.maximum(np.asarray(low, np.int64), -FAR_US)
-    ends = np.minimum(np.asarray(high, np.int64), FAR_US) + 1
+    """The sets for slots that allow low[k] <= d <= high[k] (FAR_US and beyond is no limit); low > high allows none."""
+    possible = np.asarray(low, np.int64) <= np.asarray(high, np.int64)
+    numbers = np.asarray(slots, np.int64)[possible]
+    begins = np.maximum(np.asarray(low, np.int64)[possible], -FAR_US)
+    ends = np.minimum(np.asarray(high, np.int64)[possible], FAR_US) + 1
     cuts = np.unique(np.concatenate([begins[begins > -FAR_US], ends[ends <= FAR_US]]))
     rows = np.zeros((len(cuts) + 1, words), np.uint64)
     _toggle(rows, np.where(begins > -FAR_US, np.searchsorted(cuts, begins) + 1, 0), numbers)

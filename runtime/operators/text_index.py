@@ -21,8 +21,8 @@ import ahocorasick_rs
 import numpy as np
 import pyarrow as pa
 
+from cqc.runtime.operators.atom_lists import AtomLists
 from cqc.runtime.operators.lanes import text_buffers
-from cqc.runtime.operators.point_index import AtomLists
 from cqc.runtime.operators.text_patterns import Literal, Place, plan_pattern
 from cqc.runtime.patterns import lower_texts, make_matcher
 

@@ -1,1 +1,163 @@
-"""One file per input format."""
+"""Where rows come from: files and folders of CSV, JSON lines and Parquet.
+
+`open_source` streams the rows of a relation in chunks, so that the size of the input does not matter. A folder is read in
+the order of its files' names. What a file is, its extension says; where it says nothing, the WITH clause's `format` does.
+"""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cqc.runtime.errors import RunError
+from cqc.runtime.intake import join_taken, split_taken
+from cqc.runtime.sources.csv import read_csv
+from cqc.runtime.sources.jsonl import read_jsonl
+from cqc.runtime.sources.parquet import read_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import BinaryIO
+
+    from cqc.compiler.catalog import Relation
+    from cqc.runtime.intake import Taken
+
+ROWS_PER_CHUNK = 65_536
+
+_READERS: dict[str, Callable[[Relation, BinaryIO, str], Iterator[Taken]]] = {
+    "csv": read_csv,
+    "jsonl": read_jsonl,
+    "parquet": read_parquet,
+}
+_EXTENSIONS = {".csv": "csv", ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_FORMATS = {"csv": "csv", "jsonl": "jsonl", "json": "jsonl", "parquet": "parquet"}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a source and what it is."""
+
+    path: Path
+    format: str
+
+
+def open_source(
+    relation: Relation, path: str | None = None, rows: int = ROWS_PER_CHUNK
+) -> Iterator[Taken]:
+    """The rows of a relation, in chunks of `rows` tuples (the last one has fewer).
+
+    Args:
+        relation: the stream or table.
+        path: a file or folder to read instead of the one its WITH clause names.
+        rows: how many tuples a chunk has.
+
+    Raises:
+        RunError: when there is nothing to read, or it cannot be read.
+    """
+    files = source_files(relation, path)
+    return in_chunks((taken for file in files for taken in read_file(relation, file)), rows)
+
+
+def source_files(relation: Relation, path: str | None = None) -> list[SourceFile]:
+    """The files of a relation, in the order in which they are read.
+
+    Raises:
+        RunError: when there is no such place, or it is not known what it holds.
+    """
+    place = source_path(relation, path)
+    default = _default_format(relation)
+    try:
+        if place.is_dir():
+            return _files_in(place, default, relation)
+        if not place.exists():
+            raise RunError(f"there is no {place} to read {relation.name} from")
+    except OSError as error:
+        raise _cannot_read(place, error) from error
+    format_ = _format_of(place) or default
+    if format_ is None:
+        raise RunError(f"cannot tell what {place} is: name it .csv, .jsonl or .parquet, or say WITH (format = ...)")
+    return [SourceFile(place, format_)]
+
+
+def source_path(relation: Relation, path: str | None = None) -> Path:
+    """Where the rows of a relation are: the given path, else what its WITH clause says."""
+    if path is not None:
+        return Path(path)
+    declared = relation.options.get("path")
+    if declared is None:
+        raise RunError(f"{relation.name} has no data: use --bind {relation.name}=PATH, or WITH (path = ...)")
+    return Path(relation.folder) / declared
+
+
+def read_file(relation: Relation, file: SourceFile) -> Iterator[Taken]:
+    """The rows of one file, in chunks of any size."""
+    try:
+        with file.path.open("rb") as opened:
+            if file.path.suffix.lower() == ".gz":
+                with gzip.open(opened) as unpacked:
+                    yield from _READERS[file.format](relation, unpacked, str(file.path))  # type: ignore[arg-type]  # it reads bytes
+            else:
+                yield from _READERS[file.format](relation, opened, str(file.path))
+    except (OSError, EOFError) as error:
+        raise _cannot_read(file.path, error) from error
+
+
+def in_chunks(parts: Iterable[Taken], rows: int) -> Iterator[Taken]:
+    """The same tuples in chunks of `rows`."""
+    held: list[Taken] = []
+    count = 0
+    for part in parts:
+        held.append(part)
+        count += len(part)
+        if count < rows:
+            continue
+        pieces = list(split_taken(join_taken(held), rows))
+        held, count = [], 0
+        if len(pieces[-1]) < rows:
+            held, count = [pieces[-1]], len(pieces.pop())
+        yield from pieces
+    if held:
+        yield join_taken(held)
+
+
+def _files_in(folder: Path, default: str | None, relation: Relation) -> list[SourceFile]:
+    """Files in name order. Where some have a known extension the others are something else's."""
+    present = sorted(
+        (file for file in folder.iterdir() if file.is_file() and file.name[0] not in "._"),
+        key=lambda file: file.name,
+    )
+    known = [SourceFile(file, format_) for file in present if (format_ := _format_of(file))]
+    if known or not present:
+        return known
+    if default is None:
+        raise RunError(f"cannot tell what the files in {folder} are for {relation.name}: say WITH (format = ...)")
+    return [SourceFile(file, default) for file in present]
+
+
+def _format_of(path: Path) -> str | None:
+    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return _EXTENSIONS.get(name.suffix.lower())
+
+
+def _default_format(relation: Relation) -> str | None:
+    """The format of the WITH clause.
+
+    Raises:
+        RunError: for one that is no kind of file.
+    """
+    named = relation.options.get("format")
+    if named is None:
+        return None
+    format_ = _FORMATS.get(named.lower())
+    if format_ is None:
+        raise RunError(
+            f"format '{named}' of {relation.name} is not one of csv, json, jsonl, parquet"
+        )
+    return format_
+
+
+def _cannot_read(path: Path, error: Exception) -> RunError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return RunError(f"cannot read {path}: {reason}")

@@ -1,0 +1,183 @@
+"""One finite run of a program on the local engine: sources in, sink out, a summary at the end.
+
+Streams are read a chunk at a time, always from the one that is furthest behind in event time, so that joins keep no more
+state than the windows ask for, and memory does not depend on the size of the files.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.engine import Engine
+from cqc.runtime.errors import RunError
+from cqc.runtime.left_out import LeftOut
+from cqc.runtime.sinks import open_sink
+from cqc.runtime.sinks.protocol import shape_of_query
+from cqc.runtime.sources import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cqc.compiler import Program
+    from cqc.compiler.catalog import Relation
+    from cqc.runtime.found import OperatorCount
+    from cqc.runtime.intake import Taken
+    from cqc.runtime.options import RunOptions
+    from cqc.runtime.stream_line import StreamCount
+
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a run did."""
+
+    streams: dict[str, StreamCount]
+    queries: dict[str, int]
+    operators: list[OperatorCount]
+    seconds: float
+    failed_evaluations: int
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The counters as `--stats` writes them."""
+        return {
+            "streams": {
+                name: {
+                    "read": count.read,
+                    "late": count.late,
+                    "rejected": count.rejected,
+                    "reasons": dict(count.reasons),
+                }
+                for name, count in self.streams.items()
+            },
+            "queries": {name: {"results": number} for name, number in self.queries.items()},
+            "operators": [
+                {
+                    "name": each.name,
+                    "in": each.tuples_in,
+                    "out": each.tuples_out,
+                    "seconds": each.seconds,
+                    "bytes": each.bytes,
+                    **each.detail,
+                }
+                for each in self.operators
+            ],
+            "failed_evaluations": self.failed_evaluations,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(slots=True)
+class _Feed:
+    """A stream being read: its chunks to come, and how far in event time it is."""
+
+    name: str
+    chunks: Iterator[Taken]
+    latest_us: int = field(default=-(2**63))
+
+
+class LocalRun:
+    """A run in this process.
+
+    Raises:
+        RunError: when data is missing or a place to write to cannot be opened.
+    """
+
+    def __init__(self, program: Program, options: RunOptions) -> None:
+        self._options = options
+        self._started = time.perf_counter()
+        self._catalog = program.catalog
+        self.engine = Engine(
+            program,
+            strategy=options.strategy,
+            only=options.only,
+            keep_past=False,
+            collect=options.sink != "none",
+        )
+        self._used = self.engine.relations_used()
+        self._places = {
+            name: source_path(relation, options.binds)
+            for name, relation in self._catalog.relations.items()
+            if name in self._used
+        }
+        self._left_out = LeftOut(self.engine, options)
+        shapes = {name: shape_of_query(program.bound(name)) for name in self.engine.queries[:1000]}
+        self._sink = open_sink(options.sink, options.out, shapes if len(shapes) < 1000 else None)
+
+    def to_end(self, progress: Callable[[int], None] | None = None) -> None:
+        """Read the input to its end, then invoke the pull queries once."""
+        for name in self._places:
+            if not self._catalog.relations[name].is_stream:
+                for chunk in self._open(name):
+                    self.engine.push_taken({name: chunk})
+        feeds = [_Feed(name, self._open(name)) for name in self._places if self._catalog.relations[name].is_stream]
+        while feeds:
+            feed = min(feeds, key=lambda each: each.latest_us)
+            chunk = next(feed.chunks, None)
+            if chunk is None:
+                feeds.remove(feed)
+                continue
+            if len(chunk):
+                feed.latest_us = max(feed.latest_us, int(chunk.ts_us.max()))
+            self.engine.push_taken({feed.name: chunk})
+            self._write()
+            if progress is not None:
+                progress(self.engine.tuples_read)
+        self.engine.finish()
+        self.engine.closing_invocations(self._options.at_us)
+        self._write()
+
+    def close(self) -> RunSummary:
+        """Close the sink and say what was done."""
+        self._sink.close()
+        self._left_out.close()
+        summary = RunSummary(
+            {name: count for name, count in self.engine.stream_counts().items() if fold(name) in self._used},
+            self.engine.result_counts(),
+            self.engine.measure(),
+            time.perf_counter() - self._started,
+            self.engine.failed_evaluations,
+            tuple(self.engine.warnings),
+        )
+        if self._options.stats is not None:
+            write_stats(Path(self._options.stats), summary)
+        return summary
+
+    def _open(self, name: str) -> Iterator[Taken]:
+        relation = self._catalog.relations[name]
+        return open_source(relation, self._places[name], self._options.rows_per_batch)
+
+    def _write(self) -> None:
+        for blocks in self.engine.drain_blocks():
+            self._sink.write(blocks)
+
+
+def source_path(relation: Relation, binds: dict[str, str]) -> Path:
+    """Where the rows of a stream or table are.
+
+    Raises:
+        RunError: when neither the program nor the command line says so.
+    """
+    for name, path in binds.items():
+        if fold(name) == fold(relation.name):
+            return Path(path)
+    path = relation.options.get("path")
+    if path is None:
+        kind = "stream" if relation.is_stream else "table"
+        raise RunError(
+            f"{kind} {relation.name} has no data: give its WITH clause a path, or use --bind {relation.name}=PATH"
+        )
+    return Path(relation.folder) / path
+
+
+def write_stats(path: Path, summary: RunSummary) -> None:
+    """Write the counters as JSON."""
+    try:
+        path.write_text(json.dumps(summary.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}") from error

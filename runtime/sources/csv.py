@@ -1,0 +1,244 @@
+"""CSV files with a header row, streamed block by block.
+
+Arrow splits a block into text columns where the block is clean; a block with anything unusual in it (a wrong number of
+fields, quotes in odd places, text that is not UTF-8) is cut into smaller ones, and those that still are unusual are read
+record by record. Either way the same texts come out and the same conversions follow, so a row is taken or rejected by its
+content alone.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from cqc.compiler.catalog import fold
+from cqc.compiler.types import ColumnType
+from cqc.runtime.columns import Column, text_column
+from cqc.runtime.errors import RunError
+from cqc.runtime.intake import Intake, Reject
+from cqc.runtime.number_text import parse_bigint, parse_boolean, parse_double
+from cqc.runtime.sources.csv_records import (
+    csv_blocks,
+    ends_outside_quotes,
+    regular_record_ends,
+    scan_records,
+    unquote,
+)
+from cqc.runtime.timestamps import parse_iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO
+
+    from cqc.compiler.catalog import Relation
+    from cqc.runtime.intake import Conversion, Taken
+
+_BOM = b"\xef\xbb\xbf"
+_BLANK_LINE = re.compile(rb"(?:^|[\r\n])[ \t\x0b\x0c]+(?=[\r\n]|$)")
+_PIECES = 16
+_PARSERS = {
+    ColumnType.BIGINT: parse_bigint,
+    ColumnType.DOUBLE: parse_double,
+    ColumnType.BOOLEAN: parse_boolean,
+    ColumnType.TIMESTAMP: parse_iso,
+}
+
+
+def read_csv(relation: Relation, file: BinaryIO, name: str) -> Iterator[Taken]:
+    """The rows of one file.
+
+    Raises:
+        RunError: when the header lacks a declared column.
+    """
+    blocks = csv_blocks(file)
+    first = next(blocks, b"").removeprefix(_BOM)
+    header, first = _take_header(first)
+    if header is None:
+        return
+    reader = CsvReader(relation, header, name)
+    if first:
+        yield reader.read(first)
+    for block in blocks:
+        yield reader.read(block)
+
+
+def _take_header(block: bytes) -> tuple[list[str] | None, bytes]:
+    """The names in the first record that is not blank, and what follows it; None for a file without any."""
+    for record in scan_records(block):
+        if _is_blank(record.fields):
+            continue
+        fields = record.fields or (block[record.start : record.end],)
+        names = [unquote(field).decode(errors="replace").strip() for field in fields]
+        return names, block[record.end :]
+    return None, b""
+
+
+def _is_blank(fields: tuple[bytes, ...] | None) -> bool:
+    return fields is not None and len(fields) == 1 and not fields[0].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The texts of the declared columns for some rows, and rows that never came so far."""
+
+    columns: list[pa.StringArray]
+    read: int
+    rejects: list[Reject]
+
+
+class CsvReader:
+    """Reads blocks of records that follow one header."""
+
+    def __init__(self, relation: Relation, header: Sequence[str], name: str) -> None:
+        self._relation = relation
+        self._intake = Intake(relation)
+        self._header = header
+        self._fields = [self._field_of(column.name, name) for column in relation.columns]
+        # Arrow wants distinct names; positions are.
+        self._names = [str(at) for at in range(len(header))]
+        wanted = list(dict.fromkeys(str(at) for at in self._fields))
+        self._convert = pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, pa.string()),
+            include_columns=wanted,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+
+    def read(self, block: bytes) -> Taken:
+        """The rows of a block of whole records."""
+        parts = list(self._texts(block, divide=True))
+        columns = [
+            pa.concat_arrays([part.columns[at] for part in parts])
+            for at in range(len(self._relation.columns))
+        ]
+        conversions = [
+            convert_texts(declared.type, texts)
+            for declared, texts in zip(self._relation.columns, columns, strict=True)
+        ]
+        rejects = [reject for part in parts for reject in part.rejects]
+        shown = [self._header[at] for at in self._fields]
+
+        def row_of(row: int) -> dict[str, Any]:
+            return dict(zip(shown, (texts[row].as_py() for texts in columns), strict=True))
+
+        return self._intake.assemble(conversions, sum(part.read for part in parts), row_of, rejects)
+
+    def _field_of(self, column: str, name: str) -> int:
+        places = [at for at, title in enumerate(self._header) if fold(title) == fold(column)]
+        if not places:
+            raise RunError(
+                f"{name} has no column {column} for {self._relation.name} "
+                f"(its header: {', '.join(self._header)})"
+            )
+        if len(places) > 1:
+            raise RunError(f"{name} has more than one column {column}")
+        return places[0]
+
+    def _texts(self, block: bytes, *, divide: bool) -> Iterator[_Texts]:
+        usual = self._by_arrow(block)
+        if usual is not None:
+            yield usual
+            return
+        pieces = _divide(block) if divide else []
+        if len(pieces) < 2:  # noqa: PLR2004 - it could not be divided
+            yield self._record_by_record(block)
+            return
+        for piece in pieces:
+            yield from self._texts(piece, divide=False)
+
+    def _by_arrow(self, block: bytes) -> _Texts | None:
+        if block.startswith(_BOM) or not ends_outside_quotes(block):
+            return None
+        if len(self._header) == 1 and _BLANK_LINE.search(block):
+            return None
+        try:
+            table = pa_csv.read_csv(
+                io.BytesIO(block),
+                pa_csv.ReadOptions(
+                    use_threads=False, block_size=len(block) + 1, column_names=self._names
+                ),
+                pa_csv.ParseOptions(newlines_in_values=True),
+                self._convert,
+            )
+        except pa.ArrowInvalid:
+            return None
+        columns = [_whole(table.column(str(at))) for at in self._fields]
+        return _Texts(columns, table.num_rows, [])
+
+    def _record_by_record(self, block: bytes) -> _Texts:
+        rows: list[tuple[str | None, ...]] = []
+        rejects: list[Reject] = []
+        for record in scan_records(block):
+            if _is_blank(record.fields):
+                continue
+            if record.fields is None or len(record.fields) != len(self._header):
+                rejects.append(self._wrong_fields(record.fields, block[record.start : record.end]))
+                continue
+            texts = [_decoded(record.fields[at]) for at in self._fields]
+            broken = next((at for at, text in enumerate(texts) if text is False), None)
+            if broken is None:
+                rows.append(tuple(texts))  # type: ignore[arg-type]  # none of them is False
+            else:
+                name = self._relation.columns[broken].name
+                rejects.append(Reject(f"{name} is not UTF-8", self._shown(record.fields)))
+        columns = [
+            pa.array([row[at] for row in rows], type=pa.string()) for at in range(len(self._fields))
+        ]
+        return _Texts(columns, len(rows) + len(rejects), rejects)
+
+    def _wrong_fields(self, fields: tuple[bytes, ...] | None, line: bytes) -> Reject:
+        if fields is None:
+            text = line.decode(errors="replace").rstrip("\r\n")
+            return Reject("a quote is not closed", {"line": text})
+        number = "few" if len(fields) < len(self._header) else "many"
+        return Reject(f"too {number} fields", self._shown(fields))
+
+    def _shown(self, fields: tuple[bytes, ...]) -> dict[str, Any]:
+        """The fields of a rejected record by name; surplus ones by number."""
+        names = [*self._header, *map(str, range(len(self._header) + 1, len(fields) + 1))]
+        texts = [unquote(field).decode(errors="replace") if field else None for field in fields]
+        return dict(zip(names, texts, strict=False))
+
+
+def convert_texts(type_: ColumnType, texts: pa.StringArray) -> Conversion:
+    """Text from a file as a column of a type; an empty text is NULL in every type but STRING."""
+    if type_ is ColumnType.STRING:
+        return text_column(texts), None
+    empty = pc.equal(texts, "")
+    if pc.any(empty).as_py():
+        texts = pc.if_else(empty, pa.scalar(None, pa.string()), texts)
+    values, bad = _PARSERS[type_](texts)
+    valid = texts.is_valid().to_numpy(zero_copy_only=False) if texts.null_count else None
+    return Column(type_, values, valid), bad if bad.any() else None
+
+
+def _decoded(field: bytes) -> str | None | bool:
+    """The text of a field: None for NULL, False for what is not UTF-8."""
+    if not field:
+        return None
+    try:
+        return unquote(field).decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _divide(block: bytes) -> list[bytes]:
+    """Smaller blocks of whole records; just the block where that cannot be told quickly."""
+    ends = regular_record_ends(block)
+    if ends is None or len(ends) < 2 or block.count(b'"') % 2:  # noqa: PLR2004 - one record
+        return [block]
+    chosen = np.unique(ends[np.linspace(0, len(ends) - 1, _PIECES + 1).astype(np.int64)])
+    cuts = [0, *(int(end) for end in chosen if end < len(block)), len(block)]
+    return [block[start:stop] for start, stop in zip(cuts, cuts[1:], strict=False)]
+
+
+def _whole(column: pa.ChunkedArray) -> pa.StringArray:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

@@ -1,0 +1,137 @@
+"""Cutting CSV into records, by rules that are exactly those of Arrow's parser where Arrow is used.
+
+A field that begins with a quote runs to the closing quote (a doubled quote inside is one quote); what follows it up to the
+comma belongs to it as it stands. A quote anywhere else is an ordinary character. A line end inside quotes is text.
+A quote that is never closed would swallow the rest of a file: when its end is not within `LONGEST_FIELD` bytes, or not in
+the file, the line with the quote is a broken record of its own and reading goes on with the next line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from numpy.typing import NDArray
+
+BLOCK_BYTES = 4 * 1024 * 1024
+LONGEST_FIELD = 1024 * 1024
+
+_FIELD = re.compile(rb'("[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^,\r\n"][^,\r\n]*+|)(,|\r\n|\n|\r|\Z)')
+_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r|\Z)")
+_QUOTE, _COMMA, _NEWLINE, _RETURN = b'",\n\r'
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: where it ends in its block, and its raw fields (None when a quote is not closed)."""
+
+    start: int
+    end: int
+    fields: tuple[bytes, ...] | None
+
+
+def scan_records(block: bytes) -> Iterator[Record]:
+    """The records of a block."""
+    at = 0
+    while at < len(block):
+        record = _scan_record(block, at)
+        yield record
+        at = record.end
+
+
+def _scan_record(block: bytes, start: int) -> Record:
+    fields = []
+    at = start
+    while (field := _FIELD.match(block, at)) is not None:
+        fields.append(field[1])
+        at = field.end()
+        if field[2] != b",":
+            return Record(start, at, tuple(fields))
+    line = _LINE.match(block, start)
+    return Record(start, len(block) if line is None else line.end(), None)
+
+
+def unquote(field: bytes) -> bytes:
+    """The text of a raw field."""
+    if not field.startswith(b'"'):
+        return field
+    close = 1
+    while True:
+        close = field.index(b'"', close)
+        if field[close + 1 : close + 2] != b'"':
+            return field[1:close].replace(b'""', b'"') + field[close + 1 :]
+        close += 2
+
+
+def csv_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Blocks of whole records, about `size` bytes each."""
+    rest = b""
+    while chunk := file.read(size):
+        rest += chunk
+        end = last_record_end(rest)
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def last_record_end(block: bytes) -> int:
+    """Where the last record ends that certainly does; 0 when none does.
+
+    A carriage return at the very end may be half of a line end, and a quote there half of a doubled one.
+    """
+    if b'"' not in block:
+        newline = block.rfind(b"\n") + 1
+        return newline or block.rfind(b"\r", 0, len(block) - 1) + 1
+    ends = regular_record_ends(block)
+    if ends is not None:
+        return int(ends[-1]) if len(ends) else _end_of_broken(block, 0)
+    certain = 0
+    for record in scan_records(block):
+        if record.fields is None:
+            return certain or _end_of_broken(block, record.start)
+        if record.end < len(block) or block.endswith(b"\n"):
+            certain = record.end
+    return certain
+
+
+def _end_of_broken(block: bytes, start: int) -> int:
+    """The end of a line whose quote is not closed, once there is no hope that more input closes it."""
+    line = _LINE.match(block, start)
+    hopeless = len(block) - start > LONGEST_FIELD
+    return line.end() if hopeless and line is not None else 0
+
+
+def regular_record_ends(block: bytes) -> NDArray[np.int64] | None:
+    """Where records end (after each line feed outside quotes), or None when quotes are not where they should be.
+
+    In a block that begins outside quotes every quote of even number (from 0) opens a field, or is the second of a doubled
+    one, and every other one closes a field, or is the first of a doubled one. If that is so everywhere, a line feed is
+    outside quotes exactly when an even number of quotes precedes it.
+    """
+    data = np.frombuffer(block, dtype=np.uint8)
+    newlines = np.flatnonzero(data == _NEWLINE)
+    if b'"' not in block:
+        return newlines + 1
+    quotes = np.flatnonzero(data == _QUOTE)
+    before = np.concatenate([[_NEWLINE], data[:-1]])[quotes[0::2]]
+    after = np.concatenate([data[1:], [_NEWLINE]])[quotes[1::2]]
+    opens = (before == _COMMA) | (before == _NEWLINE) | (before == _RETURN) | (before == _QUOTE)
+    closes = (after == _COMMA) | (after == _NEWLINE) | (after == _RETURN) | (after == _QUOTE)
+    if not (opens.all() and closes.all()):
+        return None
+    outside = np.searchsorted(quotes, newlines) % 2 == 0
+    return newlines[outside] + 1
+
+
+def ends_outside_quotes(block: bytes) -> bool:
+    """Whether the quotes of a block are regular and all closed."""
+    return block.count(b'"') % 2 == 0 and regular_record_ends(block) is not None

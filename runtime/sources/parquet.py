@@ -1,0 +1,53 @@
+"""Parquet files, read a batch of rows at a time, only the declared columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.errors import RunError
+from cqc.runtime.intake import Intake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from cqc.compiler.catalog import Relation
+    from cqc.runtime.intake import Taken
+
+ROWS_AT_ONCE = 65_536
+
+
+def read_parquet(relation: Relation, file: BinaryIO, name: str) -> Iterator[Taken]:
+    """The rows of one file.
+
+    Raises:
+        RunError: when it is no Parquet file, or lacks a declared column.
+    """
+    intake = Intake(relation)
+    try:
+        opened = pq.ParquetFile(file)
+        columns = _wanted(relation, opened.schema_arrow.names, name)
+        for batch in opened.iter_batches(ROWS_AT_ONCE, columns=columns, use_threads=False):
+            yield intake.take(batch)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise RunError(f"cannot read {name} as Parquet: {reason}") from error
+
+
+def _wanted(relation: Relation, names: list[str], file: str) -> list[str]:
+    by_fold: dict[str, str] = {}
+    for name in names:
+        by_fold.setdefault(fold(name), name)
+    wanted = []
+    for column in relation.columns:
+        found = column.name if column.name in names else by_fold.get(fold(column.name))
+        if found is None:
+            raise RunError(
+                f"{file} has no column {column.name} for {relation.name} (it has: {', '.join(names)})"
+            )
+        wanted.append(found)
+    return wanted
