@@ -165,7 +165,12 @@ def _round(scope: Scope, name: str, arguments: Arguments, span: Span) -> Express
 def _one_type(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:
     """`coalesce`, `least` and `greatest` take any one type."""
     united = unite(scope, arguments, name)
-    return None if united is None else FunctionCall(name, united[0], united[1], span)
+    if united is None:
+        return None
+    values, common = united
+    return (
+        Literal(None, _NULL, span) if common is _NULL else FunctionCall(name, values, common, span)
+    )
 
 
 def _text(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cqc.compiler import syntax
 from cqc.compiler.bind_calls import bind_aggregate, bind_call, is_aggregate
 from cqc.compiler.bind_literals import bind_number, bind_timestamp, duration_us
-from cqc.compiler.bind_operators import arithmetic, coerce, compare, meet, negate, unite
+from cqc.compiler.bind_operators import arithmetic, coerce, compare, meet, negate, typed, unite
 from cqc.compiler.bind_patterns import bind_match
 from cqc.compiler.bind_scope import bind_column
 from cqc.compiler.bound import (
@@ -184,7 +184,7 @@ def _in_list(scope: Scope, node: syntax.InList) -> Expression | None:
     values: list[Expression] = []
     for value in node.values:
         bound = bind_expression(scope, value)
-        if bound is not None and operand is not None and bound.type is not operand.type:
+        if bound is not None and operand is not None and _differ(operand, bound):
             pair = meet(scope, operand, bound, value.span)
             bound = None if pair is None else pair[1]
             operand = operand if pair is None else pair[0]
@@ -199,6 +199,10 @@ def _in_list(scope: Scope, node: syntax.InList) -> Expression | None:
     return Not(found, node.span) if node.negated else found
 
 
+def _differ(operand: Expression, value: Expression) -> bool:
+    return value.type is not operand.type or value.type is _NULL
+
+
 def _like(scope: Scope, node: syntax.Like) -> Expression | None:
     return bind_match(scope, node, bind_expression(scope, node.operand))
 
@@ -209,7 +213,7 @@ def _is(scope: Scope, node: syntax.Is) -> Expression | None:
         operand = bind_expression(scope, node.operand)
         if operand is None:
             return None
-        bound = IsNull(operand, node.span)
+        bound = IsNull(typed(operand, _BOOLEAN), node.span)
     else:
         operand = bind_condition(scope, node.operand, f"IS {node.what}")
         if operand is None:
@@ -247,6 +251,8 @@ def _case(scope: Scope, node: syntax.Case) -> Expression | None:
     tests = [condition for condition in conditions if condition is not None]
     if united is None or len(known) < len(values) or len(tests) < len(conditions):
         return None
+    if united[1] is _NULL:
+        return Literal(None, _NULL, node.span)
     *results, otherwise = united[0]
     return Case(tuple(zip(tests, results, strict=True)), otherwise, united[1], node.span)
 

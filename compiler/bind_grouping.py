@@ -50,10 +50,13 @@ def _report_ungrouped(scope: Scope, column: ColumnRef, grouped: frozenset[Expres
     scope.report("CQ064", column.span, column=name, hint=f"{how}, or write `MAX({name})`.")
 
 
-def check_selected(scope: Scope, expression: Expression, selected: frozenset[Expression]) -> None:
-    """Report an ORDER BY key of a DISTINCT query that is not made of selected values."""
-    if not _made_of(expression, selected):
-        scope.report("CQ067", expression.span, hint="Select it too, or leave out DISTINCT.")
+def check_selected(
+    scope: Scope, keys: Iterable[Expression], selected: frozenset[Expression]
+) -> None:
+    """Report each ORDER BY key of a DISTINCT query that is not made of selected values."""
+    for key in keys:
+        if not _made_of(key, selected):
+            scope.report("CQ067", key.span, hint="Select it too, or leave out DISTINCT.")
 
 
 def _made_of(expression: Expression, selected: frozenset[Expression]) -> bool:

@@ -58,11 +58,18 @@ def coerce(value: Expression, target: ColumnType) -> Expression:
     return Cast(value, target, value.span)
 
 
+def typed(value: Expression, target: ColumnType) -> Expression:
+    """A NULL as a NULL of a type (BOOLEAN where nothing says which); anything else as it is."""
+    if value.type is not _NULL:
+        return value
+    return coerce(value, ColumnType.BOOLEAN if target is _NULL else target)
+
+
 def compare(
     scope: Scope, op: ComparisonOp, left: Expression, right: Expression, span: Span
 ) -> Expression | None:
     """`left op right` with both sides made comparable."""
-    if left.type is not right.type:
+    if left.type is not right.type or left.type is _NULL:
         pair = meet(scope, left, right, span)
         if pair is None:
             return None
@@ -73,12 +80,10 @@ def compare(
 def meet(scope: Scope, left: Expression, right: Expression, span: Span) -> Pair | None:
     """Two values as they can be compared, or None after saying why they cannot."""
     one, other = left.type, right.type
+    if one is _NULL or other is _NULL:
+        return typed(left, other), typed(right, one)
     if one is other or (one in _NUMERIC and other in _NUMERIC):
         return left, right
-    if one is _NULL:
-        return coerce(left, other), right
-    if other is _NULL:
-        return left, coerce(right, one)
     if _INTERVAL in (one, other):
         pair = _seconds_meet_duration(scope, left, right)
         if pair is not None:
@@ -143,11 +148,12 @@ def cast_hint(value: Expression, target: ColumnType) -> str | None:
         return f"Write `{_one_line(value.span)} * INTERVAL 1 SECOND`."
     if value.type is not _STRING or target in (_INTERVAL, _NULL):
         return None
+    cast = f"`CAST({_one_line(value.span)} AS {target.value})`"
     if type(value) is Literal and type(value.value) is str and target in _NUMERIC:
         text = value.value.strip()
         if text.lstrip("-").replace(".", "", 1).isdecimal():
-            return f"Write `{text}` without quotes."
-    return f"Write `CAST({_one_line(value.span)} AS {target.value})`."
+            return f"Write `{text}` without quotes, or {cast}."
+    return f"Write {cast}."
 
 
 def _one_line(span: Span) -> str:
@@ -279,7 +285,10 @@ def negate(operand: Expression, span: Span) -> Expression:
 def unite(
     scope: Scope, values: Sequence[Expression], place: str
 ) -> tuple[tuple[Expression, ...], ColumnType] | None:
-    """All values in their common type (CASE, coalesce, least, greatest), or None after saying which one does not fit."""
+    """All values in their common type (CASE, coalesce, least, greatest), or None after saying which one does not fit.
+
+    The type is NULL when all of them are NULL; the whole is then the NULL literal.
+    """
     parts: Sequence[Expression | None] = values
     if any(value.type is _TIMESTAMP for value in values):
         parts = [as_timestamp(scope, value) for value in values]

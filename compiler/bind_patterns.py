@@ -70,6 +70,10 @@ def _text_operand(scope: Scope, node: syntax.Like, operand: Expression) -> Expre
 def _escape(scope: Scope, node: syntax.Like) -> str | None:
     if node.escape is None:
         return "\\"
+    if node.operator == "RLIKE":
+        hint = "In a regular expression the backslash is the escape character."
+        scope.report("CQ065", node.escape.span, function="RLIKE", what="ESCAPE", hint=hint)
+        return None
     escape = _inner(node.escape)
     if isinstance(escape, syntax.StringLiteral) and len(escape.value) == 1:
         return escape.value

@@ -10,9 +10,11 @@ from cqc.compiler.bind_from import whole_number_at_least
 from cqc.compiler.bind_grouping import check_grouped, check_selected
 from cqc.compiler.bind_instant import bind_instant
 from cqc.compiler.bind_literals import duration_us, whole_number
+from cqc.compiler.bind_operators import typed
 from cqc.compiler.bind_scope import OutputNames
 from cqc.compiler.bound import Instant, Order, Pull
 from cqc.compiler.source import Span
+from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.bind_scope import Scope
@@ -72,7 +74,8 @@ def _key(
     scope: Scope, node: syntax.Expression, outputs: Outputs | None, clause: str
 ) -> Expression | None:
     if not isinstance(node, syntax.NumberLiteral) or not node.text.isdecimal():
-        return bind_expression(scope, node)
+        key = bind_expression(scope, node)
+        return None if key is None else typed(key, ColumnType.BOOLEAN)
     if outputs is None:
         return None
     position = whole_number(node.text)
@@ -102,14 +105,14 @@ def bind_pull(
     is_aggregate = grouping or scope.first_aggregate is not None
     if node.begin is None or node.end is None:
         _check_push(scope, node)
-    elif is_aggregate and group_by is not None:
+    else:
         shown = [output.expression for output in outputs or ()]
-        if having is not None:
-            shown.append(having)
-        shown.extend(order.expression for order in order_by)
-        check_grouped(scope, shown, frozenset(group_by))
-    elif node.distinct and outputs is not None:
-        _check_distinct(scope, outputs, order_by)
+        keys = [order.expression for order in order_by]
+        if is_aggregate and group_by is not None:
+            conditions = [] if having is None else [having]
+            check_grouped(scope, [*shown, *conditions, *keys], frozenset(group_by))
+        if node.distinct and outputs is not None and len(scope.diagnostics) == found:
+            check_selected(scope, keys, frozenset(shown))
     if begin is None or end is None or group_by is None or len(scope.diagnostics) > found:
         return None
     return Pull(
@@ -153,9 +156,3 @@ def _order_by(scope: Scope, node: syntax.Select, outputs: Outputs | None) -> tup
             orders.append(Order(expression, key.descending, nulls_first))
     scope.output_names = OutputNames.HIDDEN
     return tuple(orders)
-
-
-def _check_distinct(scope: Scope, outputs: Outputs, order_by: tuple[Order, ...]) -> None:
-    selected = frozenset(output.expression for output in outputs)
-    for order in order_by:
-        check_selected(scope, order.expression, selected)

@@ -191,7 +191,7 @@ def _report_unknown_column(scope: Scope, node: syntax.ColumnName) -> None:
     scope.report(
         "CQ031",
         node.span,
-        place="FROM",
+        place=scope.aliases[0] if len(scope.aliases) == 1 else "FROM",
         column=node.column.text,
         detail=" ".join(_columns_of(scope, at) for at in range(len(scope.relations))) or None,
         hint=_unquoted_text_hint(node) or did_you_mean(node.column.text, names),

@@ -95,7 +95,7 @@ def _format_query(lines: Lines, words: list[Word]) -> None:
         is_join = clause[0].kind in _JOINS
         text = " ".join(word.text for word in clause[:keyword])
         indent = _COLUMN if is_join else max(_COLUMN, len(text) + 1)
-        lines.start(" " * (_COLUMN if is_join else 0), indent)
+        _start_with_comments(lines, clause[0], " " * (_COLUMN if is_join else 0), indent)
         for word in clause[:keyword]:
             lines.put(word)
         _pad(lines, indent)
@@ -129,6 +129,14 @@ def _keyword_length(clause: list[Word]) -> int:
     return 2 if clause[0].kind in ("GROUP", "ORDER") else 1
 
 
+def _start_with_comments(lines: Lines, word: Word, margin: str, indent: int) -> None:
+    """Begin the line of a word; comments before it come first, on lines with the same margin."""
+    for comment in word.before:
+        lines.start(margin + comment, indent)
+    word.before = []
+    lines.start(margin, indent)
+
+
 def _pad(lines: Lines, column: int) -> None:
     """Go to a column, unless a comment after the keyword ended its line."""
     if not lines.is_empty:
@@ -144,11 +152,7 @@ def _format_content(lines: Lines, keyword: Word, words: list[Word]) -> None:
     for operand in operands[1:]:
         connective, rest = operand[0], operand[1:]
         margin = " " * (_COLUMN - 1 - len(connective.text))
-        lines.finish()
-        for comment in connective.before:
-            lines.start(" " * _COLUMN + comment, _COLUMN)
-        connective.before = []
-        lines.start(margin, _COLUMN)
+        _start_with_comments(lines, connective, margin, _COLUMN)
         lines.put(connective)
         _pad(lines, _COLUMN)
         lines.write(rest)

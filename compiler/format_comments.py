@@ -92,7 +92,10 @@ class CommentReader:
     def _between(self, statement: Commented, token: int) -> None:
         """The comments right before a token: on the line of the one before, or on lines of their own."""
         own_line = False
-        while self.next < len(self.comments) and self.comments[self.next][0] < statement.tokens.starts[token]:
+        while (
+            self.next < len(self.comments)
+            and self.comments[self.next][0] < statement.tokens.starts[token]
+        ):
             start, end = self.comments[self.next]
             same_line = "\n" not in self.text[self.end : start]
             comment = self._take()
@@ -112,5 +115,5 @@ class CommentReader:
 
     def _blank_before(self, start: int) -> bool:
         """Whether an empty line is between the last thing and this place."""
-        gap = self.text[self.end : start].replace(";", "")
-        return sum(1 for line in gap.split("\n")[1:-1] if not line.strip()) > 0
+        lines = self.text[self.end : start].split("\n")
+        return any(not line.strip() for line in lines[1:-1])

@@ -73,7 +73,11 @@ class Lines:
             if not self.is_empty and len(self.current) + width_of(chunk) > WIDTH:
                 self.break_line(depth)
             for word in chunk:
-                if not self.is_empty and word.space and len(self.current) + width_of([word]) > WIDTH:
+                if (
+                    not self.is_empty
+                    and word.space
+                    and len(self.current) + width_of([word]) > WIDTH
+                ):
                     self.break_line(max(word.depth - base_depth, 0))
                 self.put(word, max(word.depth - base_depth, 0))
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 _NO_SPACE_BEFORE = frozenset({",", ")", "]", "."})
 _NO_SPACE_AFTER = frozenset({"(", "[", "."})
-_OPERAND_ENDS = frozenset({NAME, NUMBER, STRING, UNIT, ")", "]", "*", "END", "NULL", "TRUE", "FALSE", "NOW"})
+_OPERAND_ENDS = frozenset(
+    {NAME, NUMBER, STRING, UNIT, ")", "]", "END", "NULL", "TRUE", "FALSE", "NOW"}
+)
 
 
 @dataclass(slots=True)

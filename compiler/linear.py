@@ -93,7 +93,9 @@ class Chain:
         return value
 
 
-def solve(expression: Expression, op: ComparisonOp, constant: Literal) -> tuple[ColumnRef, Intervals] | None:
+def solve(
+    expression: Expression, op: ComparisonOp, constant: Literal
+) -> tuple[ColumnRef, Intervals] | None:
     """The column and its values for which `expression op constant` is TRUE, or None when it is not such a condition."""
     chain = find_chain(expression)
     if chain is None or constant.value is None or isinstance(constant.value, str | bool):
@@ -134,7 +136,9 @@ def find_chain(expression: Expression) -> Chain | None:
             return None
 
 
-def _apply(chain: Chain, step: Arithmetic, constant: Literal, *, constant_first: bool) -> Chain | None:
+def _apply(
+    chain: Chain, step: Arithmetic, constant: Literal, *, constant_first: bool
+) -> Chain | None:
     value = constant.value
     if value is None or isinstance(value, str | bool) or not math.isfinite(value):
         return None
@@ -168,13 +172,17 @@ def _apply_double(chain: Chain, op: ArithmeticOp, value: float, *, constant_firs
     return replace(chain, steps=(*chain.steps, step), rising=rising)
 
 
-def _apply_whole(chain: Chain, op: ArithmeticOp, value: int, *, constant_first: bool) -> Chain | None:
+def _apply_whole(
+    chain: Chain, op: ArithmeticOp, value: int, *, constant_first: bool
+) -> Chain | None:
     match op:
         case ArithmeticOp.ADD:
             return _confine(replace(chain, shift=chain.shift + value))
         case ArithmeticOp.SUBTRACT if constant_first:
             return _confine(
-                replace(chain, scale=-chain.scale, shift=value - chain.shift, rising=not chain.rising)
+                replace(
+                    chain, scale=-chain.scale, shift=value - chain.shift, rising=not chain.rising
+                )
             )
         case ArithmeticOp.SUBTRACT:
             return _confine(replace(chain, shift=chain.shift - value))
@@ -190,7 +198,9 @@ def _apply_whole(chain: Chain, op: ArithmeticOp, value: int, *, constant_first: 
 
 def _negate(chain: Chain) -> Chain:
     if chain.is_whole:
-        return _confine(replace(chain, scale=-chain.scale, shift=-chain.shift, rising=not chain.rising))
+        return _confine(
+            replace(chain, scale=-chain.scale, shift=-chain.shift, rising=not chain.rising)
+        )
     return replace(chain, steps=(*chain.steps, lambda x: -float(x)), rising=not chain.rising)
 
 

@@ -6,7 +6,7 @@ made again from the text when somebody asks for it: few do, and it is larger tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
 from cqc.compiler.bind import bind_query
@@ -17,7 +17,7 @@ from cqc.compiler.errors_catalogue import make
 from cqc.compiler.functions import user_functions
 from cqc.compiler.parse import parse
 from cqc.compiler.pipeline import normalise
-from cqc.compiler.source import SourceFile
+from cqc.compiler.source import SourceFile, Span
 from cqc.compiler.syntax import CreateQuery
 
 if TYPE_CHECKING:
@@ -44,6 +44,18 @@ class Queries(Sequence["Query"]):
     def names(self) -> list[str]:
         """The names, as written, without binding anything."""
         return [node.name for node in self._program.graph.queries.values()]
+
+    def keys(self) -> list[str]:
+        """The names, so that `dict(program.queries)` is the queries by name."""
+        return self.names
+
+    def items(self) -> Iterator[tuple[str, Query]]:
+        """Names with queries."""
+        return ((query.name, query) for query in self)
+
+    def values(self) -> Iterator[Query]:
+        """The queries."""
+        return iter(self)
 
     def __len__(self) -> int:
         return len(self._program.graph.queries)
@@ -121,7 +133,6 @@ class Program:
         self.warnings = tuple(warnings)
         self.queries = Queries(self)
         self._bound: dict[str, Query] = {}
-        self._last_number = 0
 
     @property
     def settings(self) -> Settings:
@@ -157,26 +168,29 @@ class Program:
         if len(self._bound) < _MOST_KEPT:
             self._bound[fold(query.name)] = query
 
-    def bind_one(self, text: str, name: str | None = None) -> Query:
-        """Bind one more query against what is declared, for a running engine.
+    def bind_one(
+        self, text: str, name: str | None = None, taken: Container[str] | None = None
+    ) -> Query:
+        """Bind one more query against what is declared, for a running engine. The program stays as it is.
 
         Args:
             text: A SELECT or a CREATE QUERY.
             name: What to call it; else the name it gives itself, else the next free q1, q2, ...
+            taken: The folded names that are in use; those of the program's queries when not given.
 
         Raises:
             CompileError: when the text has errors, is no query, or takes a name that is in use.
         """
         source = SourceFile("<query>", text)
         program, diagnostics = parse(source)
-        nodes = [each for each in program.statements if isinstance(each, CreateQuery)]
-        if not diagnostics and (len(nodes) != 1 or len(program.statements) != 1):
-            raise ValueError("expected one query")
-        if diagnostics:
+        node = program.statements[0] if len(program.statements) == 1 else None
+        if not diagnostics and not isinstance(node, CreateQuery):
+            diagnostics = [_not_one_query(source, len(program.statements))]
+        if diagnostics or not isinstance(node, CreateQuery):
             raise CompileError(order(diagnostics))
-        node = nodes[0]
-        chosen = name or (self._free_name() if node.name is None else node.name.text)
-        if fold(chosen) in self.graph.queries:
+        in_use = self.graph.queries if taken is None else taken
+        chosen = name or (_free_name(in_use) if node.name is None else node.name.text)
+        if fold(chosen) in in_use:
             span = node.span if node.name is None else node.name.span
             hint = "Unregister the other one first, or give this one a name of its own."
             raise CompileError([make("CQ029", span, name=chosen, hint=hint)])
@@ -186,13 +200,6 @@ class Program:
             raise CompileError(order(found))
         return query
 
-    def _free_name(self) -> str:
-        # Numbers only go up, so that a name is not given again while results under it may still be read.
-        self._last_number += 1
-        while f"q{self._last_number}" in self.graph.queries:
-            self._last_number += 1
-        return f"q{self._last_number}"
-
     def _bind_again(self, node: QueryNode) -> Query:
         program, diagnostics = parse(SourceFile(node.span.source.name, node.span.text))
         statement = program.statements[0] if program.statements else None
@@ -201,9 +208,29 @@ class Program:
         return _bind(statement, self.catalog, node.name)
 
 
+def _not_one_query(source: SourceFile, statements: int) -> Diagnostic:
+    found = {0: "nothing", 1: "another statement"}.get(statements, f"{statements} statements")
+    span = Span(source, 0, len(source.text.rstrip()))
+    return make("CQ001", span, expected="one query", found=found)
+
+
+def _free_name(taken: Container[str]) -> str:
+    """The next free q1, q2, ...: by doubling and halving, since a hundred thousand may be taken."""
+    high = 1
+    while f"q{high}" in taken:
+        high *= 2
+    low = high // 2  # taken, or 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        if f"q{middle}" in taken:
+            low = middle
+        else:
+            high = middle
+    return f"q{high}"
+
+
 def _bind(node: CreateQuery, catalog: Catalog, name: str) -> Query:
     query, diagnostics = bind_query(node.select, catalog, name, user_functions())
     if query is None or any(each.severity is Severity.ERROR for each in diagnostics):
         raise CompileError(order(diagnostics))
     return query
-

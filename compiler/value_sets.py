@@ -44,7 +44,7 @@ def cut_below(type_: ColumnType, value: Value) -> Cut:
         return BOTTOM
     if type_ in _WHOLE and value > LARGEST:  # type: ignore[operator]  # a whole number
         return TOP
-    if value != value:  # NaN  # noqa: PLR0124
+    if value != value:  # NaN
         return _ABOVE_INFINITY
     if type_ is ColumnType.BOOLEAN and not value:
         return BOTTOM
@@ -55,7 +55,7 @@ def cut_above(type_: ColumnType, value: Value) -> Cut:
     """The cut just above a value."""
     if type_ in _WHOLE:
         return cut_below(type_, value + 1)  # type: ignore[operator]  # a whole number
-    if value != value:  # NaN  # noqa: PLR0124
+    if value != value:  # NaN
         return TOP
     if type_ is ColumnType.BOOLEAN:
         return TOP if value else (0, True, 0)

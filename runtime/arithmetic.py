@@ -7,15 +7,18 @@ from zero. Values at NULL positions are arbitrary, so a mask may be true there; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cqc.compiler.bound import ArithmeticOp
 from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cqc.runtime.columns import Column
 
 Outcome = tuple[NDArray[Any], NDArray[np.bool_] | None]
 
@@ -104,9 +107,7 @@ _WHOLE: dict[ArithmeticOp, Callable[[Any, Any], Outcome]] = {
 }
 
 
-def _double(
-    op: ArithmeticOp, left: NDArray[np.float64], right: NDArray[np.float64]
-) -> Outcome:
+def _double(op: ArithmeticOp, left: NDArray[np.float64], right: NDArray[np.float64]) -> Outcome:
     match op:
         case ArithmeticOp.ADD:
             return np.asarray(left + right), None
@@ -137,7 +138,7 @@ def _interval(op: ArithmeticOp, left: Column, right: Column) -> Outcome:
 
 def _half_away_from_zero(values: NDArray[np.float64]) -> NDArray[np.float64]:
     floor = np.floor(np.abs(values))
-    return np.copysign(floor + (np.abs(values) - floor >= 0.5), values)
+    return np.asarray(np.copysign(floor + (np.abs(values) - floor >= 0.5), values))
 
 
 def _divide_half_up(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:

@@ -7,17 +7,19 @@ microseconds.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column, null_column, text_column
 from cqc.runtime.python_columns import Converted, column_of_values
 from cqc.runtime.timestamps import FIRST_US, LAST_US, parse_iso
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _UNITS_US = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
@@ -38,7 +40,10 @@ def values_of_arrow(array: Any) -> list[Any]:
     """The values as Python objects; those that Python has no object for as text."""
     try:
         values: list[Any] = array.to_pylist()
-    except (ValueError, OverflowError):  # nanoseconds, years beyond the calendar, text that is not UTF-8
+    except (
+        ValueError,
+        OverflowError,
+    ):  # nanoseconds, years beyond the calendar, text that is not UTF-8
         values = [_value_of_scalar(scalar) for scalar in array]
     return values
 
@@ -84,7 +89,9 @@ def _string(array: pa.Array) -> Converted | None:
 def is_text(type_: pa.DataType) -> bool:
     """Text in any of Arrow's layouts."""
     return bool(
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+        pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
+        or pa.types.is_string_view(type_)
     )
 
 

@@ -6,13 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from cqc.compiler.bound import ArithmeticOp
 from cqc.compiler.diagnostics import InternalError
@@ -21,6 +19,11 @@ from cqc.runtime import number_text, timestamps
 from cqc.runtime.arithmetic import Outcome, arithmetic, whole_from_double
 from cqc.runtime.columns import Column
 from cqc.runtime.distinct import text_of_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 _BIGINT, _DOUBLE = ColumnType.BIGINT, ColumnType.DOUBLE
 _STRING, _BOOLEAN = ColumnType.STRING, ColumnType.BOOLEAN

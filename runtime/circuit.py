@@ -32,9 +32,13 @@ class Group:
 
     graph: Graph = field(default_factory=Graph)
     selections: dict[str, Selections] = field(default_factory=dict)  # by folded stream name
-    joins: dict[tuple[int, bool], Join] = field(default_factory=dict)  # by host number and "keeps the past"
+    joins: dict[tuple[int, bool], Join] = field(
+        default_factory=dict
+    )  # by host number and "keeps the past"
     row_joins: dict[Body, RowsJoin] = field(default_factory=dict)
-    seats: dict[tuple[Body, bool], Seat] = field(default_factory=dict)  # by body and "keeps the past"
+    seats: dict[tuple[Body, bool], Seat] = field(
+        default_factory=dict
+    )  # by body and "keeps the past"
 
 
 class Circuit:
@@ -94,7 +98,7 @@ class Circuit:
 
     def query(self, name: str) -> QueryNode:
         """The node of a query that runs."""
-        return self._groups[name].graph.query(name)
+        return self._groups[name].graph.queries[fold(name)]
 
     def seat(self, query: QueryNode) -> Seat:
         """Where the body of a query sits."""

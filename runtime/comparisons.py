@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 
 from cqc.compiler.bound import ComparisonOp
 from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import Column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from cqc.runtime.columns import Column
 
 _TEXT_KERNELS = {
     ComparisonOp.EQ: pc.equal,

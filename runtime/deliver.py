@@ -75,7 +75,9 @@ class Deliveries:
         return blocks
 
 
-def _blocks_of(found: Found, group: list[tuple[Destination, NDArray[np.int64]]]) -> Iterable[ResultBlock]:
+def _blocks_of(
+    found: Found, group: list[tuple[Destination, NDArray[np.int64]]]
+) -> Iterable[ResultBlock]:
     """The blocks of queries with one SELECT list, which is evaluated once for all of them."""
     first, _ = group[0]
     if first.plan.is_plain:

@@ -37,7 +37,9 @@ def values_of_text(
     """
     if isinstance(values, pa.Scalar):
         single = function(values.as_py()) if values.is_valid else empty
-        return np.asarray(empty if single is None else single, dtype=dtype), np.asarray(single is None)
+        return np.asarray(empty if single is None else single, dtype=dtype), np.asarray(
+            single is None
+        )
     encoded = values.dictionary_encode()
     made = [function(text) for text in encoded.dictionary.to_pylist()]
     # One more entry at the end is where NULL points to.

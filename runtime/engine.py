@@ -128,11 +128,15 @@ class Engine:
 
     def push_batch(self, rows: Mapping[str, Any]) -> None:
         """Give the engine one micro-batch of several streams."""
-        self._push_packets({fold(name): self._line(name).read(given) for name, given in rows.items()})
+        self._push_packets(
+            {fold(name): self._line(name).read(given) for name, given in rows.items()}
+        )
 
     def push_taken(self, taken: Mapping[str, Taken]) -> None:
         """Give the engine one micro-batch of rows that a source typed already."""
-        self._push_packets({fold(name): self._line(name).accept(rows) for name, rows in taken.items()})
+        self._push_packets(
+            {fold(name): self._line(name).accept(rows) for name, rows in taken.items()}
+        )
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
         found_blocks: list[ResultBlock] = []
@@ -288,7 +292,9 @@ class Engine:
         if not self._circuit.row_joins:
             return []
         watermarks = self._watermarks()
-        return self._hand_on([found for join in self._circuit.row_joins for found in join.advance(watermarks)])
+        return self._hand_on(
+            [found for join in self._circuit.row_joins for found in join.advance(watermarks)]
+        )
 
     def _hand_on(self, found: list[Found]) -> list[ResultBlock]:
         blocks: list[ResultBlock] = []

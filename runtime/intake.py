@@ -118,9 +118,7 @@ class Intake:
             columns, ts_us = tuple(select(column, keep) for column in columns), ts_us[keep]
         return Taken(columns, ts_us, read, all_rejects)
 
-    def _instants(
-        self, columns: tuple[Column, ...], reasons: dict[int, str]
-    ) -> NDArray[np.int64]:
+    def _instants(self, columns: tuple[Column, ...], reasons: dict[int, str]) -> NDArray[np.int64]:
         position = self.relation.event_time
         if position is None:
             return np.zeros(len(columns[0]), dtype=np.int64)

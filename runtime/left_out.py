@@ -42,7 +42,9 @@ class LeftOut:
             _write(self._rejects, relation, reasons, rows)
         if self._strict:
             first = rejects[0]
-            raise RunError(f"a row of {relation.name} was rejected (--strict): {first.reason}: {_short(first.row)}")
+            raise RunError(
+                f"a row of {relation.name} was rejected (--strict): {first.reason}: {_short(first.row)}"
+            )
 
     def _take_late(self, relation: Relation, packet: Packet) -> None:
         names = [column.name for column in relation.columns]

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numba import njit
 
+from cqc.runtime.operators.row_vectors import lowest_bit
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -36,9 +38,7 @@ class Source(Protocol):
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
         """[slots, words]: the rows of some slots."""
 
-    def positions(
-        self, slots: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The tuples of some slots, one slot after the other, each in order; `counts` says how many there are."""
 
 
@@ -165,9 +165,7 @@ class HeldRows:
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
         return self._rows[slots]
 
-    def positions(
-        self, slots: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         positions = np.empty(int(counts.sum()), np.int64)
         positions_of_rows(self._rows, slots, positions)
         return positions
@@ -196,9 +194,7 @@ class HeldPairs:
         rows_of_positions(self._positions, slots, self._ends, rows)
         return rows
 
-    def positions(
-        self, slots: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         starts = self._ends[slots] - counts
         before = np.cumsum(counts) - counts
         return self._positions[np.repeat(starts - before, counts) + np.arange(int(counts.sum()))]
@@ -225,13 +221,9 @@ def positions_of_rows(rows, slots, out):  # type: ignore[no-untyped-def]
             left = rows[slot, word]
             base = word * 64
             while left:
-                low = left & (~left + np.uint64(1))
-                bit = 0
-                while low >> np.uint64(bit) != np.uint64(1):
-                    bit += 1
-                out[written] = base + bit
+                out[written] = base + lowest_bit(left)
                 written += 1
-                left ^= low
+                left &= left - np.uint64(1)
 
 
 @njit(cache=True, nogil=True)

@@ -21,7 +21,9 @@ class Strategy:
 class RunOptions:
     """Where data comes from, where results go, and what happens to what is wrong."""
 
-    programs: tuple[str, ...] = ()  # as named by the user: a folder among them can change while it is followed
+    programs: tuple[
+        str, ...
+    ] = ()  # as named by the user: a folder among them can change while it is followed
     binds: dict[str, str] = field(default_factory=dict)  # declared name -> path
     engine: str = "local"
     sink: str = "jsonl"
@@ -66,5 +68,7 @@ def parse_instant(text: str) -> int:
     except (ValueError, OverflowError):
         instant = parse_text(text)
     if instant is None:
-        raise ValueError(f"--at wants an instant such as 2024-01-01T00:00:00Z or a number of seconds, not {text!r}")
+        raise ValueError(
+            f"--at wants an instant such as 2024-01-01T00:00:00Z or a number of seconds, not {text!r}"
+        )
     return instant

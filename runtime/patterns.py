@@ -7,18 +7,21 @@ A pattern that escapes anything but a wildcard or the escape itself is one that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from cqc.compiler.bound import PatternKind
 from cqc.runtime.distinct import text_of_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 
 class Wildcard(Enum):
@@ -63,10 +66,10 @@ def make_matcher(kind: PatternKind, pattern: str, escape: str) -> Matcher:
 
 
 def parse_like(pattern: str, escape: str) -> tuple[Token, ...] | None:
-    """The stretches and wildcards of a LIKE pattern, or None for one that escapes what needs none.
+    r"""The stretches and wildcards of a LIKE pattern, or None for one that escapes what needs none.
 
     Example:
-        parse_like("a_b%", "\\\\") == ("a", Wildcard.ONE, "b", Wildcard.MANY)
+        parse_like("a_b%", "\\") == ("a", Wildcard.ONE, "b", Wildcard.MANY)
     """
     tokens: list[Token] = []
     literal = ""
@@ -109,6 +112,11 @@ def _like_test(tokens: tuple[Token, ...]) -> Callable[[Any], Any]:
             return lambda texts: pc.ends_with(texts, literal)
         case (Wildcard.MANY, str(literal), Wildcard.MANY):
             return lambda texts: pc.match_substring(texts, literal)
+        case _:
+            return _regex_test(tokens)
+
+
+def _regex_test(tokens: tuple[Token, ...]) -> Callable[[Any], Any]:
     expression = r"(?s)\A" + "".join(map(_regex_part, tokens)) + r"\z"
     return lambda texts: pc.match_substring_regex(texts, expression)
 

@@ -7,10 +7,9 @@ something unusual in them are walked value by value, by the same rules.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,9 @@ from cqc.compiler.instants import parse_instant
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import DTYPES, Column
 from cqc.runtime.timestamps import EPOCH, FIRST_US, LAST_US, parse_iso
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 Converted = tuple[Column, NDArray[np.bool_] | None]
 

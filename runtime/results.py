@@ -106,7 +106,9 @@ def results_of(blocks: Sequence[ResultBlock]) -> Iterator[Result]:
         block = blocks[at]
         row = dict(zip(block.names, rows[at][positions[at][within]], strict=True))
         time = times[at][within]
-        yield Result(block.query, row, at=time) if block.is_at else Result(block.query, row, ts=time)
+        yield (
+            Result(block.query, row, at=time) if block.is_at else Result(block.query, row, ts=time)
+        )
 
 
 def time_values(times_us: NDArray[np.int64], type_: ColumnType) -> list[Any]:
@@ -147,9 +149,9 @@ def _shared_rows(blocks: Sequence[ResultBlock]) -> list[_Rows]:
     made: dict[int, _Rows] = {}
     for block in blocks:
         if id(block.columns) not in made:
-            made[id(block.columns)] = _Rows(block.columns, sum(
-                len(other) for other in blocks if other.columns is block.columns
-            ))
+            made[id(block.columns)] = _Rows(
+                block.columns, sum(len(other) for other in blocks if other.columns is block.columns)
+            )
     return [made[id(block.columns)] for block in blocks]
 
 

@@ -18,7 +18,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.left_out import LeftOut
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.protocol import shape_of_query
-from cqc.runtime.sources import open_source
+from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import RunOptions
     from cqc.runtime.stream_line import StreamCount
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,11 @@ class LocalRun:
             if not self._catalog.relations[name].is_stream:
                 for chunk in self._open(name):
                     self.engine.push_taken({name: chunk})
-        feeds = [_Feed(name, self._open(name)) for name in self._places if self._catalog.relations[name].is_stream]
+        feeds = [
+            _Feed(name, self._open(name))
+            for name in self._places
+            if self._catalog.relations[name].is_stream
+        ]
         while feeds:
             feed = min(feeds, key=lambda each: each.latest_us)
             chunk = next(feed.chunks, None)
@@ -137,7 +140,11 @@ class LocalRun:
         self._sink.close()
         self._left_out.close()
         summary = RunSummary(
-            {name: count for name, count in self.engine.stream_counts().items() if fold(name) in self._used},
+            {
+                name: count
+                for name, count in self.engine.stream_counts().items()
+                if fold(name) in self._used
+            },
             self.engine.result_counts(),
             self.engine.measure(),
             time.perf_counter() - self._started,
@@ -150,7 +157,7 @@ class LocalRun:
 
     def _open(self, name: str) -> Iterator[Taken]:
         relation = self._catalog.relations[name]
-        return open_source(relation, self._places[name], self._options.rows_per_batch)
+        return open_source(relation, str(self._places[name]), self._options.rows_per_batch or ROWS_PER_CHUNK)
 
     def _write(self) -> None:
         for blocks in self.engine.drain_blocks():
@@ -178,6 +185,8 @@ def source_path(relation: Relation, binds: dict[str, str]) -> Path:
 def write_stats(path: Path, summary: RunSummary) -> None:
     """Write the counters as JSON."""
     try:
-        path.write_text(json.dumps(summary.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps(summary.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from error

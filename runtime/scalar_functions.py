@@ -7,20 +7,23 @@ evaluations; NULL handling is the caller's, except for `least`, `greatest` and `
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from cqc.compiler.types import ColumnType
 from cqc.runtime.arithmetic import Outcome, absolute, whole_from_double
 from cqc.runtime.columns import Column
 from cqc.runtime.distinct import text_of_text
 from cqc.runtime.patterns import lower_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
 # Enough digits for every DOUBLE written out in full.
 _EXACT = decimal.Context(prec=2000)
@@ -103,7 +106,9 @@ def _round_bigint(values: NDArray[np.int64], digits: int) -> Outcome:
     if digits < -19:
         return np.zeros_like(values), None
     power = 10**-digits
-    if power > 2**62:  # 10**19: no BIGINT reaches half of it by enough to fit, but one may round up to it
+    if (
+        power > 2**62
+    ):  # 10**19: no BIGINT reaches half of it by enough to fit, but one may round up to it
         over = np.abs(np.asarray(values, dtype=np.float64)) >= power / 2
         return np.zeros_like(values), np.asarray(over)
     with np.errstate(all="ignore"):
@@ -183,7 +188,11 @@ def pick_extreme(columns: Sequence[Column], *, greatest: bool) -> tuple[Any, Any
     """`least` or `greatest` of numbers (all of one type), skipping NULL: the values and where there are any."""
     best, known = columns[0].values, _known(columns[0])
     for column in columns[1:]:
-        better = _exceeds(column, best) if greatest else _exceeds(Column(column.type, best), column.values)
+        better = (
+            _exceeds(column, best)
+            if greatest
+            else _exceeds(Column(column.type, best), column.values)
+        )
         present = _known(column)
         best = np.where(present & (better | ~known), column.values, best)
         known = known | present

@@ -109,7 +109,10 @@ def _typed(
         values = values.astype("datetime64[us]").astype(np.int64)
     known = None if missing is None or not missing.any() else ~missing
     if type_ is ColumnType.STRING:
-        texts = [None if known is not None and not ok else str(value) for value, ok in _pairs(values, known)]
+        texts = [
+            None if known is not None and not ok else str(value)
+            for value, ok in _pairs(values, known)
+        ]
         return text_column(pa.array(texts, type=pa.string())), 0
     if known is not None:
         values = np.where(known, values, 0)
@@ -117,7 +120,9 @@ def _typed(
 
 
 def _pairs(values: NDArray[Any], known: NDArray[np.bool_] | None) -> Any:
-    return zip(values.tolist(), [True] * len(values) if known is None else known.tolist(), strict=True)
+    return zip(
+        values.tolist(), [True] * len(values) if known is None else known.tolist(), strict=True
+    )
 
 
 def _numbers(

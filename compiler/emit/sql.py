@@ -19,19 +19,20 @@ from cqc.compiler.emit.sql_spark import Spark
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from cqc.compiler import Program
     from cqc.compiler.bound import Instant, Pull
     from cqc.compiler.emit.sql_dialect import Dialect
 
 DIALECTS: dict[str, Dialect] = {"duckdb": DuckDb(), "spark": Spark()}
 
 
-def emit_sql(queries: Iterable[bound.Query], dialect: str = "duckdb") -> str:
+def emit_sql(program: Program, dialect: str = "duckdb") -> str:
     """All queries as SQL text, each under a comment with its name."""
     statements = [
         f"-- {query.name.replace(chr(10), ' ')}\n{query_sql(query, dialect)};\n"
-        for query in queries
+        for query in program.queries
     ]
     return "\n".join(statements)
 

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_DRAWN = 40
-_SINGLE = (OperatorKind.DELIVER, OperatorKind.AGGREGATE, OperatorKind.HISTORY, OperatorKind.RESIDUAL)
+_SINGLE = (
+    OperatorKind.DELIVER,
+    OperatorKind.AGGREGATE,
+    OperatorKind.HISTORY,
+    OperatorKind.RESIDUAL,
+)
 
 
 def summarise(

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_PARTS = 8  # of a long list that are shown
-_UNITS = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms"))
+_UNITS = (
+    (86_400_000_000, "d"),
+    (3_600_000_000, "h"),
+    (60_000_000, "min"),
+    (1_000_000, "s"),
+    (1_000, "ms"),
+)
 
 
 def duration_text(us: int) -> str:
@@ -47,8 +53,10 @@ def duration_text(us: int) -> str:
     for size, unit in _UNITS:
         if us and us % size == 0:
             return f"{us // size} {unit}"
+    if us > 1 and (us + 1) % 1_000 == 0:  # what a strict comparison leaves
+        return f"just under {duration_text(us + 1)}"
     if abs(us) >= 1_000_000:
-        return f"{us / 1_000_000:g} s" if us % 1_000 == 0 else f"{us / 1_000_000:.6f} s"
+        return f"{us / 1_000_000:.6f}".rstrip("0") + " s"
     return f"{us} us" if us else "0 s"
 
 
@@ -108,12 +116,15 @@ def expression_text(
             case IsDistinct(left=left, right=right):
                 return f"{inner(left)} IS DISTINCT FROM {inner(right)}"
             case Case(branches=branches, otherwise=otherwise):
-                whens = " ".join(f"WHEN {write(when)} THEN {write(then)}" for when, then in branches)
+                whens = " ".join(
+                    f"WHEN {write(when)} THEN {write(then)}" for when, then in branches
+                )
                 return f"CASE {whens} ELSE {write(otherwise)} END"
             case Cast(operand=operand, type=type_):
                 return f"CAST({write(operand)} AS {type_.value})"
-            case FunctionCall(name=name, arguments=arguments) | UserCall(
-                name=name, arguments=arguments
+            case (
+                FunctionCall(name=name, arguments=arguments)
+                | UserCall(name=name, arguments=arguments)
             ):
                 return f"{name}({', '.join(write(each) for each in arguments)})"
             case Aggregate(function=AggregateFunction.COUNT_ALL):
@@ -204,39 +215,9 @@ def _interval_text(interval: Interval, name: str, type_: ColumnType) -> str:
     if low is not None:
         limits.append(f"{name} {'>=' if interval.low_closed else '>'} {constant_text(low, type_)}")
     if high is not None:
-        limits.append(f"{name} {'<=' if interval.high_closed else '<'} {constant_text(high, type_)}")
+        limits.append(
+            f"{name} {'<=' if interval.high_closed else '<'} {constant_text(high, type_)}"
+        )
     if len(limits) == 2 and interval.low_closed and interval.high_closed:
         return f"{name} BETWEEN {constant_text(low, type_)} AND {constant_text(high, type_)}"
     return " AND ".join(limits)
-
-
-def bound_text(first: str, second: str, most_us: int | None, least_us: int | None) -> str:
-    """How far `second` may be from `first` in time, given the most of second - first and of first - second."""
-    after = "any time after" if most_us is None else None
-    if most_us is not None and least_us is not None:
-        if most_us == 0 and least_us == 0:
-            return f"{second} at the same time as {first}"
-        if most_us == least_us:
-            return f"{second} within {duration_text(most_us)} of {first}"
-        return f"{second} {_span_text(-least_us, most_us)} {first}"
-    if after is not None and least_us is not None:
-        if least_us > 0:
-            return f"{second} at most {duration_text(least_us)} before {first}, or any time after"
-        at_least = f"at least {duration_text(-least_us)} " if least_us else "not before "
-        return f"{second} {at_least}{'after ' if least_us else ''}{first}"
-    if most_us is not None:
-        return bound_text(second, first, None, most_us)
-    return f"{second} at any distance from {first}"
-
-
-def _span_text(least_us: int, most_us: int) -> str:
-    """`from 2 s before to 6 s after`, where least and most are of one sign or not."""
-    if least_us >= 0:
-        return f"{duration_text(least_us)} to {duration_text(most_us)} after" if least_us else (
-            f"0 to {duration_text(most_us)} after"
-        )
-    if most_us <= 0:
-        return f"{duration_text(-most_us)} to {duration_text(-least_us)} before" if most_us else (
-            f"0 to {duration_text(-least_us)} before"
-        )
-    return f"from {duration_text(-least_us)} before to {duration_text(most_us)} after"

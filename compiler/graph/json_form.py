@@ -60,7 +60,9 @@ def write_json(graph: Graph) -> str:
 
 def _relations(graph: Graph) -> dict[str, Relation]:
     found = {
-        fold(relation.name): relation for body in graph.bodies.values() for relation in body.relations
+        fold(relation.name): relation
+        for body in graph.bodies.values()
+        for relation in body.relations
     }
     return dict(sorted(found.items()))
 
@@ -196,13 +198,20 @@ def _read_relation(stored: Plain) -> Relation:
 def _read_query(stored: Plain, body: Plain, relations: Mapping[str, Relation]) -> Stored:
     items = tuple(
         Item(
-            each["alias"], relations[fold(each["relation"])], each["range_us"], each["rows"], _NOWHERE
+            each["alias"],
+            relations[fold(each["relation"])],
+            each["range_us"],
+            each["rows"],
+            _NOWHERE,
         )
         for each in stored["items"]
     )
     parts = Lowered(
         tuple(relations[fold(name)] for name in body["relations"]),
-        *(_read(body[key]) for key in ("filters", "equi_joins", "theta_joins", "residuals")),
+        _read(body["filters"]),
+        _read(body["equi_joins"]),
+        _read(body["theta_joins"]),
+        _read(body["residuals"]),
         _read(body["bounds"]),
         tuple(body["rows"]),
         tuple(body["order"]),

@@ -49,7 +49,7 @@ def lower(query: NormalQuery) -> Lowered:
     """Bring a query into host order."""
     items = query.items
     if len(items) == 1:
-        rows = () if items[0].rows is None else (items[0].rows,)
+        rows: tuple[int | None, ...] = () if items[0].rows is None else (items[0].rows,)
         relations = (items[0].relation,)
         return Lowered(
             relations, query.filters, (), (), (), query.bounds, rows, _ALONE if rows else (), _ALONE

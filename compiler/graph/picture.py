@@ -96,9 +96,7 @@ class _Drawing:
 
     def _draw_filters(self, relation: Relation, formula: Formula, queries: int) -> list[str]:
         """From the source through the filters of each column; returns what the next operator reads from."""
-        source = self._use(
-            OperatorKind.SOURCE, f"source:{relation.name}", relation.name, queries
-        )
+        source = self._use(OperatorKind.SOURCE, f"source:{relation.name}", relation.name, queries)
         ends: list[str] = []
         for column in sorted(set(filtered_columns(formula))):
             label = f"{relation.name}.{relation.columns[column].name}"

@@ -203,7 +203,9 @@ def _denied(operand: Expression) -> ColumnValues | None:
         case ColumnRef(type=ColumnType.BOOLEAN):
             return operand, compared(ColumnType.BOOLEAN, ComparisonOp.EQ, False), False
         case Comparison():
-            return value_set(Comparison(operand.left, operand.op.negated, operand.right, operand.span))
+            return value_set(
+                Comparison(operand.left, operand.op.negated, operand.right, operand.span)
+            )
         case InList():
             return _not_in_list(operand)
         case IsNull() | IsDistinct():
@@ -223,9 +225,8 @@ def _outside(found: ColumnValues | None) -> ColumnValues | None:
 
 def _compared(side: Expression, op: ComparisonOp, constant: Literal) -> ColumnValues | None:
     value = constant.value
-    if isinstance(side, Cast) and side.type is ColumnType.DOUBLE and type(side.operand) is ColumnRef:
-        if side.operand.type is ColumnType.BIGINT and constant.type is ColumnType.DOUBLE:
-            side = side.operand
+    if isinstance(side, Cast) and constant.type is ColumnType.DOUBLE:
+        side = _without_widening(side)
     if type(side) is ColumnRef and value is not None:
         if side.type is constant.type:
             return side, compared(side.type, op, value), False
@@ -235,6 +236,13 @@ def _compared(side: Expression, op: ComparisonOp, constant: Literal) -> ColumnVa
             return side, _whole_against_double(op, value), False
     solved = solve(side, op, constant)
     return None if solved is None else (*solved, False)
+
+
+def _without_widening(side: Cast) -> Expression:
+    """A BIGINT column that is read as DOUBLE for a comparison, as the column itself."""
+    column = side.operand
+    widened = side.type is ColumnType.DOUBLE and column.type is ColumnType.BIGINT
+    return column if widened and isinstance(column, ColumnRef) else side
 
 
 def _whole_against_double(op: ComparisonOp, value: float) -> Intervals:

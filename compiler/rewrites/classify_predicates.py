@@ -1,10 +1,10 @@
 """Sort the conditions of a query by what can answer them.
 
-    attribute   one item only                              the item's formula, answered by grouped filters
-    window      event times of two items                   limits for the time bounds
-    equi-join   A.x = B.y                                  hash index
-    theta join  linear in one column of each of two items  predicate list
-    residual    everything else                            evaluated on combinations that survive
+- attribute: one item only; becomes the item's formula, answered by grouped filters;
+- window: event times of two items; becomes limits for the time bounds;
+- equi-join: `A.x = B.y`, answered by a hash index;
+- theta join: linear in one column of each of two items, answered by a predicate list;
+- residual: everything else, evaluated on combinations that survive.
 """
 
 from __future__ import annotations
@@ -85,4 +85,3 @@ def _same_instant(equal: EquiJoin, condition: Comparison) -> list[TimeLimit]:
         TimeLimit(left, right, 0, condition.span),
         TimeLimit(right, left, 0, condition.span),
     ]
-

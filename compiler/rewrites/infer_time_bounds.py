@@ -1,7 +1,7 @@
 """Turn every window of a query into one closed difference-bound matrix.
 
-    FROM A, B, C [RANGE 5 SEC]  WINDOW A.ts <= B.ts  MAXWINDOW 6 SEC
-    each is at most 6 s after any other, A and B at most 5 s after C, A at most 0 s after B
+Example: with `FROM A, B, C [RANGE 5 SEC] WINDOW A.ts <= B.ts MAXWINDOW 6 SEC` each is at most 6 s after any other, A and
+B are at most 5 s after C, and A is at most 0 s after B.
 """
 
 from __future__ import annotations

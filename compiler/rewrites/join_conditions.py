@@ -137,18 +137,23 @@ def _is_exact(side: Expression) -> bool:
     match side:
         case ColumnRef():
             return True
-        case Arithmetic(op=ArithmeticOp.ADD, left=inner, right=Literal()) | Arithmetic(
-            op=ArithmeticOp.ADD, left=Literal(), right=inner
-        ) | Arithmetic(op=ArithmeticOp.SUBTRACT, left=inner, right=Literal()):
-            return side.type is ColumnType.DOUBLE and (_plain(inner) is not None or _is_scaled(inner))
+        case (
+            Arithmetic(op=ArithmeticOp.ADD, left=inner, right=Literal())
+            | Arithmetic(op=ArithmeticOp.ADD, left=Literal(), right=inner)
+            | Arithmetic(op=ArithmeticOp.SUBTRACT, left=inner, right=Literal())
+        ):
+            return side.type is ColumnType.DOUBLE and (
+                _plain(inner) is not None or _is_scaled(inner)
+            )
         case _:
             return _is_scaled(side)
 
 
 def _is_scaled(side: Expression) -> bool:
     match side:
-        case Arithmetic(op=ArithmeticOp.MULTIPLY, left=inner, right=Literal()) | Arithmetic(
-            op=ArithmeticOp.MULTIPLY, left=Literal(), right=inner
+        case (
+            Arithmetic(op=ArithmeticOp.MULTIPLY, left=inner, right=Literal())
+            | Arithmetic(op=ArithmeticOp.MULTIPLY, left=Literal(), right=inner)
         ):
             return side.type is ColumnType.DOUBLE and _plain(inner) is not None
         case _:

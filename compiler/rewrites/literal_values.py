@@ -232,7 +232,7 @@ def _call(name: str, values: Sequence[Constant], type_: ColumnType) -> Constant:
             return None
         if name == "coalesce":
             return present[0]
-        return (min if name == "least" else max)(present, key=_order_key)  # type: ignore[type-var]
+        return (min if name == "least" else max)(present, key=_order_key)
     if name not in ("abs", "floor", "ceil", "concat", "length"):
         raise NotFoldedError
     if None in values:

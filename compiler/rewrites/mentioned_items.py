@@ -61,7 +61,10 @@ def renumber(expression: Expression, positions: Sequence[int]) -> Expression:
             same = positions[item] == item
             return expression if same else replace(expression, item=positions[item])
         case Arithmetic() | Comparison() | IsDistinct():
-            left, right = renumber(expression.left, positions), renumber(expression.right, positions)
+            left, right = (
+                renumber(expression.left, positions),
+                renumber(expression.right, positions),
+            )
             return replace(expression, left=left, right=right)
         case Negate() | Not() | Match() | IsNull() | IsTruth() | Cast():
             return replace(expression, operand=renumber(expression.operand, positions))

@@ -1,6 +1,6 @@
 """Cut WHERE and WINDOW into the conditions that must all be TRUE.
 
-    WHERE a > 1 AND (b < 2 OR c) WINDOW A.ts < B.ts    becomes    a > 1;  b < 2 OR c;  A.ts < B.ts
+Example: `WHERE a > 1 AND (b < 2 OR c) WINDOW A.ts < B.ts` has three: `a > 1`, `b < 2 OR c` and `A.ts < B.ts`.
 """
 
 from __future__ import annotations

@@ -90,25 +90,17 @@ def window_condition(condition: Comparison, items: Sequence[Item]) -> WindowCond
 
 def _inside_abs(condition: Comparison) -> tuple[Comparison, Comparison] | None:
     """`abs(e) <= c` as `e <= c` and `e >= -c`."""
-    match condition:
-        case Comparison(
-            left=FunctionCall(name="abs", arguments=(inner,)),
-            op=(ComparisonOp.LE | ComparisonOp.LT) as op,
-            right=Literal(value=int() | float()) as most,
-        ):
-            pass
-        case Comparison(
-            left=Literal(value=int() | float()) as most,
-            op=(ComparisonOp.GE | ComparisonOp.GT) as flipped,
-            right=FunctionCall(name="abs", arguments=(inner,)),
-        ):
-            op = flipped.flipped
-        case _:
-            return None
-    assert isinstance(most.value, int | float)
-    least = Literal(-most.value, most.type, most.span)
+    left, op, right = condition.left, condition.op, condition.right
+    if isinstance(left, Literal):
+        left, op, right = right, op.flipped, left
+    if not (isinstance(left, FunctionCall) and left.name == "abs" and isinstance(right, Literal)):
+        return None
+    if op not in (ComparisonOp.LE, ComparisonOp.LT) or not isinstance(right.value, int | float):
+        return None
+    least = Literal(-right.value, right.type, right.span)
+    (inner,) = left.arguments
     above = Comparison(inner, op.flipped, least, condition.span)
-    return Comparison(inner, op, most, condition.span), above
+    return Comparison(inner, op, right, condition.span), above
 
 
 def _between(pair: tuple[Comparison, Comparison], items: Sequence[Item]) -> WindowCondition | None:

@@ -66,7 +66,9 @@ def strange_character(place: Place) -> Mistake | None:
         hint = "Groups are written with `(` and `)`."
     diagnostic = make("CQ016", place.span(), character=shown, hint=hint)
     mended = place.removed()
-    return Mistake(diagnostic, mended if reach(mended) > place.at else None)
+    # What stands between curly quotes is a text or a name; nobody should hear that there is no such column.
+    is_sure = text not in _QUOTES and reach(mended) > place.at
+    return Mistake(diagnostic, mended if is_sure else None)
 
 
 def text_over_lines(place: Place) -> Mistake | None:

@@ -66,7 +66,9 @@ def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:
     if not word.isidentifier() or kind in RESERVED or place.at + offset < 0:
         return None
     expected = place.expected if offset == 0 else expected_at(place.tokens, place.at + offset)
-    meant = closest(word, _words(expected))
+    # Of two words as close, the one that begins alike is the likelier.
+    candidates = sorted(_words(expected), key=lambda each: each[0] != word[0].upper())
+    meant = closest(word, candidates)
     if (
         meant is None
         or meant == word.upper()

@@ -23,16 +23,19 @@ def main() -> None:
         for patient in PATIENTS:
             shock = patient == 3 and 20 <= second < 30
             fever = patient == 5 and second >= 35
-            pressure = round(chance.gauss(78 if shock else 118, 3), 1)
-            blood.append([at(second, chance), patient, pressure, round(chance.gauss(37, 0.3), 1), f"blood of {patient}"])
+            pressure = round(chance.gauss(78 if shock else 98, 2.5), 1)
+            blood.append([at(second, chance), patient, pressure, round(chance.gauss(37, 0.2), 1), f"blood of {patient}"])
             fluct = round(chance.gauss(40.2 if fever else 36.9, 0.2), 1)
-            if patient == 6 and second % 20 == 7:
-                fluct = 51.5 if second < 40 else 103.0
-            temperature.append([at(second, chance), patient, fluct, round(chance.uniform(0, 2), 1)])
+            incr, vib = round(chance.uniform(0, 2), 1), round(chance.uniform(0, 2), 1)
             beats = int(chance.gauss(140 if shock else 78, 4))
-            if patient == 2 and second % 25 == 9:
-                beats = 52
-            heart.append([at(second, chance), patient, beats, round(chance.uniform(0, 2), 1), f"heart of {patient}"])
+            if patient == 6 and second in (7, 47):
+                fluct, incr = (51.5, incr) if second == 7 else (103.0, 2.5)
+            if patient == 6 and second == 45:
+                vib = 2.5
+            if patient == 2 and second == 9:
+                beats, vib = 52, 37.3
+            temperature.append([at(second, chance), patient, fluct, incr])
+            heart.append([at(second, chance), patient, beats, vib, f"heart of {patient}"])
             if second % 5 == 0:
                 fluid = chance.gauss(6 if fever else 60, 2)
                 kidney.append([at(second, chance), patient, round(fluid, 1)])

@@ -66,6 +66,12 @@ class Atoms:
         return len(self._id_of) - len(self._masks)
 
     @property
+    def nbytes(self) -> int:
+        """Memory, about; a shared atom is counted as 400 bytes."""
+        indexes = (*self.cuts.values(), *self._points.values(), *self._texts.values())
+        return sum(index.nbytes for index in indexes) + 16 * len(self.ids) + 400 * len(self._id_of)
+
+    @property
     def failed(self) -> int:
         """Evaluations of expressions that gave NULL instead of an error."""
         return sum(mask.failed for mask in self._masks.values() if isinstance(mask, Compiled))

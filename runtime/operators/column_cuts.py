@@ -81,11 +81,9 @@ class ColumnCuts:
             self._locator = _make_locator(self._type, self._keys)
         return changed
 
-    def locate(self, column: Column) -> NDArray[np.int32]:
-        """For each value the number of cuts not above it; NULL is beyond the end."""
-        buckets = np.empty(len(column), np.int32)
-        self._locator.locate(column, buckets)
-        return buckets
+    def locate(self, column: Column, out: NDArray[np.int32]) -> None:
+        """Write for each value the number of cuts not above it; NULL is beyond the end."""
+        self._locator.locate(column, out)
 
     @property
     def nbytes(self) -> int:

@@ -40,7 +40,7 @@ def open_sink(
         RunError: when the place cannot be written.
     """
     path = None if out is None else Path(out)
-    folder = path is not None and (path.is_dir() or out is not None and out.endswith("/"))
+    folder = path is not None and (path.is_dir() or (out is not None and out.endswith("/")))
     match kind:
         case "none":
             return NoneSink()
@@ -58,4 +58,5 @@ def open_sink(
             return ParquetFileSink(path, shapes)
         case "jsonl":
             return JsonLinesSink(path, folder=folder)
-    raise RunError(f"there is no sink {kind} (there are: {', '.join(SINKS)})")
+        case _:
+            raise RunError(f"there is no sink {kind} (there are: {', '.join(SINKS)})")

@@ -1,6 +1,6 @@
 """JSON lines: one object a result, on standard output or in a file.
 
-    {"query": "q1", "ts": "2024-01-01T00:00:05Z", "row": {"pressure": 120.0, "rate": 52}}
+{"query": "q1", "ts": "2024-01-01T00:00:05Z", "row": {"pressure": 120.0, "rate": 52}}
 """
 
 from __future__ import annotations

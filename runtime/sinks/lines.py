@@ -7,18 +7,23 @@ each cost no more than one query with ten thousand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column, take
 from cqc.runtime.results import ResultBlock, merge
 from cqc.runtime.sinks.json_text import json_key, json_rows, json_times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.types import ColumnType
 
 LINES_AT_ONCE = 200_000  # bounds the text in memory; more does not make it faster
 

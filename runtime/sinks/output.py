@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import OutputClosed, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from pathlib import Path
     from typing import BinaryIO
 
 
@@ -25,7 +24,7 @@ class Output:
         self._path = path
         self._file = sys.stdout.buffer if path is None else _open(path, append=append)
 
-    def write(self, data: Buffer) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         try:
             self._file.write(data)
         except OSError as error:

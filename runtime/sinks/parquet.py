@@ -120,7 +120,9 @@ _JSON_SCHEMA = pa.schema(
 def schema_of_shape(shape: Shape) -> pa.Schema:
     """The schema of a query's results: the time first."""
     fields = [(time_label(shape), _time_arrow_type(shape.time_type, is_at=shape.is_at))]
-    fields += [(name, ARROW_TYPES[type_]) for name, type_ in zip(shape.names, shape.types, strict=True)]
+    fields += [
+        (name, ARROW_TYPES[type_]) for name, type_ in zip(shape.names, shape.types, strict=True)
+    ]
     return pa.schema(fields)
 
 

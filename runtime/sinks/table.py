@@ -75,7 +75,9 @@ def _table(query: str, blocks: list[ResultBlock]) -> str:
     columns: list[list[str]] = [[] for _ in header]
     for block in blocks:
         times = [text or "NULL" for text in csv_times(block.times_us, block.time_type).to_pylist()]
-        for cells, more in zip(columns, [times, *map(cell_texts, block.own_columns())], strict=True):
+        for cells, more in zip(
+            columns, [times, *map(cell_texts, block.own_columns())], strict=True
+        ):
             cells += more
     count = len(columns[0])
     numeric = [first.time_type.is_numeric, *(column.type.is_numeric for column in first.columns)]
@@ -87,7 +89,9 @@ def render_table(
     header: Sequence[str], columns: Sequence[list[str]], right: Sequence[bool]
 ) -> list[str]:
     """Aligned lines: header, rule, rows. `right` says which columns are aligned to the right."""
-    shown = [[_shown(title), *map(_shown, cells)] for title, cells in zip(header, columns, strict=True)]
+    shown = [
+        [_shown(title), *map(_shown, cells)] for title, cells in zip(header, columns, strict=True)
+    ]
     widths = [max(map(display_width, cells)) for cells in shown]
     padded = [
         [_pad(text, width, to_right) for text in cells]

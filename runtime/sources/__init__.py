@@ -31,7 +31,13 @@ _READERS: dict[str, Callable[[Relation, BinaryIO, str], Iterator[Taken]]] = {
     "jsonl": read_jsonl,
     "parquet": read_parquet,
 }
-_EXTENSIONS = {".csv": "csv", ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_EXTENSIONS = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".json": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
 _FORMATS = {"csv": "csv", "jsonl": "jsonl", "json": "jsonl", "parquet": "parquet"}
 
 
@@ -44,23 +50,25 @@ class SourceFile:
 
 
 def open_source(
-    relation: Relation, path: str | None = None, rows: int = ROWS_PER_CHUNK
+    relation: Relation, path: str | Path | None = None, rows: int | None = None
 ) -> Iterator[Taken]:
     """The rows of a relation, in chunks of `rows` tuples (the last one has fewer).
 
     Args:
         relation: the stream or table.
         path: a file or folder to read instead of the one its WITH clause names.
-        rows: how many tuples a chunk has.
+        rows: how many tuples a chunk has; some tens of thousands by default.
 
     Raises:
         RunError: when there is nothing to read, or it cannot be read.
     """
     files = source_files(relation, path)
-    return in_chunks((taken for file in files for taken in read_file(relation, file)), rows)
+    return in_chunks(
+        (taken for file in files for taken in read_file(relation, file)), rows or ROWS_PER_CHUNK
+    )
 
 
-def source_files(relation: Relation, path: str | None = None) -> list[SourceFile]:
+def source_files(relation: Relation, path: str | Path | None = None) -> list[SourceFile]:
     """The files of a relation, in the order in which they are read.
 
     Raises:
@@ -77,17 +85,21 @@ def source_files(relation: Relation, path: str | None = None) -> list[SourceFile
         raise _cannot_read(place, error) from error
     format_ = _format_of(place) or default
     if format_ is None:
-        raise RunError(f"cannot tell what {place} is: name it .csv, .jsonl or .parquet, or say WITH (format = ...)")
+        raise RunError(
+            f"cannot tell what {place} is: name it .csv, .jsonl or .parquet, or say WITH (format = ...)"
+        )
     return [SourceFile(place, format_)]
 
 
-def source_path(relation: Relation, path: str | None = None) -> Path:
+def source_path(relation: Relation, path: str | Path | None = None) -> Path:
     """Where the rows of a relation are: the given path, else what its WITH clause says."""
     if path is not None:
         return Path(path)
     declared = relation.options.get("path")
     if declared is None:
-        raise RunError(f"{relation.name} has no data: use --bind {relation.name}=PATH, or WITH (path = ...)")
+        raise RunError(
+            f"{relation.name} has no data: use --bind {relation.name}=PATH, or WITH (path = ...)"
+        )
     return Path(relation.folder) / declared
 
 
@@ -132,7 +144,9 @@ def _files_in(folder: Path, default: str | None, relation: Relation) -> list[Sou
     if known or not present:
         return known
     if default is None:
-        raise RunError(f"cannot tell what the files in {folder} are for {relation.name}: say WITH (format = ...)")
+        raise RunError(
+            f"cannot tell what the files in {folder} are for {relation.name}: say WITH (format = ...)"
+        )
     return [SourceFile(file, default) for file in present]
 
 

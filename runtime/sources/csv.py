@@ -9,6 +9,7 @@ content alone.
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -148,7 +149,7 @@ class CsvReader:
             yield usual
             return
         pieces = _divide(block) if divide else []
-        if len(pieces) < 2:  # noqa: PLR2004 - it could not be divided
+        if len(pieces) < 2:
             yield self._record_by_record(block)
             return
         for piece in pieces:
@@ -220,7 +221,7 @@ def convert_texts(type_: ColumnType, texts: pa.StringArray) -> Conversion:
     return Column(type_, values, valid), bad if bad.any() else None
 
 
-def _decoded(field: bytes) -> str | None | bool:
+def _decoded(field: bytes) -> str | bool | None:
     """The text of a field: None for NULL, False for what is not UTF-8."""
     if not field:
         return None
@@ -233,11 +234,11 @@ def _decoded(field: bytes) -> str | None | bool:
 def _divide(block: bytes) -> list[bytes]:
     """Smaller blocks of whole records; just the block where that cannot be told quickly."""
     ends = regular_record_ends(block)
-    if ends is None or len(ends) < 2 or block.count(b'"') % 2:  # noqa: PLR2004 - one record
+    if ends is None or len(ends) < 2 or block.count(b'"') % 2:
         return [block]
     chosen = np.unique(ends[np.linspace(0, len(ends) - 1, _PIECES + 1).astype(np.int64)])
     cuts = [0, *(int(end) for end in chosen if end < len(block)), len(block)]
-    return [block[start:stop] for start, stop in zip(cuts, cuts[1:], strict=False)]
+    return [block[start:stop] for start, stop in itertools.pairwise(cuts)]
 
 
 def _whole(column: pa.ChunkedArray) -> pa.StringArray:

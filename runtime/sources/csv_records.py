@@ -129,9 +129,11 @@ def regular_record_ends(block: bytes) -> NDArray[np.int64] | None:
     if not (opens.all() and closes.all()):
         return None
     outside = np.searchsorted(quotes, newlines) % 2 == 0
-    return newlines[outside] + 1
+    return np.asarray(newlines[outside] + 1)
 
 
 def ends_outside_quotes(block: bytes) -> bool:
     """Whether the quotes of a block are regular and all closed."""
+    if b'"' not in block:
+        return True
     return block.count(b'"') % 2 == 0 and regular_record_ends(block) is not None

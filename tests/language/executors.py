@@ -40,7 +40,7 @@ class OracleExecutor:
         self.program = program
         self.arrived: list[tuple[str, Row]] = []
         self.since: dict[str, tuple[Query, int]] = {
-            name: (query, 0) for name, query in program.queries.items()
+            query.name: (query, 0) for query in program.queries
         }
         self.left: dict[str, int] = {}
 
@@ -48,7 +48,7 @@ class OracleExecutor:
         self.arrived.extend(inputs)
 
     def register(self, text: str) -> Query:
-        query = self.program.bind_one(text, taken=self.since)
+        query = self.program.bind_one(text)
         self.since[query.name] = (query, len(self.arrived))
         return query
 
@@ -88,7 +88,7 @@ class EngineExecutor:
 
     def __init__(self, program: cqc.Program, *, sharing: bool, seed: int) -> None:
         self.program = program
-        self.queries = dict(program.queries)
+        self.queries = {query.name: query for query in program.queries}
         self.engine = cqc.Engine(program, sharing=sharing)
         self.rng = random.Random(seed)
         self.largest = [1, 2, 4, 1000][seed % 4]
@@ -111,7 +111,7 @@ class EngineExecutor:
         }
 
     def register(self, text: str) -> Query:
-        query = self.program.bind_one(text, taken=self.queries)
+        query = self.program.bind_one(text)
         handle = self.engine.register(text)
         self.queries[handle.name] = query
         return query

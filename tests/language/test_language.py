@@ -59,8 +59,8 @@ def run_case(case: LanguageCase, make: Callable[[cqc.Program, int], Executor]) -
     seed = zlib.crc32(case.title.encode())
     program = cqc.compile(case.text)
     executor = make(program, seed)
-    queries = dict(program.queries)
-    codes = [diagnostic.code for diagnostic in program.diagnostics]
+    queries = {query.name: query for query in program.queries}
+    codes = [diagnostic.code for diagnostic in program.warnings]
     assert codes == [step.name for step in case.of_kind("warning")], f"{case}: {codes}"
     waiting: list[Step] = []
     for step in case.steps:

@@ -19,7 +19,7 @@ def check(seed: int) -> None:
     program = cqc.compile(case.program)
     data = data_of(case)
     judge = DuckDbJudge(dict(program.catalog.relations), data)
-    for query in program.queries.values():
+    for query in program.queries:
         expected, found = oracle_answer(query, data), judge.answer(query)
         if query.pull is not None and query.pull.every_us is None:
             found = [(None, row) for _, row in found]

@@ -21,7 +21,7 @@ BOOLEAN, TIMESTAMP, INTERVAL = ColumnType.BOOLEAN, ColumnType.TIMESTAMP, ColumnT
     [
         ("1", BIGINT), ("1.", DOUBLE), ("1e2", DOUBLE), ("'a'", STRING), ("TRUE", BOOLEAN), ("NULL", STRING),
         ("bed + 1", BIGINT), ("bed + 1.5", DOUBLE), ("bed / 2", DOUBLE), ("bed % 2", BIGINT), ("-bed", BIGINT),
-        ("+pressure", DOUBLE), ("NULL + 1", BIGINT), ("NULL / NULL", DOUBLE), ("bed * NULL", BIGINT), ("-NULL", DOUBLE),
+        ("+pressure", DOUBLE), ("NULL + 1", BIGINT), ("NULL / NULL", DOUBLE), ("coalesce(NULL, NULL)", STRING), ("CASE WHEN ok THEN NULL END", STRING), ("bed * NULL", BIGINT), ("-NULL", DOUBLE),
         ("ts + 5", TIMESTAMP), ("5 + ts", TIMESTAMP), ("ts - 5 SEC", TIMESTAMP), ("2 * 5 SEC + ts", TIMESTAMP),
         ("ts + bed * 1 SEC", TIMESTAMP), ("ts + NULL", TIMESTAMP), ("abs(bed)", BIGINT), ("abs(pressure)", DOUBLE),
         ("round(bed, -1)", BIGINT), ("round(pressure)", DOUBLE), ("floor(pressure)", BIGINT), ("ceil(bed)", BIGINT),
@@ -52,7 +52,7 @@ def test_expressions_have_their_types(text: str, result: ColumnType) -> None:
         ("ts > 'soon'", "CQ047"), ("ts > TIMESTAMP '2024-02-30'", "CQ047"), ("bed < 9223372036854775808", "CQ048"),
         ("bed < -9223372036854775809", "CQ048"), ("pressure < 1e999", "CQ048"), ("CAST(ok AS TIMESTAMP) > ts", "CQ049"),
         ("name LIKE 'a' ESCAPE ''", "CQ050"), ("ts > NOW", "CQ057"), ("abs() > 1", "CQ036"), ("nofun(1) > 1", "CQ035"),
-        ("MAX(bed) > 1", "CQ063"), ("abs(*) > 1", "CQ065"), ("bed IN (1, 2, nothing)", "CQ031"), ("x.y = 1", "CQ034"),
+        ("MAX(bed) > 1", "CQ063"), ("abs(*) > 1", "CQ065"), ("name RLIKE 'a' ESCAPE '!'", "CQ065"), ("bed IN (1, 2, nothing)", "CQ031"), ("x.y = 1", "CQ034"),
     ],
 )  # fmt: skip
 def test_wrong_conditions_are_reported_once(text: str, code: str) -> None:
@@ -159,7 +159,7 @@ def test_equal_expressions_are_equal_wherever_they_are_written() -> None:
 
 @pytest.mark.parametrize(("text", "hint"), [
     ("name > 5", "Write `CAST(name AS BIGINT)`."),
-    ("bed = '5'", "Write `5` without quotes."),
+    ("bed = '5'", "Write `5` without quotes, or `CAST('5' AS BIGINT)`."),
     ("name = \"Ann\"", "Texts are written in single quotes: `'Ann'`."),
 ])  # fmt: skip
 def test_hints_can_be_typed(text: str, hint: str) -> None:

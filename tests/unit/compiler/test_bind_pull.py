@@ -111,6 +111,7 @@ def test_aggregates_have_their_types(
         ("bed", "GROUP BY 2", ["CQ068"]),
         ("bed", "ORDER BY 0", ["CQ068"]),
         ("DISTINCT bed", "ORDER BY pressure", ["CQ067"]),
+        ("DISTINCT bed", "GROUP BY bed ORDER BY MAX(pressure)", ["CQ067"]),
         ("bed", "LIMIT 1.5", ["CQ054"]),
         ("bed", "EVERY 0 s", ["CQ053"]),
         ("bed", "GROUP BY bed HAVING bed", ["CQ042"]),

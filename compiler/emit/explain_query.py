@@ -1,0 +1,145 @@
+"""One query in words: its conditions by class, its windows, and what is kept for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.emit.time_wording import pair_texts
+from cqc.compiler.emit.wording import duration_text, expression_text, formula_text, name_text
+from cqc.compiler.graph.lower import restore
+from cqc.compiler.graph.picture import expression_atoms
+from cqc.compiler.instants import format_instant
+from cqc.compiler.normal import ALWAYS
+from cqc.compiler.types import ColumnType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cqc.compiler.bound import Instant, Pull
+    from cqc.compiler.catalog import Relation
+    from cqc.compiler.graph.nodes import Body, QueryNode
+    from cqc.compiler.normal import NormalQuery
+
+_WIDTH = 10
+
+
+def query_lines(node: QueryNode, note: str = "") -> Iterator[str]:
+    """The lines of one query."""
+    others = [each.name for each in node.body.queries if each is not node]
+    same = f", the same question as {others[0]}" if others else ""
+    same += f" and {len(others) - 1} more" if len(others) > 1 else ""
+    kind = "push" if node.pull is None else "pull"
+    yield f"{node.name} ({kind}{same}){note}"
+    query = restore(node)
+    for name, text in _facts(query):
+        yield f"  {name:<{_WIDTH}} {text}"
+    if not node.body.can_match:
+        yield f"  {'never':<{_WIDTH}} its conditions contradict one another: it can never match"
+
+
+def _facts(query: NormalQuery) -> Iterator[tuple[str, str]]:
+    aliases = [item.alias for item in query.items]
+    relations = [item.relation for item in query.items]
+    many = len(aliases) > 1
+    for item, formula in zip(query.items, query.filters, strict=True):
+        if formula != ALWAYS:
+            prefix = f"{name_text(item.alias)}: " if many else ""
+            why = ""
+            if any(expression_atoms(formula)):
+                why = "   (in part by expression: not one column against constants)"
+            yield "attribute", f"{prefix}{formula_text(formula, item.relation)}{why}"
+    for join in query.equi_joins:
+        left = f"{name_text(aliases[join.left_item])}.{_column(relations[join.left_item], join.left_column)}"
+        right = f"{name_text(aliases[join.right_item])}.{_column(relations[join.right_item], join.right_column)}"
+        yield "equi-join", f"{left} = {right}   (hash index on both)"
+    for theta in query.theta_joins:
+        text = expression_text(theta.expression, relations, aliases)
+        yield "theta", f"{text}   (linear in one column of each side: predicate list)"
+    for residual in query.residuals:
+        text = expression_text(residual.expression, relations, aliases)
+        yield "residual", f"{text}   (evaluated on what survives the rest)"
+    if many:
+        yield from _time_facts(query, aliases)
+    if query.pull is not None:
+        yield "asks", _pull_text(query)
+    yield "delivers", ", ".join(name_text(output.name) for output in query.outputs)
+
+
+def _column(relation: Relation, column: int) -> str:
+    return name_text(relation.columns[column].name)
+
+
+def _time_facts(query: NormalQuery, aliases: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for text in pair_texts(query.bounds, [name_text(alias) for alias in aliases]):
+        yield "window", text
+    for item in query.items:
+        if item.rows is not None:
+            yield "window", f"{name_text(item.alias)} among the last {item.rows:,} of its stream"
+    if query.pull is None:
+        kept = []
+        for at, item in enumerate(query.items):
+            if item.relation.is_stream:
+                us = query.bounds.keep_us(at)
+                kept.append(f"{name_text(item.alias)} {_kept(us, item.rows)}")
+        yield "keeps", ", ".join(kept)
+
+
+def _kept(us: int | None, rows: int | None) -> str:
+    if us is not None:
+        return duration_text(max(us, 0))
+    return f"its last {rows:,} tuples" if rows is not None else "everything"
+
+
+def kept_text(relation: Relation, bodies: Sequence[Body]) -> str:
+    """How much of a stream its shared state keeps for push joins."""
+    longest, rows = 0, 0
+    for body in bodies:
+        for at, each in enumerate(body.relations):
+            if each.name != relation.name or not body.can_match:
+                continue
+            us = body.bounds.keep_us(at)
+            if us is not None:
+                longest = max(longest, us)
+            elif body.rows and body.rows[at] is not None:
+                rows = max(rows, body.rows[at] or 0)
+    parts = [f"{duration_text(longest)} of tuples"] if longest or not rows else []
+    parts += [f"the last {rows:,} tuples"] if rows else []
+    late = f" (and {duration_text(relation.delay_us)} of lateness)" if relation.delay_us else ""
+    return " and ".join(parts) + late
+
+
+def _pull_text(query: NormalQuery) -> str:
+    pull = query.pull
+    assert pull is not None
+    stream = next(item.relation for item in query.items if item.relation.is_stream)
+    is_number = stream.time_type is not ColumnType.TIMESTAMP
+    begin, end = (_instant_text(each, is_number=is_number) for each in (pull.begin, pull.end))
+    first = "after" if pull.begin.exclusive else "from"
+    last = "before" if pull.end.exclusive else "to"
+    every = f", every {duration_text(pull.every_us)}" if pull.every_us is not None else ""
+    return f"{first} {begin} {last} {end}{every}{_shape_text(pull)}"
+
+
+def _shape_text(pull: Pull) -> str:
+    words = []
+    if pull.group_by:
+        words.append("grouped")
+    elif pull.is_aggregate:
+        words.append("one row of aggregates")
+    if pull.distinct:
+        words.append("distinct")
+    if pull.order_by:
+        words.append("ordered")
+    if pull.limit is not None:
+        words.append(f"at most {pull.limit:,} rows")
+    return "".join(f", {word}" for word in words)
+
+
+def _instant_text(instant: Instant, *, is_number: bool) -> str:
+    if not instant.from_now:
+        us = instant.offset_us
+        return f"{us / 1_000_000:g}" if is_number else format_instant(us)
+    if instant.offset_us == 0:
+        return "NOW"
+    sign = "+" if instant.offset_us > 0 else "-"
+    return f"NOW {sign} {duration_text(abs(instant.offset_us))}"

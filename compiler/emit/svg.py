@@ -1,0 +1,153 @@
+"""The graph as an SVG picture, drawn here: no other program is needed to see it.
+
+Boxes are as wide as their text, a column of boxes as its widest, and edges are curves between the columns' gaps, so that
+no text lies under another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from cqc.compiler.emit.layers import layers_of
+from cqc.compiler.emit.summary import summarise
+from cqc.compiler.graph.nodes import OperatorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cqc.compiler.graph.nodes import Edge, Operator
+    from cqc.compiler.program import Program
+
+_CHARACTER = 7.3  # the width of one at this size, generously
+_PADDING = 12.0
+_HEIGHT = 42.0
+_ROW = 58.0
+_GAP = 90.0
+_MARGIN = 20.0
+_LONGEST_LABEL = 44
+
+_COLOURS = {
+    OperatorKind.SOURCE: "#d9ead3",
+    OperatorKind.GROUPED_FILTER: "#cfe2f3",
+    OperatorKind.SHARED_STATE: "#fff2cc",
+    OperatorKind.MULTI_JOIN: "#f4cccc",
+    OperatorKind.RESIDUAL: "#ead1dc",
+    OperatorKind.HISTORY: "#fce5cd",
+    OperatorKind.AGGREGATE: "#d9d2e9",
+    OperatorKind.DELIVER: "#eeeeee",
+}
+
+_STYLE = (
+    "text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px;fill:#222}"
+    ".kind{font-size:10px;fill:#666}"
+    "path{fill:none;stroke:#888;stroke-width:1.2}.feedback{stroke-dasharray:4 3;stroke:#c55}"
+    "rect{stroke:#777;stroke-width:1}"
+)
+
+_SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+    'viewBox="0 0 {width:.0f} {height:.0f}">'
+)
+_ARROW = (
+    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
+    'markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z" style="fill:#888"/></marker></defs>'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    x: float
+    y: float
+    width: float
+    operator: Operator
+    text: str
+
+
+def emit(program: Program) -> str:
+    """The picture of a program; of thousands of queries, one box per group of them."""
+    return render_svg(*summarise(program.graph.nodes, program.graph.edges))
+
+
+def render_svg(operators: Sequence[Operator], edges: Sequence[Edge]) -> str:
+    """Operators and edges as an SVG document."""
+    boxes = _place(operators, edges)
+    width = max((box.x + box.width for box in boxes.values()), default=0.0) + _MARGIN
+    height = max((box.y + _HEIGHT for box in boxes.values()), default=0.0) + _MARGIN
+    lines = [
+        _SVG.format(width=width, height=height),
+        f"<style>{_STYLE}</style>",
+        _ARROW,
+        f'<rect x="0" y="0" width="{width:.0f}" height="{height:.0f}" fill="white" stroke="none"/>',
+        *(_curve(boxes[edge.source], boxes[edge.target], edge) for edge in edges),
+        *(_box(box) for box in boxes.values()),
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _place(operators: Sequence[Operator], edges: Sequence[Edge]) -> Mapping[str, _Box]:
+    by_id = {operator.id: operator for operator in operators}
+    layers = layers_of(operators, edges)
+    tallest = max((len(layer) for layer in layers), default=0)
+    boxes: dict[str, _Box] = {}
+    x = _MARGIN
+    for layer in layers:
+        texts = [_label(by_id[id_]) for id_ in layer]
+        longest = max(
+            len(part)
+            for id_, text in zip(layer, texts, strict=True)
+            for part in (text, _kind(by_id[id_]))
+        )
+        width = longest * _CHARACTER + 2 * _PADDING
+        top = _MARGIN + (tallest - len(layer)) * _ROW / 2
+        for at, (id_, text) in enumerate(zip(layer, texts, strict=True)):
+            boxes[id_] = _Box(x, top + at * _ROW, width, by_id[id_], text)
+        x += width + _GAP
+    return boxes
+
+
+def _label(operator: Operator) -> str:
+    label = operator.label
+    return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 3] + "..."
+
+
+def _kind(operator: Operator) -> str:
+    kind: str = operator.kind.value
+    if operator.kind is OperatorKind.DELIVER and operator.queries == 1:
+        return kind
+    queries = "1 query" if operator.queries == 1 else f"{operator.queries:,} queries"
+    return f"{kind}, {queries}"
+
+
+def _box(box: _Box) -> str:
+    middle = box.x + box.width / 2
+    return (
+        f'<g><title>{escape(box.operator.label)}</title><rect x="{box.x:.1f}" y="{box.y:.1f}" '
+        f'width="{box.width:.1f}" height="{_HEIGHT:.0f}" rx="5" fill="{_COLOURS[box.operator.kind]}"/>'
+        f'<text class="kind" x="{middle:.1f}" y="{box.y + 16:.1f}" text-anchor="middle">'
+        f"{escape(_kind(box.operator))}</text>"
+        f'<text x="{middle:.1f}" y="{box.y + 32:.1f}" text-anchor="middle">{escape(box.text)}</text></g>'
+    )
+
+
+def _curve(source: _Box, target: _Box, edge: Edge) -> str:
+    """A curve from a box's right side to the next one's left side; feedback leaves below and returns below."""
+    if edge.feedback:
+        start, end = (
+            (source.x, source.y + _HEIGHT * 0.8),
+            (target.x + target.width, target.y + _HEIGHT * 0.8),
+        )
+        bend = -_GAP / 2
+    else:
+        start, end = (
+            (source.x + source.width, source.y + _HEIGHT / 2),
+            (target.x, target.y + _HEIGHT / 2),
+        )
+        bend = _GAP / 2
+    kind = ' class="feedback"' if edge.feedback else ""
+    return (
+        f'<path{kind} d="M{start[0]:.1f} {start[1]:.1f} C{start[0] + bend:.1f} {start[1]:.1f} '
+        f'{end[0] - bend:.1f} {end[1]:.1f} {end[0]:.1f} {end[1]:.1f}" marker-end="url(#arrow)"/>'
+    )

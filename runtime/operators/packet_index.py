@@ -1,0 +1,188 @@
+"""The packet side of the grouped filter: index the packet's tuples, stream the queries past the index.
+
+For a packet, each column's values are located among the cuts of all queries, the sparse atoms report their hits and the
+masks are evaluated. From then on any question about the outcome is one pass (`bit_sweep.sweep`) that builds the bit rows of
+512 tuples at a time and evaluates the queries asked about on them. Nothing of size tuples x queries is ever kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.lineage import words_for
+from cqc.runtime.operators.bit_sweep import (
+    FIRST_ID,
+    Conjunctions,
+    Located,
+    Marked,
+    Outcome,
+    Programs,
+    sweep,
+)
+from cqc.runtime.operators.row_vectors import BLOCK, WORDS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cqc.runtime.operators.atoms import Atoms
+    from cqc.runtime.operators.query_store import QueryStore
+    from cqc.runtime.packet import Packet
+
+# Up to so many ids the table of a block has a row for each, which is within the second-level cache.
+MOST_DIRECT_ROWS = 6144
+_NO_COUNTS = np.empty(0, np.int64)
+_NO_WORDS = np.empty(0, np.uint64)
+_NO_ROWS = np.empty((0, 0), np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which row is whose, the same for all packets until queries change."""
+
+    columns: tuple[int, ...]  # those with cuts
+    order: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    rank_rows: NDArray[np.int64]
+    row_of: NDArray[np.int32]
+    rows: int  # without those of masks and hit atoms, where ids are mapped
+    mapped: bool
+
+
+def make_layout(atoms: Atoms) -> Layout:
+    """Number the rows."""
+    columns = tuple(atoms.cuts)
+    orders = [atoms.cuts[column].order for column in columns]
+    starts = np.zeros(len(columns) + 1, np.int64)
+    np.cumsum([len(order) for order in orders], out=starts[1:])
+    rank_rows = np.full(len(columns), -1, np.int64)
+    if len(atoms.ids) <= MOST_DIRECT_ROWS:
+        order = np.concatenate(orders) if orders else np.empty(0, np.int32)
+        return Layout(columns, order, starts, rank_rows, np.empty(0, np.int32), len(atoms.ids), mapped=False)
+    row_of = np.zeros(len(atoms.ids), np.int32)
+    row_of[1] = 1
+    row = FIRST_ID
+    for at, order in enumerate(orders):
+        if len(order) > BLOCK + 1:
+            rank_rows[at] = row
+            row += BLOCK + 1
+        else:
+            row_of[order] = np.arange(row, row + len(order), dtype=np.int32)
+            orders[at] = row_of[order]
+            row += len(order)
+    return Layout(columns, np.concatenate(orders), starts, rank_rows, row_of, row, mapped=True)
+
+
+class PacketIndex:
+    """One packet, located; a `Source` of lineage."""
+
+    def __init__(
+        self, packet: Packet, atoms: Atoms, store: QueryStore, layout: Layout, table: RowTable
+    ) -> None:
+        self._tuples = len(packet)
+        self._store = store
+        self._layout = layout
+        self._table = table
+        self._ids = len(atoms.ids)
+        self._blocks = (self._tuples + BLOCK - 1) // BLOCK
+        buckets = np.empty((len(layout.columns), self._tuples), np.int32)
+        for at, column in enumerate(layout.columns):
+            atoms.cuts[column].locate(packet.columns[column], buckets[at])
+        self._located = Located(buckets, layout.order, layout.starts, layout.rank_rows)
+        self._marked, self._rows = self._mark(packet, atoms)
+
+    @property
+    def located(self) -> Located:
+        return self._located
+
+    def counts(self) -> NDArray[np.int64]:
+        counts = np.zeros(self._store.slot_count, np.int64)
+        self._sweep_all(Outcome(counts, _NO_WORDS, _NO_ROWS, _NO_COUNTS, _NO_COUNTS))
+        return counts
+
+    def union(self) -> NDArray[np.uint64]:
+        union = np.zeros(self._blocks * WORDS, np.uint64)
+        self._sweep_all(Outcome(_NO_COUNTS, union, _NO_ROWS, _NO_COUNTS, _NO_COUNTS))
+        return union[: words_for(self._tuples)]
+
+    def rows(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+        rows = np.zeros((len(slots), self._blocks * WORDS), np.uint64)
+        conjunctions, programs = self._store.select(slots)
+        self.sweep(
+            conjunctions, programs, Outcome(_NO_COUNTS, _NO_WORDS, rows, _NO_COUNTS, _NO_COUNTS)
+        )
+        return rows[:, : words_for(self._tuples)]
+
+    def all_rows(self, out: NDArray[np.uint64]) -> None:
+        """Every slot's row into [slots, words], the words a multiple of 8."""
+        self._sweep_all(Outcome(_NO_COUNTS, _NO_WORDS, out, _NO_COUNTS, _NO_COUNTS))
+
+    def positions(
+        self, slots: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        ends = np.cumsum(counts)
+        positions = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
+        conjunctions, programs = self._store.select(slots)
+        cursors = ends - counts
+        self.sweep(conjunctions, programs, Outcome(_NO_COUNTS, _NO_WORDS, _NO_ROWS, cursors, positions))
+        return positions
+
+    def sweep(self, conjunctions: Conjunctions, programs: Programs, outcome: Outcome) -> None:
+        """One pass of some queries over the packet."""
+        table = self._table.of(self._rows)
+        sweep(
+            self._tuples, self._located, self._marked, self._layout.row_of, table,
+            conjunctions, programs, outcome,
+        )  # fmt: skip
+
+    def _sweep_all(self, outcome: Outcome) -> None:
+        self.sweep(self._store.conjunctions(), self._store.programs.all(self._ids), outcome)
+
+    def _mark(self, packet: Packet, atoms: Atoms) -> tuple[Marked, int]:
+        """Evaluate masks and sparse atoms; also returns how many rows a table needs."""
+        layout, rows = self._layout, self._layout.rows
+        hit_tuples, hit_ids = atoms.hits(packet)
+        masks = list(atoms.masks(packet))
+        mask_words = np.zeros((len(masks), self._blocks * WORDS), np.uint64)
+        for at, (_, mask) in enumerate(masks):
+            packed = np.packbits(mask, bitorder="little")
+            mask_words[at].view(np.uint8)[: len(packed)] = packed
+        mask_rows = np.array([row_id for row_id, _ in masks], np.int32)
+        if layout.mapped:
+            layout.row_of[mask_rows] = mask_rows = np.arange(rows, rows + len(masks), dtype=np.int32)
+            rows += len(masks)
+        free_row = rows
+        if layout.mapped and len(hit_ids):
+            most = int(np.bincount(hit_tuples >> 9).max())
+            rows += min(most, atoms.sparse_count)
+        return Marked(mask_rows, mask_words, hit_tuples, hit_ids, free_row, layout.mapped), rows
+
+
+class RowTable:
+    """The table of a block, kept between passes because fresh memory costs more than filling it."""
+
+    def __init__(self) -> None:
+        self._table = _aligned_rows(64)
+
+    @property
+    def nbytes(self) -> int:
+        return self._table.nbytes
+
+    def of(self, rows: int) -> NDArray[np.uint64]:
+        """A table of at least so many rows; rows of sparse atoms are empty."""
+        if rows > len(self._table):
+            self._table = _aligned_rows(rows + rows // 4)
+        return self._table
+
+    def clear(self) -> None:
+        """Forget what the rows hold: they are about to be someone else's."""
+        self._table[:] = 0
+
+
+def _aligned_rows(rows: int) -> NDArray[np.uint64]:
+    """Empty rows, each within one cache line."""
+    memory = np.zeros((rows + 1) * WORDS, np.uint64)
+    skip = -(memory.ctypes.data // 8) % WORDS
+    return memory[skip : skip + rows * WORDS].reshape(rows, WORDS)
