@@ -1,5 +1,7 @@
 """Text to shared operator graph: the embedding surface of the compiler.
 
+The names are loaded when they are first used: a module that only needs the types of columns does not load the parser.
+
 Example:
     >>> from cqc.compiler import compile
     >>> program = compile("CREATE STREAM s (ts TIMESTAMP, x BIGINT); SELECT x FROM s WHERE x > 3;")
@@ -7,18 +9,13 @@ Example:
     (['q1'], ['s'])
 """
 
-from __future__ import annotations
-
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cqc.compiler.compile_sources import compile_sources
-from cqc.compiler.diagnostics import CompileError, Diagnostic
-from cqc.compiler.program import Program
-from cqc.compiler.source import SourceFile
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from cqc.compiler.diagnostics import CompileError, Diagnostic
+    from cqc.compiler.embed import compile, compile_files, compile_sources  # noqa: A004  the public name
+    from cqc.compiler.program import Program
 
 __all__ = [
     "CompileError",
@@ -29,43 +26,23 @@ __all__ = [
     "compile_sources",
 ]
 
-
-def compile(text: str, name: str = "<text>") -> Program:  # noqa: A001  the public name
-    """Compile the text of a program.
-
-    Args:
-        text: Statements separated by `;`.
-        name: How diagnostics call the text.
-
-    Raises:
-        CompileError: when the program has errors; `diagnostics` holds all of them.
-    """
-    return compile_sources([(SourceFile(name, text), ".")])
+_HOMES = {
+    "CompileError": "cqc.compiler.diagnostics",
+    "Diagnostic": "cqc.compiler.diagnostics",
+    "Program": "cqc.compiler.program",
+    "compile": "cqc.compiler.embed",
+    "compile_files": "cqc.compiler.embed",
+    "compile_sources": "cqc.compiler.embed",
+}
 
 
-def compile_files(paths: Iterable[str | Path]) -> Program:
-    """Compile program files, or folders of `.cq` files, as one program.
-
-    Args:
-        paths: Files and folders; a folder stands for its `.cq` files in name order.
-
-    Raises:
-        CompileError: when the program has errors; `diagnostics` holds those of all files.
-        OSError: when a file cannot be read.
-    """
-    files = [file for path in paths for file in _files_of(Path(path))]
-    sources = [
-        (SourceFile(str(file), file.read_text(encoding="utf-8-sig")), str(file.parent))
-        for file in files
-    ]
-    return compile_sources(sources)
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cqc.compiler' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
 
 
-def _files_of(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    files = sorted(path.glob("*.cq"))
-    if not files:
-        raise FileNotFoundError(f"no .cq file in the folder {path}")
-    yield from files
+def __dir__() -> list[str]:
+    return __all__

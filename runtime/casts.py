@@ -44,11 +44,12 @@ def cast(column: Column, target: ColumnType) -> tuple[Column, NDArray[np.bool_] 
         raise InternalError(f"no cast from {column.type.value} to {target.value}")
     values, failed = conversion(column.values)
     if target is _STRING and column.valid is not None:
-        values = _null_where(values, ~column.valid)
+        values = null_where(values, ~column.valid)
     return Column(target, values, column.valid), failed
 
 
-def _null_where(texts: Any, missing: NDArray[np.bool_]) -> Any:
+def null_where(texts: Any, missing: NDArray[np.bool_]) -> Any:
+    """Texts (an Arrow array or scalar) made NULL where the mask is true."""
     if missing.ndim == 0:
         return pa.scalar(None, pa.string()) if missing else texts
     return pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), texts)

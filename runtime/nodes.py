@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cqc.compiler.bound import ComparisonOp
 from cqc.compiler.types import ColumnType
-from cqc.runtime.casts import cast
+from cqc.runtime.casts import cast, null_where
 from cqc.runtime.columns import DTYPES, Column, null_column, select, text_column
 from cqc.runtime.comparisons import compare, truth
 from cqc.runtime.scalar_functions import pick_extreme
@@ -143,6 +143,8 @@ def _checked(
         if bad.any():
             frame.fail(np.asarray(bad))
             valid = np.asarray(~failed if valid is None else valid & ~failed)
+    if type_ is ColumnType.STRING and valid is not None:
+        values = null_where(values, ~valid)
     return Column(type_, values, valid)
 
 

@@ -45,7 +45,7 @@ class Matcher:
         """Where the texts (an Arrow array or scalar) match; unspecified where they are NULL."""
         if isinstance(texts, pa.Scalar):
             single = pa.array([texts.as_py() or ""], type=pa.string())
-            return np.asarray(self._test(single)[0].as_py())
+            return np.asarray(bool(self._test(single)[0].as_py()))
         found = self._test(texts)
         found = found.fill_null(False) if found.null_count else found
         result: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False)

@@ -155,9 +155,8 @@ def _substring(text: Column, position: Column, length: Column | None = None) -> 
 
 def _substring_rows(text: Column, start: NDArray[Any], size: NDArray[Any] | None) -> Any:
     count = len(start) if start.ndim else len(size) if size is not None else 0
-    texts = [text.values.as_py()] * count
-    if not isinstance(text.values, pa.Scalar):
-        texts = text.values.to_pylist()
+    constant = isinstance(text.values, pa.Scalar)
+    texts = [text.values.as_py()] * count if constant else text.values.to_pylist()
     starts = np.broadcast_to(start, (count,)).tolist()
     sizes = [None] * count if size is None else np.broadcast_to(size, (count,)).tolist()
     rows = zip(texts, starts, sizes, strict=True)

@@ -32,7 +32,9 @@ def close_quotes(source: SourceFile, found: TokenFile) -> tuple[TokenFile, list[
         start, end = _extent(text, opened, found)
         sign = text[start]
         hint = "Add `*/`." if sign == "/" else f"Add a `{sign}`."
-        if sign == "'" and _APOSTROPHE.search(text, text.rfind("\n", 0, start) + 1, start):
+        apostrophe = _APOSTROPHE.search(text, text.rfind("\n", 0, start) + 1, start)
+        if sign == "'" and apostrophe:
+            start = apostrophe.start()
             hint = "A quote inside a text is written twice, as in `'it''s'`."
         diagnostics.append(make("CQ002", Span(source, start, end), what=_KINDS[sign], hint=hint))
         text = text[:start] + _stand_in(sign, end - start) + text[end:]

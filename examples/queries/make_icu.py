@@ -23,7 +23,7 @@ def main() -> None:
         for patient in PATIENTS:
             shock = patient == 3 and 20 <= second < 30
             fever = patient == 5 and second >= 35
-            pressure = round(chance.gauss(78 if shock else 98, 2.5), 1)
+            pressure = round(chance.gauss(78 if shock else 99, 3), 1)
             blood.append([at(second, chance), patient, pressure, round(chance.gauss(37, 0.2), 1), f"blood of {patient}"])
             fluct = round(chance.gauss(40.2 if fever else 36.9, 0.2), 1)
             incr, vib = round(chance.uniform(0, 2), 1), round(chance.uniform(0, 2), 1)
@@ -33,7 +33,7 @@ def main() -> None:
             if patient == 6 and second == 45:
                 vib = 2.5
             if patient == 2 and second == 9:
-                beats, vib = 52, 37.3
+                beats, vib = 52, 37.4
             temperature.append([at(second, chance), patient, fluct, incr])
             heart.append([at(second, chance), patient, beats, vib, f"heart of {patient}"])
             if second % 5 == 0:

@@ -226,10 +226,14 @@ def _forget_hits(table, marked, row_of, first_hit, next_hit):  # type: ignore[no
 def _run_conjunctions(  # type: ignore[no-untyped-def]
     table, row_of, mapped, rows, slots, block, scratch, mapped_rows, outcome
 ):
+    # Addresses and plain arrays only: a slice or a field access in this loop would count references.
     width = rows.shape[1]
-    address = np.uintp(table.ctypes.data)
+    address, target = np.uintp(table.ctypes.data), np.uintp(scratch.ctypes.data)
     numbers = np.uintp(mapped_rows.ctypes.data) if mapped else np.uintp(rows.ctypes.data)
-    flat = rows.ravel()
+    counts, out, flat = outcome.counts, outcome.rows, rows.ravel()
+    places, stride = np.uintp(out.ctypes.data + block * WORDS * 8), out.shape[1] * 8
+    counting, writing = len(counts) > 0, out.shape[0] > 0
+    other = len(outcome.union) > 0 or len(outcome.cursors) > 0
     for begin in range(0, len(slots), _MAPPED_AT_ONCE):
         end = min(begin + _MAPPED_AT_ONCE, len(slots))
         shift = 0
@@ -239,26 +243,28 @@ def _run_conjunctions(  # type: ignore[no-untyped-def]
                 mapped_rows[at - shift] = row_of[flat[at]]
         for query in range(begin, end):
             at = query * width - shift
-            target = _target(scratch, outcome.rows, slots[query], block)
-            conjunction(address, numbers, at, at + width, np.uintp(target.ctypes.data))
-            _hand_out(target, slots[query], block, outcome)
+            if writing:
+                place = np.uintp(places + slots[query] * stride)
+                conjunction(address, numbers, at, at + width, place)
+                continue
+            conjunction(address, numbers, at, at + width, target)
+            if counting:
+                counts[slots[query]] += _population(scratch)
+            if other:
+                _hand_out(scratch, slots[query], block, outcome)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _target(scratch, rows, slot, block):  # type: ignore[no-untyped-def]
-    """Where a query's row goes: to its place in the result, or nowhere in particular."""
-    if rows.shape[0] == 0:
-        return scratch
-    return rows[slot, block * WORDS : block * WORDS + WORDS]
+def _population(row):  # type: ignore[no-untyped-def]
+    count = np.int64(0)
+    for word in range(WORDS):
+        count += popcount(row[word])
+    return count
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _hand_out(row, slot, block, outcome):  # type: ignore[no-untyped-def]
-    if len(outcome.counts):
-        count = np.int64(0)
-        for word in range(WORDS):
-            count += popcount(row[word])
-        outcome.counts[slot] += count
+    """Everything but counts and rows."""
     if len(outcome.union):
         for word in range(WORDS):
             outcome.union[block * WORDS + word] |= row[word]
@@ -304,6 +310,8 @@ def _run_program(table, row_of, mapped, programs, program, block, stack, outcome
     if outcome.rows.shape[0]:
         for word in range(WORDS):
             outcome.rows[slot, block * WORDS + word] = stack[0, word]
+    if len(outcome.counts):
+        outcome.counts[slot] += _population(stack[0])
     _hand_out(stack[0], slot, block, outcome)
 
 

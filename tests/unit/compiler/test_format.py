@@ -145,7 +145,8 @@ def test_comments_stay_where_they_are() -> None:
         FROM   s
         WHERE  x > 1  -- big
            -- and
-           AND y > 2;  -- last  -- after
+           AND y > 2;  -- last
+        -- after
         -- end
         """,
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from cqc.compiler.diagnostics import Diagnostic
 from cqc.compiler.parse import parse
 from cqc.compiler.source import SourceFile
-from cqc.compiler.syntax import Program
+
+if TYPE_CHECKING:
+    from cqc.compiler.diagnostics import Diagnostic
+    from cqc.compiler.syntax import Program
 
 
 def mistakes(text: str) -> list[Diagnostic]:
@@ -68,7 +72,7 @@ def parsed(text: str) -> Program:
         ("SELECT COUNT(* FROM s", "CQ003", "(", "`)` before `FROM`"),
         ("SELECT a) FROM s", "CQ003", ")", "Remove"),
         ("SELECT a FROM s WHERE b = 'x", "CQ002", "'x", "`'`"),
-        ("SELECT a FROM s WHERE b = 'it's'", "CQ002", "'", "twice"),
+        ("SELECT a FROM s WHERE b = 'it's'", "CQ002", "'it's'", "twice"),
         ('SELECT "a FROM s', "CQ002", '"a FROM s', '`"`'),
         ("SELECT a FROM s /* WHERE", "CQ002", "/* WHERE", "`*/`"),
         ("SELECT a FROM s WHERE a BETWEEN 1", "CQ001", "", None),

@@ -1,0 +1,93 @@
+"""A whole program through all stages, from text or files, with every mistake of every file reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bind import bind_program
+from cqc.compiler.check_bounds import check_bounds
+from cqc.compiler.diagnostics import CompileError, Diagnostic, Severity, order
+from cqc.compiler.functions import user_functions
+from cqc.compiler.graph.graph import Graph
+from cqc.compiler.parse import parse
+from cqc.compiler.pipeline import normalise
+from cqc.compiler.program import Program
+from cqc.compiler.source import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+def compile(text: str, name: str = "<text>") -> Program:  # noqa: A001  the public name
+    """Compile the text of a program.
+
+    Args:
+        text: Statements separated by `;`.
+        name: How diagnostics call the text.
+
+    Raises:
+        CompileError: when the program has errors; `diagnostics` holds all of them.
+
+    Example:
+        >>> compile("CREATE STREAM s (ts TIMESTAMP, x BIGINT); SELECT x FROM s;").queries.names
+        ['q1']
+    """
+    return compile_sources([(SourceFile(name, text), ".")])
+
+
+def compile_files(paths: Iterable[str | Path]) -> Program:
+    """Compile program files, or folders of `.cq` files, as one program.
+
+    Args:
+        paths: Files and folders; a folder stands for its `.cq` files in name order.
+
+    Raises:
+        CompileError: when the program has errors; `diagnostics` holds those of all files.
+        OSError: when a file cannot be read.
+    """
+    files = [file for path in paths for file in _files_of(Path(path))]
+    sources = [
+        (SourceFile(str(file), file.read_text(encoding="utf-8-sig")), str(file.parent))
+        for file in files
+    ]
+    return compile_sources(sources)
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    files = sorted(path.glob("*.cq"))
+    if not files:
+        raise FileNotFoundError(f"no .cq file in the folder {path}")
+    yield from files
+
+
+def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
+    """Compile files that are already read, each with the folder its relative paths start from.
+
+    Raises:
+        CompileError: when the program has errors; `diagnostics` holds all of them, and the warnings.
+    """
+    diagnostics: list[Diagnostic] = []
+    parsed = []
+    for source, folder in sources:
+        program, found = parse(source)
+        diagnostics.extend(found)
+        parsed.append((program, source, folder))
+    bound = bind_program(parsed, user_functions())
+    diagnostics.extend(bound.diagnostics)
+    has_errors = any(each.severity is Severity.ERROR for each in diagnostics)
+    graph = Graph()
+    program_ = Program(bound.catalog, graph, ())
+    for query in bound.queries:
+        normal = normalise(query)
+        diagnostics.extend(check_bounds(query, normal))
+        if not has_errors:
+            graph.add(normal)
+            program_.keep(query)
+    if any(each.severity is Severity.ERROR for each in diagnostics):
+        raise CompileError(order(diagnostics))
+    program_.warnings = tuple(order(diagnostics))
+    return program_

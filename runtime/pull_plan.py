@@ -1,0 +1,215 @@
+"""What a pull query does with the rows of its windows: groups, HAVING, outputs, DISTINCT, ORDER BY, LIMIT.
+
+Everything works on the rows of many windows at once, each row with the number of its window, because a periodic query is
+often due for many instants. Expressions are compiled when the query is first asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.compiler.bound import Aggregate, children
+from cqc.runtime.aggregates import aggregate_rows, count_column, has_partials
+from cqc.runtime.columns import Column, concatenate, null_column, select, take
+from cqc.runtime.evaluate import REPLACED, compile_expression
+from cqc.runtime.group_tree import Groups
+from cqc.runtime.grouping import first_rows, number_rows
+from cqc.runtime.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.bound import Expression, Pull
+    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.runtime.evaluate import Compiled
+
+    Fetch = Callable[[int, int], Column]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Output rows by column, the window of each row beside it; windows ascend."""
+
+    window: NDArray[np.int64]
+    columns: tuple[Column, ...]
+
+
+class PullPlan:
+    """The compiled clauses of one pull query."""
+
+    def __init__(self, query: QueryNode, pull: Pull) -> None:
+        self._query = query
+        self.pull = pull
+        self.names = tuple(output.name for output in query.outputs)
+        self._failed = 0
+        self._used: list[Compiled] = []
+
+    @property
+    def failures(self) -> int:
+        """Evaluations that failed and gave NULL."""
+        return self._failed + sum(compiled.failures for compiled in self._used)
+
+    @cached_property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """Each aggregate once, wherever it is used."""
+        roots = [output.expression for output in self._query.outputs]
+        roots += [order.expression for order in self.pull.order_by]
+        roots += [] if self.pull.having is None else [self.pull.having]
+        return tuple(dict.fromkeys(found for root in roots for found in _aggregates_in(root)))
+
+    @cached_property
+    def has_partials(self) -> bool:
+        """Whether trees of partial aggregates can answer all of it."""
+        return all(has_partials(aggregate) for aggregate in self.aggregates)
+
+    # Compiled parts
+
+    @cached_property
+    def _replaced(self) -> dict[Expression, int]:
+        """In groups: the key values, then the aggregates, are already known."""
+        known = (*self.pull.group_by, *self.aggregates) if self.pull.is_aggregate else ()
+        return {expression: at for at, expression in reversed(list(enumerate(known)))}
+
+    def _compile(self, expression: Expression) -> Compiled:
+        compiled = compile_expression(expression, self._replaced)
+        self._used.append(compiled)
+        return compiled
+
+    def _compile_plain(self, expression: Expression) -> Compiled:
+        compiled = compile_expression(expression)
+        self._used.append(compiled)
+        return compiled
+
+    @cached_property
+    def _outputs(self) -> tuple[Compiled, ...]:
+        return tuple(self._compile(output.expression) for output in self._query.outputs)
+
+    @cached_property
+    def _orders(self) -> tuple[Compiled, ...]:
+        return tuple(self._compile(order.expression) for order in self.pull.order_by)
+
+    @cached_property
+    def _having(self) -> Compiled | None:
+        return None if self.pull.having is None else self._compile(self.pull.having)
+
+    @cached_property
+    def _keys(self) -> tuple[Compiled, ...]:
+        return tuple(self._compile_plain(expression) for expression in self.pull.group_by)
+
+    @cached_property
+    def _arguments(self) -> tuple[Compiled | None, ...]:
+        return tuple(
+            None if each.argument is None else self._compile_plain(each.argument)
+            for each in self.aggregates
+        )
+
+    # Rows and groups
+
+    def answer_rows(self, window: NDArray[np.int64], fetch: Fetch, windows: int) -> Answer:
+        """The answer from the rows of all windows, with `fetch(item, column)` for their columns."""
+        if not self.pull.is_aggregate:
+            return self._finish(window, fetch)
+        return self.answer_groups(self._group_rows(window, fetch), windows)
+
+    def answer_groups(self, groups: Groups, windows: int) -> Answer:
+        """The answer from the groups of all windows."""
+        if not self.pull.group_by:
+            groups = self._with_empty_windows(groups, windows)
+        known = (*groups.keys, *groups.aggregates)
+        if self._having is not None:
+            kept = self._having.is_true(_columns(known), len(groups.window))
+            known = tuple(select(column, kept) for column in known)
+            return self._finish(groups.window[kept], _columns(known))
+        return self._finish(groups.window, _columns(known))
+
+    def _group_rows(self, window: NDArray[np.int64], fetch: Fetch) -> Groups:
+        length = len(window)
+        keys = [key.run(fetch, length) for key in self._keys]
+        numbers, count = number_rows([_window_column(window), *keys], length)
+        firsts = first_rows(numbers, count)
+        columns = []
+        for aggregate, argument in zip(self.aggregates, self._arguments, strict=True):
+            values = None if argument is None else argument.run(fetch, length)
+            column, failed = aggregate_rows(aggregate, values, numbers, count)
+            self._failed += failed
+            columns.append(column)
+        return Groups(window[firsts], tuple(take(key, firsts) for key in keys), tuple(columns))
+
+    def _with_empty_windows(self, groups: Groups, windows: int) -> Groups:
+        """Without GROUP BY every window has its row: COUNT 0 and NULLs where there is nothing."""
+        if len(groups.window) == windows:
+            return groups
+        present = np.zeros(windows, np.bool_)
+        present[groups.window] = True
+        place = np.where(present, np.cumsum(present) - 1, -1)
+        columns = tuple(
+            _spread(column, place, _is_count(aggregate))
+            for aggregate, column in zip(self.aggregates, groups.aggregates, strict=True)
+        )
+        return Groups(np.arange(windows), (), columns)
+
+    def _finish(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
+        length = len(window)
+        columns = tuple(output.run(fetch, length) for output in self._outputs)
+        keys = [
+            SortKey(compiled.run(fetch, length), order.descending, order.nulls_first)
+            for compiled, order in zip(self._orders, self.pull.order_by, strict=True)
+        ]
+        if self.pull.distinct:
+            rows = distinct_rows(window, columns)
+            window, columns = window[rows], tuple(take(column, rows) for column in columns)
+            keys = [SortKey(take(key.column, rows), key.descending, key.nulls_first) for key in keys]
+        rows = None
+        if keys:
+            rows = sorted_rows(window, keys)
+            window = window[rows]
+        if self.pull.limit is not None:
+            cut = limited_rows(window, self.pull.limit)
+            rows = cut if rows is None else rows[cut]
+            window = window[cut]
+        if rows is None:
+            return Answer(window, columns)
+        return Answer(window, tuple(take(column, rows) for column in columns))
+
+
+def _aggregates_in(expression: Expression) -> Iterator[Aggregate]:
+    if isinstance(expression, Aggregate):
+        yield expression
+        return
+    for part in children(expression):
+        yield from _aggregates_in(part)
+
+
+def _is_count(aggregate: Aggregate) -> bool:
+    return aggregate.function.name.startswith("COUNT")
+
+
+def _window_column(window: NDArray[np.int64]) -> Column:
+    return count_column(window)
+
+
+def _columns(known: Sequence[Column]) -> Fetch:
+    def fetch(item: int, column: int) -> Column:
+        assert item == REPLACED  # the binder lets nothing else stand beside groups
+        return known[column]
+
+    return fetch
+
+
+def _spread(column: Column, place: NDArray[np.int64], is_count: bool) -> Column:
+    """The values at the places; where there is none (-1), 0 for a count and NULL else."""
+    empty = place < 0
+    if not len(column):
+        if is_count:
+            return count_column(np.zeros(len(place), np.int64))
+        return null_column(column.type, len(place))
+    if is_count:
+        return count_column(np.where(empty, 0, column.values[np.maximum(place, 0)]))
+    # The last value is NULL, and -1 points to it.
+    return take(concatenate([column, null_column(column.type, 1)]), np.where(empty, len(column), place))
