@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cqc.compiler import syntax
-from cqc.compiler.parse_shape import Failure, read_shape
+from cqc.compiler.parse_tables import Failure, read_kinds
 from cqc.compiler.syntax_mistakes.mend import mend, parses_but_is_wrong
 from cqc.compiler.syntax_mistakes.quotes import close_quotes
 from cqc.compiler.tokens import tokenize
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from cqc.compiler.source import SourceFile
     from cqc.compiler.tokens import Tokens
 
-_LONGEST_KEPT = 4_000
-"""Characters of a shape worth keeping: a query of thousands of conditions is hardly ever repeated."""
+_LONGEST_KEPT = 1_000
+"""Tokens of a statement worth keeping: a query of thousands of conditions is hardly ever repeated."""
 
 
 def parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
@@ -52,8 +52,7 @@ def _parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
     statements: list[syntax.Statement] = []
     broken: set[str] = set()
     for tokens in found.statements:
-        shape = "\n".join(tokens.kinds)
-        make = _kept_maker(shape) if len(shape) <= _LONGEST_KEPT else _maker(shape)
+        make = _find_maker(tokens.kinds)
         if make is not None:
             statements.append(make(tokens))
             continue
@@ -76,15 +75,23 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _maker(shape: str) -> Make | None:
-    """What makes the nodes of all statements of a shape, or None when there is a mistake in it."""
-    piece = read_shape(shape)
-    if isinstance(piece, Failure) or parses_but_is_wrong(shape, piece):
+def _find_maker(kinds: list[str]) -> Make | None:
+    """What makes the nodes of all statements with these kinds, or None when there is a mistake in them."""
+    if len(kinds) > _LONGEST_KEPT:
+        return _maker(kinds)
+    return _kept_maker("\n".join(kinds))
+
+
+@lru_cache(maxsize=4096)
+def _kept_maker(shape: str) -> Make | None:
+    return _maker(shape.split("\n"))
+
+
+def _maker(kinds: list[str]) -> Make | None:
+    piece = read_kinds(kinds)
+    if isinstance(piece, Failure) or parses_but_is_wrong(kinds, piece):
         return None
     return piece.make
-
-
-_kept_maker = lru_cache(maxsize=4096)(_maker)
 
 
 def _follows(diagnostic: Diagnostic, tokens: Tokens, unclosed: list[int]) -> bool:

@@ -10,7 +10,7 @@ from cqc.compiler.source import Span
 from cqc.compiler.syntax import Name
 
 if TYPE_CHECKING:
-    from lark import Token
+    from collections.abc import Iterable
 
     from cqc.compiler.tokens import Tokens
 
@@ -38,16 +38,58 @@ class Piece:
                 self.deepest = piece.deepest
 
 
+Part = Piece | int | None
+"""What a rule's method is given for a rule, a token, or something left out."""
+
+
+class Clause(Piece):
+    """A clause of a query and the keyword it begins with."""
+
+    __slots__ = ("keyword",)
+
+    def __init__(self, keyword: str, word: int, content: Piece) -> None:
+        super().__init__(content.make, word, content.last, (content,))
+        self.keyword = keyword
+
+    def is_first_in(self, given: dict[str, Make]) -> bool:
+        """Whether no clause of this keyword was given before; then it is now."""
+        return given.setdefault(self.keyword, self.make) is self.make
+
+
+class SelectPiece(Piece):
+    """A query, with the clauses that were given once too often."""
+
+    __slots__ = ("repeated",)
+
+    def __init__(
+        self, make: Make, first: int, last: int, inner: Sequence[Piece], repeated: list[Clause]
+    ) -> None:
+        super().__init__(make, first, last, inner)
+        self.repeated = repeated
+
+
 def leaf(at: int, make: Make) -> Piece:
     """The piece of a single token."""
     return Piece(make, at, at)
 
 
-def number_of(token: Piece | Token) -> int:
-    """Which token of the statement this is: shapes are written one token a line."""
-    if isinstance(token, Piece) or token.line is None:
-        raise InternalError("a token of the grammar has no line")
-    return token.line - 1
+def sequence(pieces: list[Piece]) -> Piece:
+    """Several pieces of a list as one that makes a tuple."""
+    makes = [piece.make for piece in pieces]
+    first, last = (pieces[0].first, pieces[-1].last) if pieces else (0, 0)
+    return Piece(lambda t: make_all(makes, t), first, last, pieces)
+
+
+def pieces_of(parts: Iterable[Part]) -> list[Piece]:
+    """The pieces among what a rule matched."""
+    return [part for part in parts if isinstance(part, Piece)]
+
+
+def token_of(part: Part) -> int:
+    """The token number that a part is known to be."""
+    if not isinstance(part, int):
+        raise InternalError("a rule of the grammar does not end with a token")
+    return part
 
 
 def maker_of(piece: Piece | None) -> Make | None:

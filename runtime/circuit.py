@@ -16,11 +16,11 @@ from cqc.runtime.operators.row_windows import RowsJoin
 from cqc.runtime.operators.selections import Selections, SelectionSeat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cqc.compiler.graph.nodes import Body, Change, JoinHost, QueryNode
     from cqc.compiler.normal import NormalQuery
-    from cqc.runtime.found import OperatorCount, Seat
+    from cqc.runtime.found import Found, OperatorCount, Seat
     from cqc.runtime.operators.shared_state import SharedState
 
 Join = MultiJoin | RowsJoin
@@ -51,6 +51,7 @@ class Circuit:
         self._groups: dict[str, Group] = {}  # by query name
         self._selections_of: dict[str, list[Selections]] = {name: [] for name in states}
         self._joins_of: dict[str, list[Join]] = {name: [] for name in states}
+        self._past_joins: set[Join] = set()  # the joins of pull queries
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
 
     @property
@@ -92,6 +93,34 @@ class Circuit:
             self._unseat(group, body, past=past)
         return change
 
+    def past(self, query: QueryNode) -> Sequence[Found]:
+        """What the body of a pull query finds in the tuples that are already there."""
+        body, seat, group = query.body, self.seat(query), self._groups[query.name]
+        if body.host is not None:
+            join = group.joins[body.host.number, True]
+            assert isinstance(join, MultiJoin)
+            return join.past(seat)
+        stream = fold(body.relations[0].name)
+        assert isinstance(seat, SelectionSeat)
+        state = self._states[stream]
+        return [group.selections[stream].past(seat, state.packet(), state.first)]
+
+    def suspend(self, seat: SelectionSeat) -> None:
+        """Find nothing for a body over one stream until `resume`."""
+        self._selections_with(seat).suspend(seat)
+
+    def resume(self, seat: SelectionSeat) -> None:
+        """Serve a suspended body again."""
+        self._selections_with(seat).resume(seat)
+
+    def _selections_with(self, seat: SelectionSeat) -> Selections:
+        stream = fold(seat.body.relations[0].name)
+        return next(each for each in self._selections_of[stream] if each.holds(seat))
+
+    def limiting_joins_of(self, relation: str) -> list[Join]:
+        """The joins whose windows say how long tuples are needed; what pull queries need, their retention says."""
+        return [join for join in self._joins_of[relation] if join not in self._past_joins]
+
     def relations_used(self) -> set[str]:
         """Folded names of the streams and tables that some query speaks of."""
         return {name for name in self._states if self._selections_of[name] or self._joins_of[name]}
@@ -116,7 +145,7 @@ class Circuit:
     def _seat(self, group: Group, body: Body, *, past: bool) -> Seat:
         if body.host is None:
             return self._selections(group, body).add(body)
-        if body.rows:
+        if body.rows and not past:  # a pull query applies ROWS when it is asked
             join = RowsJoin(body, self._states)
             group.row_joins[body] = join
             self.row_joins.append(join)
@@ -133,7 +162,7 @@ class Circuit:
             selections.remove(seat)
             if not len(selections):
                 self._selections_of[stream].remove(group.selections.pop(stream))
-        elif body.rows:
+        elif body.rows and not past:
             rows_join = group.row_joins.pop(body)
             self.row_joins.remove(rows_join)
             self._disconnect(rows_join, body)
@@ -142,6 +171,7 @@ class Circuit:
             join.remove(seat)
             if not len(join):
                 del group.joins[body.host.number, past]
+                self._past_joins.discard(join)
                 self._disconnect(join, body)
 
     def _selections(self, group: Group, body: Body) -> Selections:
@@ -156,6 +186,8 @@ class Circuit:
         if key not in group.joins:
             group.joins[key] = MultiJoin(host, self._states)
             self._connect(group.joins[key], host)
+            if past:
+                self._past_joins.add(group.joins[key])
         return group.joins[key]
 
     def _connect(self, join: Join, what: Body | JoinHost) -> None:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.graph.nodes import Body, QueryNode
+    from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.types import ColumnType
     from cqc.runtime.columns import Column
-    from cqc.runtime.found import Found
+    from cqc.runtime.found import Found, Seat
     from cqc.runtime.outputs import OutputPlan
 
 
@@ -38,31 +38,32 @@ class Destination:
 
 @dataclass(slots=True)
 class Deliveries:
-    """The push queries of a circuit, by the body that answers them."""
+    """The push queries of a circuit, by the seat of the body that answers them."""
 
     plans: OutputPlans = field(default_factory=OutputPlans)
-    _by_body: dict[Body, list[Destination]] = field(default_factory=dict)
+    # By seat and not by body: a pull query of the same body has a seat of its own, whose findings are not delivered.
+    _by_seat: dict[Seat, list[Destination]] = field(default_factory=dict)
 
-    def add(self, query: QueryNode) -> None:
-        """Deliver what the query's body finds from now on."""
+    def add(self, query: QueryNode, seat: Seat) -> None:
+        """Deliver what is found for the query's body from now on."""
         plan = self.plans.use(query.outputs)
         times = next(relation for relation in query.body.relations if relation.is_stream)
         destination = Destination(query, plan, times.time_type)
-        self._by_body.setdefault(query.body, []).append(destination)
+        self._by_seat.setdefault(seat, []).append(destination)
 
-    def remove(self, query: QueryNode) -> None:
+    def remove(self, query: QueryNode, seat: Seat) -> None:
         """Deliver nothing more to the query."""
-        destinations = self._by_body[query.body]
+        destinations = self._by_seat[seat]
         destinations[:] = [each for each in destinations if each.query is not query]
         if not destinations:
-            del self._by_body[query.body]
+            del self._by_seat[seat]
         self.plans.release(query.outputs)
 
     def deliver(self, found: Found) -> list[ResultBlock]:
         """The result blocks of one finding."""
         wanted: dict[tuple[int, tuple[int, ...]], list[tuple[Destination, NDArray[np.int64]]]] = {}
         for seat in found.hits():
-            destinations = self._by_body.get(seat.body)
+            destinations = self._by_seat.get(seat)
             if not destinations:
                 continue
             rows = found.rows_of(seat)

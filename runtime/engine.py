@@ -206,7 +206,7 @@ class Engine:
         self._results_of_gone[name] = self._results(name)
         node = self._circuit.query(name)
         if node.pull is None:
-            self._deliveries.remove(node)
+            self._deliveries.remove(node, self._circuit.seat(node))
         else:
             self._pulls.remove(node)
         self._circuit.remove(name)
@@ -270,7 +270,7 @@ class Engine:
         node, seat = self._circuit.add(query)
         self._names[fold(node.name)] = node.name
         if node.pull is None:
-            self._deliveries.add(node)
+            self._deliveries.add(node, seat)
             self._counted_from[node.name] = seat.results
         else:
             self._counted_from[node.name] = 0
@@ -312,7 +312,7 @@ class Engine:
         for name, state in self._states.items():
             if not self._lines[name].relation.is_stream or not len(state):
                 continue
-            limits = [join.purge_before(name, watermarks) for join in self._circuit.joins_of(name)]
+            limits = [join.purge_before(name, watermarks) for join in self._circuit.limiting_joins_of(name)]
             if self._keep_past or self._pulls.needs(name):
                 limits.append(self._pulls.purge_before(name))
             known = [limit for limit in limits if limit is not None]

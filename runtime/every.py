@@ -16,7 +16,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cqc.runtime.event_time import smallest_watermark
+from cqc.runtime.event_time import NOTHING_SEEN, smallest_watermark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,18 +39,18 @@ class Queue:
     """The periodic queries over one set of streams."""
 
     lines: Sequence[StreamLine]
-    waiting: dict[str, int] = field(default_factory=dict)  # not started: the period of each query
+    waiting: dict[str, tuple[int, int | None]] = field(default_factory=dict)  # not started: period, what is kept from
     started: dict[str, tuple[int, int]] = field(default_factory=dict)  # next instant and period of each query
     heap: list[tuple[int, str]] = field(default_factory=list)  # entries that `started` contradicts are stale
 
-    def due(self, kept_from_us: int | None) -> Iterator[Due]:
+    def due(self) -> Iterator[Due]:
         """The queries that are due; they are considered delivered."""
         watermark_us = smallest_watermark(line.clock for line in self.lines)
         seen = [line.latest_us for line in self.lines if line.latest_us is not None]
         if not seen:
             return
         last_us = min(watermark_us - 1, max(seen))
-        self._start(watermark_us, kept_from_us)
+        self._start(watermark_us)
         while self.heap and self.heap[0][0] <= last_us:
             next_us, name = heapq.heappop(self.heap)
             known = self.started.get(name)
@@ -61,14 +61,18 @@ class Queue:
             self._plan(name, final_us + every_us, every_us)
             yield Due(name, next_us, final_us, every_us)
 
-    def _start(self, watermark_us: int, kept_from_us: int | None) -> None:
+    def resume(self, name: str, next_us: int) -> None:
+        """Let a query go on with this instant."""
+        waiting = self.waiting.pop(name, None)
+        self._plan(name, next_us, self.started[name][1] if waiting is None else waiting[0])
+
+    def _start(self, watermark_us: int) -> None:
         first_us = min(line.first_us for line in self.lines if line.first_us is not None)
         if not self.waiting or watermark_us <= first_us:
             return
-        if kept_from_us is not None:
-            first_us = max(first_us, kept_from_us)
-        for name, every_us in self.waiting.items():
-            self._plan(name, -(-first_us // every_us) * every_us, every_us)
+        for name, (every_us, kept_from_us) in self.waiting.items():
+            from_us = first_us if kept_from_us is None else max(first_us, kept_from_us)
+            self._plan(name, -(-from_us // every_us) * every_us, every_us)
         self.waiting.clear()
 
     def _plan(self, name: str, next_us: int, every_us: int) -> None:
@@ -83,12 +87,17 @@ class Schedule:
         self._queues: dict[tuple[str, ...], Queue] = {}
         self._streams: dict[str, tuple[str, ...]] = {}  # by query name
 
-    def add(self, name: str, every_us: int, lines: dict[str, StreamLine]) -> None:
-        """A query over these streams (by folded name) comes."""
+    def add(
+        self, name: str, every_us: int, lines: dict[str, StreamLine], kept_from_us: int | None = None
+    ) -> None:
+        """A query over these streams (by folded name) comes.
+
+        One that comes late begins with the first instant for which anything is left.
+        """
         key = tuple(sorted(lines))
         self._streams[name] = key
         queue = self._queues.setdefault(key, Queue(list(lines.values())))
-        queue.waiting[name] = every_us
+        queue.waiting[name] = (every_us, kept_from_us)
 
     def remove(self, name: str) -> None:
         """A query leaves."""
@@ -99,13 +108,10 @@ class Schedule:
         if not queue.waiting and not queue.started:
             del self._queues[key]
 
-    def due(self, kept_from_us: int | None = None) -> Iterator[Due]:
-        """Every query that is due, with its instants; each instant is given once.
-
-        A query that comes late starts with the first instant for which anything can be left.
-        """
+    def due(self) -> Iterator[Due]:
+        """Every query that is due, with its instants; each instant is given once."""
         for queue in list(self._queues.values()):
-            yield from queue.due(kept_from_us)
+            yield from queue.due()
 
     def next_instants(self) -> dict[str, int]:
         """The next instant of each query that has started: what a checkpoint must remember of a schedule."""
@@ -118,21 +124,15 @@ class Schedule:
     def resume(self, next_instants: dict[str, int]) -> None:
         """Go on from where a checkpoint was made."""
         for name, next_us in next_instants.items():
-            queue = self._queues[self._streams[name]] if name in self._streams else None
-            if queue is not None:
-                every_us = queue.waiting.pop(name, None) or queue.started[name][1]
-                queue.started[name] = (next_us, every_us)
-                heapq.heappush(queue.heap, (next_us, name))
+            if name in self._streams:
+                self._queues[self._streams[name]].resume(name, next_us)
 
     def oldest_due_us(self, stream: str) -> int | None:
-        """The earliest instant for which some query over the stream is still to be asked, if that is known."""
-        nexts = [
-            min(queue.heap)[0]
-            for key, queue in self._queues.items()
-            if stream in key and queue.heap
-        ]
-        return min(nexts, default=None)
+        """The earliest instant for which some query over the stream is still to be asked; None when there is none.
 
-    def is_waiting(self, stream: str) -> bool:
-        """Whether some query over the stream has not started."""
-        return any(queue.waiting for key, queue in self._queues.items() if stream in key)
+        `NOTHING_SEEN` while some query has not started: then any instant may come.
+        """
+        queues = [queue for key, queue in self._queues.items() if stream in key]
+        if any(queue.waiting for queue in queues):
+            return NOTHING_SEEN
+        return min((queue.heap[0][0] for queue in queues if queue.heap), default=None)

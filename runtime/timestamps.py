@@ -30,7 +30,7 @@ _DAY_US = 86_400_000_000
 
 _SHORT = re.compile(r"(\d{4})(?:-(\d{1,2}))?", re.ASCII)
 _LOOSE = re.compile(
-    r"""(\d{4}-\d{1,2}-\d{1,2})[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?
+    r"""(\d{4}-\d{1,2}-\d{1,2})[ T](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?
         \s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?""",
     re.VERBOSE | re.ASCII,
 )
@@ -92,7 +92,7 @@ def _cast_instant(text: str) -> int | None:
     day, hour, minute, second, fraction, zone = loose.groups()
     if zone and zone[0] in "+-" and len(zone) in (2, 5) and ":" in (zone + ":")[2]:
         zone = f"{zone[0]}0{zone[1:]}"
-    clock = f"{hour}:{int(minute):02d}:{int(second or 0):02d}.{fraction or '0'}"
+    clock = f"{hour}:{int(minute or 0):02d}:{int(second or 0):02d}.{fraction or '0'}"
     return parse_instant(f"{day}T{clock}{zone or ''}")
 
 

@@ -9,7 +9,7 @@ from cqc.compiler.emit.wording import duration_text, expression_text, formula_te
 from cqc.compiler.graph.lower import restore
 from cqc.compiler.graph.picture import expression_atoms
 from cqc.compiler.instants import format_instant
-from cqc.compiler.normal import ALWAYS
+from cqc.compiler.normal import ALWAYS, TimeBounds
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _column(relation: Relation, column: int) -> str:
 
 
 def _time_facts(query: NormalQuery, aliases: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for text in pair_texts(query.bounds, [name_text(alias) for alias in aliases]):
+    for text in pair_texts(_shown_bounds(query), [name_text(alias) for alias in aliases]):
         yield "window", text
     for item in query.items:
         if item.rows is not None:
@@ -79,9 +79,20 @@ def _time_facts(query: NormalQuery, aliases: Sequence[str]) -> Iterator[tuple[st
         kept = []
         for at, item in enumerate(query.items):
             if item.relation.is_stream:
-                us = query.bounds.keep_us(at)
+                us = _shown_bounds(query).keep_us(at)
                 kept.append(f"{name_text(item.alias)} {_kept(us, item.rows)}")
         yield "keeps", ", ".join(kept)
+
+
+def _shown_bounds(query: NormalQuery) -> TimeBounds:
+    """The bounds, without the few milliseconds that DOUBLE event time adds for rounding."""
+    times = {item.relation.time_type for item in query.items if item.relation.is_stream}
+    if ColumnType.DOUBLE not in times:
+        return query.bounds
+    most = tuple(
+        tuple(None if us is None else round(us, -4) for us in row) for row in query.bounds.most_us
+    )
+    return TimeBounds(most, query.bounds.contradictory)
 
 
 def _kept(us: int | None, rows: int | None) -> str:

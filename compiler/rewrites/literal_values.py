@@ -43,6 +43,8 @@ Constant = int | float | str | bool | None
 _WHOLE_TEXT = re.compile(r"[+-]?[0-9]+")
 _NUMBER_TEXT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
+_NOT_FINITE = {"nan": math.nan, "infinity": math.inf, "-infinity": -math.inf}
+
 
 class NotFoldedError(Exception):
     """This operation is left to the runtime."""
@@ -220,6 +222,8 @@ def _cast_text(text: str, target: ColumnType) -> Constant:
         return _fitting(int(stripped))
     if target is ColumnType.DOUBLE and _NUMBER_TEXT.fullmatch(stripped):
         return float(stripped)
+    if target is ColumnType.DOUBLE and stripped.lower() in _NOT_FINITE:
+        return _NOT_FINITE[stripped.lower()]
     if target is ColumnType.TIMESTAMP and (instant := parse_instant(stripped)) is not None:
         return instant
     raise NotFoldedError

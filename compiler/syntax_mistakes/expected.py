@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cqc.compiler.parse_shape import END
+from cqc.compiler.parse_tables import END
 from cqc.compiler.syntax_mistakes.place import CLAUSES
 from cqc.compiler.tokens import words
 

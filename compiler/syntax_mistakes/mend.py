@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.errors_catalogue import make
-from cqc.compiler.parse_build_statements import SelectPiece
-from cqc.compiler.parse_shape import Failure, read_shape
+from cqc.compiler.parse_pieces import SelectPiece
+from cqc.compiler.parse_tables import Failure, read_kinds
 from cqc.compiler.source import Span
 from cqc.compiler.syntax_mistakes.clauses import (
     begin_without_end,
@@ -20,7 +20,7 @@ from cqc.compiler.syntax_mistakes.clauses import (
     repeated_clause,
 )
 from cqc.compiler.syntax_mistakes.expected import describe
-from cqc.compiler.syntax_mistakes.place import Mistake, Place, reach, shape_of, span_at
+from cqc.compiler.syntax_mistakes.place import Mistake, Place, reach, span_at
 from cqc.compiler.syntax_mistakes.punctuation import (
     extra_comma,
     missing_comma,
@@ -91,7 +91,7 @@ def _mend_first(tokens: Tokens) -> tuple[Statement | None, list[Diagnostic], Tok
     diagnostics: list[Diagnostic] = []
     rest: Tokens | None = None
     for _ in range(_MOST_MISTAKES):
-        outcome = read_shape(shape_of(tokens))
+        outcome = read_kinds(tokens.kinds)
         if not isinstance(outcome, Failure):
             found = whole_mistakes(tokens, outcome)
             usable = all(each.code == "CQ007" for each in found)
@@ -143,10 +143,10 @@ def _with_the_only_token_that_fits(place: Place) -> Tokens | None:
     return mended if reach(mended) > place.at + 1 else None
 
 
-def parses_but_is_wrong(shape: str, piece: Piece) -> bool:
-    """Whether a shape that parses may have a mistake all the same; `mend` finds out which."""
+def parses_but_is_wrong(kinds: list[str], piece: Piece) -> bool:
+    """Whether kinds that parse may have a mistake all the same; `mend` finds out which."""
     repeats = isinstance(piece, SelectPiece) and bool(piece.repeated)
-    return repeats or piece.depth > DEEPEST or has_outer_join(shape)
+    return repeats or piece.depth > DEEPEST or has_outer_join(kinds)
 
 
 def whole_mistakes(tokens: Tokens, piece: Piece) -> list[Diagnostic]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.compiler.parse_shape import END, Failure, accepted_after, read_shape
+from cqc.compiler.parse_tables import END, Failure, accepted_after, read_kinds
 from cqc.compiler.source import Span
 from cqc.compiler.tokens import words
 
@@ -79,14 +79,9 @@ def span_at(tokens: Tokens, at: int) -> Span:
     return Span(tokens.source, end, end)
 
 
-def shape_of(tokens: Tokens) -> str:
-    """The shape that the parser reads."""
-    return "\n".join(tokens.kinds)
-
-
 def failure_of(tokens: Tokens) -> Failure | None:
     """Where a statement stops making sense, or None when all of it parses."""
-    outcome = read_shape(shape_of(tokens))
+    outcome = read_kinds(tokens.kinds)
     return outcome if isinstance(outcome, Failure) else None
 
 
@@ -98,4 +93,4 @@ def reach(tokens: Tokens) -> int:
 
 def expected_at(tokens: Tokens, at: int) -> frozenset[str]:
     """What could stand at token number `at`, up to which there is no mistake."""
-    return accepted_after("\n".join(tokens.kinds[:at]))
+    return accepted_after(tokens.kinds[:at])

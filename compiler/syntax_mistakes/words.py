@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from cqc.compiler.durations import UNITS
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.suggest import closest
@@ -37,7 +35,6 @@ _OPERATORS = frozenset(
 _UNITS_SHOWN = ("US", "MS", "SEC", "MIN", "HOUR", "DAY")
 _TYPES_SHOWN = ("BIGINT", "DOUBLE", "STRING", "BOOLEAN", "TIMESTAMP")
 _OUTER_JOINS = words("LEFT RIGHT FULL OUTER NATURAL SEMI ANTI ASOF LATERAL")
-_JOIN_WORDS = re.compile(rf"\n(?:{'|'.join(_OUTER_JOINS)})\n(?:JOIN|INNER|CROSS)\n")
 _AFTER_WHICH_ALIASES = frozenset({NAME, TYPE, UNIT, "]"})
 _HINTS = {
     **dict.fromkeys(("UNION", "INTERSECT", "EXCEPT", "MINUS"), "Write two queries."),
@@ -193,9 +190,9 @@ def _is_named(tokens: Tokens, at: int) -> bool:
     return before in ("AS", ".", "FOR") or after == "." or not tokens.texts[at].isidentifier()
 
 
-def has_outer_join(shape: str) -> bool:
-    """Whether a shape has the words of an outer join, one token a line."""
-    return _JOIN_WORDS.search(shape) is not None
+def has_outer_join(kinds: list[str]) -> bool:
+    """Whether a statement may have an outer join."""
+    return not _OUTER_JOINS.isdisjoint(kinds)
 
 
 def outer_join(tokens: Tokens) -> Mistake | None:

@@ -148,12 +148,8 @@ class JoinPlan:
 
     def _loosest_bounds(self) -> NDArray[np.int64]:
         count = len(self._inputs)
-        most = np.full((count, count), -FAR_US, np.int64)
-        for slot in self._slots:
-            rows = slot.body.bounds.most_us
-            own = np.array([[FAR_US if each is None else each for each in row] for row in rows])
-            np.maximum(most, np.minimum(own, FAR_US), out=most)
-        return most
+        least = np.full((1, count, count), -FAR_US, np.int64)
+        return np.concatenate([least, *(slot.most_us[None] for slot in self._slots)]).max(axis=0)
 
     def _required(self, item: int) -> list[Required]:
         slots_of: dict[int, list[int]] = {}
@@ -210,14 +206,8 @@ class JoinPlan:
         return Level(bound, target, edges, windows, thetas, self._words, work, before_packet=before_packet)
 
     def _windows(self, bound: JoinInput, target: JoinInput) -> RankSets:
-        low, high = [], []
-        for slot in self._slots:
-            most = slot.body.bounds.most_us
-            upper, lower = most[bound.item][target.item], most[target.item][bound.item]
-            if slot.body.bounds.contradictory:
-                lower, upper = -1, 0
-            high.append(FAR_US if upper is None else upper)
-            low.append(-FAR_US if lower is None else -lower)
+        high = [slot.most_us[bound.item, target.item] for slot in self._slots]
+        low = [-slot.most_us[target.item, bound.item] for slot in self._slots]
         return interval_sets(self._numbers, low, high, self._words)
 
     def _edges(self, bound: Sequence[JoinInput], target: JoinInput) -> list[KeyEdge]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.operators.rank_lineage import FAR_US
 from cqc.runtime.operators.theta_forms import theta_form
 from cqc.runtime.operators.theta_lists import Condition, varying_parameters
 
@@ -85,6 +86,7 @@ class Slot:
         self.number = number
         self._totals = totals
         self.body = body  # any of the family; all but the ranked condition's constant is the same
+        self.most_us = _most_us(body)  # the largest ts_j - ts_i, FAR_US where nothing limits it
         self.shape = None if form is None else form.shape
         self.varying = -1  # which parameter of the ranked condition differs; -1 while there is one member
         self.keys: list[Hashable] = []
@@ -157,6 +159,14 @@ class Slot:
 
     def _ends(self) -> tuple[Member, Member]:
         return self._ordered[0], self._ordered[-1]
+
+
+def _most_us(body: Body) -> NDArray[np.int64]:
+    rows = body.bounds.most_us
+    most = np.array([[FAR_US if each is None else each for each in row] for row in rows], np.int64)
+    if body.bounds.contradictory:
+        most[:] = -1  # ts_j - ts_i and its opposite cannot both be negative
+    return np.minimum(most, FAR_US)
 
 
 class SlotTable:

@@ -23,7 +23,7 @@ import numpy as np
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.found import OperatorCount
-from cqc.runtime.operators.grouped_filter import StreamFilter
+from cqc.runtime.operators.item_filter import ItemFilter
 from cqc.runtime.operators.join_checks import JoinChecks
 from cqc.runtime.operators.join_level import JoinInput, Work
 from cqc.runtime.operators.join_plan import JoinPlan
@@ -31,7 +31,7 @@ from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
 from cqc.runtime.operators.lanes import Lane
 from cqc.runtime.operators.member_ranks import rank_members
-from cqc.runtime.operators.probe import count_slots, keep_rows, start_rows
+from cqc.runtime.operators.probe import count_slots, keep_rows, mark_wanted, start_rows
 from cqc.runtime.operators.rank_lineage import FAR_US, WORD_BITS, bitmap, word_count
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class MultiJoin:
         for item, relation in enumerate(host.relations):
             self._items_of.setdefault(fold(relation.name), []).append(item)
         self._filters = [
-            StreamFilter(tuple(column.type for column in relation.columns))
+            ItemFilter(tuple(column.type for column in relation.columns))
             for relation in host.relations
         ]
         self._table = SlotTable()
@@ -154,10 +154,10 @@ class MultiJoin:
         state = each.state
         if not len(state):
             return
-        own = StreamFilter(tuple(column.type for column in state.relation.columns))
+        own = ItemFilter(tuple(column.type for column in state.relation.columns))
         own.add(0, seat.body.filters[each.item])
         packet = state.packet()
-        wanted = (own.match(packet).by_tuple()[:, 0] & np.uint64(1)).astype(np.uint64)
+        wanted = own.match(packet)[:, 0] & np.uint64(1)
         for column in _required_columns(seat.body, each.item):
             valid = packet.columns[column].valid
             if valid is not None:
@@ -182,13 +182,13 @@ class MultiJoin:
         plan = self._plan or self._prepare()
         wanted = np.zeros(len(packet), np.bool_)
         for item in self._items_of[relation]:
-            lineage = self._filters[item].match(packet).by_tuple()
+            lineage = self._filters[item].match(packet)
             for required in plan.required[item]:
                 valid = packet.columns[required.column].valid
                 if valid is not None:
                     lineage = _without(lineage, ~valid, required.slots)
             self._admitted[item] = lineage
-            wanted |= lineage.any(axis=1)
+            mark_wanted(lineage, wanted)
         self._tuples_in += len(packet)
         self._seconds += perf_counter() - started
         return wanted

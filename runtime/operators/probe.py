@@ -228,6 +228,15 @@ def start_rows(lineage, ts_us, first, positions_out, ts_out, lineage_out):  # ty
 
 
 @njit(cache=True, nogil=True)
+def mark_wanted(lineage, wanted):  # type: ignore[no-untyped-def]
+    """Mark the rows that some slot wants."""
+    for row in range(len(lineage)):
+        for word in range(lineage.shape[1]):
+            if lineage[row, word]:
+                wanted[row] = True
+
+
+@njit(cache=True, nogil=True)
 def count_slots(lineage, count, counts):  # type: ignore[no-untyped-def]
     """counts[slot] = how many of the first `count` rows have the slot's bit."""
     counts[:] = 0

@@ -43,7 +43,8 @@ def set_bits(rows: NDArray[np.uint64], at: NDArray[np.int64], slots: Sequence[in
     np.bitwise_or.at(rows, (at, numbers // WORD_BITS), bits)
 
 
-def _toggle(rows: NDArray[np.uint64], at: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+def toggle_bits(rows: NDArray[np.uint64], at: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+    """Flip the bit of slots[k] in rows[at[k]]."""
     bits = np.uint64(1) << (slots % WORD_BITS).astype(np.uint64)
     np.bitwise_xor.at(rows, (at, slots // WORD_BITS), bits)
 
@@ -66,7 +67,7 @@ def interval_sets(
     ends = np.minimum(np.asarray(high, np.int64)[possible], FAR_US) + 1
     cuts = np.unique(np.concatenate([begins[begins > -FAR_US], ends[ends <= FAR_US]]))
     rows = np.zeros((len(cuts) + 1, words), np.uint64)
-    _toggle(rows, np.where(begins > -FAR_US, np.searchsorted(cuts, begins) + 1, 0), numbers)
+    toggle_bits(rows, np.where(begins > -FAR_US, np.searchsorted(cuts, begins) + 1, 0), numbers)
     bounded = ends <= FAR_US
-    _toggle(rows, np.searchsorted(cuts, ends[bounded]) + 1, numbers[bounded])
+    toggle_bits(rows, np.searchsorted(cuts, ends[bounded]) + 1, numbers[bounded])
     return RankSets(cuts, np.bitwise_xor.accumulate(rows, axis=0))

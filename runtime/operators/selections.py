@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.normal import NEVER
 from cqc.runtime.columns import take
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.grouped_filter import StreamFilter
@@ -105,6 +106,20 @@ class Selections:
         self._filter.remove(seat.slot)
         self._seats[seat.slot] = None
         self._free.append(seat.slot)
+
+    def holds(self, seat: SelectionSeat) -> bool:
+        """Whether the seat is one of these."""
+        return seat.slot < len(self._seats) and self._seats[seat.slot] is seat
+
+    def suspend(self, seat: SelectionSeat) -> None:
+        """Find nothing for a body until `resume`; it keeps its slot."""
+        self._filter.remove(seat.slot)
+        self._filter.add(seat.slot, NEVER)
+
+    def resume(self, seat: SelectionSeat) -> None:
+        """Serve a suspended body again."""
+        self._filter.remove(seat.slot)
+        self._filter.add(seat.slot, seat.body.filters[0])
 
     def process(self, packet: Packet, first: int) -> SelectionFound:
         """Filter one packet; `first` is where its tuples begin in the shared state (-1 when they are not kept)."""

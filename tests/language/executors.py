@@ -94,7 +94,11 @@ class EngineExecutor:
         self.largest = [1, 2, 4, 1000][seed % 4]
 
     def push(self, inputs: Inputs) -> None:
-        waiting = list(inputs)
+        relations = self.program.catalog.relations
+        for name, row in inputs:
+            if not relations[fold(name)].is_stream:
+                self.engine.push(name, [self.named(name, row)])
+        waiting = [(name, row) for name, row in inputs if relations[fold(name)].is_stream]
         while waiting:
             size = self.rng.randint(1, self.largest)
             batch: dict[str, list[dict[str, object]]] = {}

@@ -1,0 +1,80 @@
+"""What is asked for: the instant a user names, and the window that a BEGIN-END clause puts around it.
+
+Event times are whole microseconds, so an exclusive end is the neighbouring microsecond inside: every window has both of
+its ends inside from here on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from cqc.compiler.instants import format_instant
+from cqc.compiler.types import ColumnType
+from cqc.runtime.errors import RunError
+from cqc.runtime.event_time import SECOND_US
+from cqc.runtime.python_columns import column_of_values
+from cqc.runtime.results import time_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cqc.compiler.bound import Instant
+
+FAR_US = 2**62 - 2  # instants beyond this are as good as never; sums of two of them still fit
+
+Now = TypeVar("Now", int, "NDArray[np.int64]")
+
+
+def instant_us(at: Any, type_: ColumnType) -> int:
+    """The microseconds of an instant: a datetime (UTC when it has no zone), ISO text, or a number.
+
+    Numbers count seconds where event time is numeric; else they are epoch numbers, as `push` takes them.
+
+    Raises:
+        RunError: when it is no instant.
+    """
+    if type_ is not ColumnType.TIMESTAMP:
+        return _seconds_us(at)
+    column, bad = column_of_values(ColumnType.TIMESTAMP, [at])
+    if bad is not None or (column.valid is not None and not column.valid.all()):
+        raise RunError(
+            f"{at!r} is no instant; a datetime or a text such as 2024-01-01T00:00:00Z is"
+        )
+    return _near(int(column.values[0]))
+
+
+def _seconds_us(at: Any) -> int:
+    try:
+        number = at if isinstance(at, int) else float(at)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(number, float) and not math.isfinite(number):
+        raise RunError(f"{at!r} is no instant; event time is a number of seconds here")
+    return _near(round(number * SECOND_US))
+
+
+def _near(us: int) -> int:
+    return max(-FAR_US, min(us, FAR_US))
+
+
+def window_begin(begin: Instant, now: Now) -> Now:
+    """The first microsecond of the window at an instant (or at many)."""
+    return _end_of(begin, now, 1)
+
+
+def window_end(end: Instant, now: Now) -> Now:
+    """The last microsecond of the window."""
+    return _end_of(end, now, -1)
+
+
+def _end_of(instant: Instant, now: Now, inwards: int) -> Now:
+    offset_us = _near(instant.offset_us) + (inwards if instant.exclusive else 0)
+    return now + offset_us if instant.from_now else now * 0 + offset_us
+
+
+def show_instant(us: int, type_: ColumnType) -> str:
+    """An instant for people: ISO text, or a number of seconds."""
+    return format_instant(us) if type_ is ColumnType.TIMESTAMP else str(time_value(us, type_))

@@ -1,0 +1,236 @@
+"""What is kept for the pull queries of one body, and how the rows of a window are found.
+
+*Eager* (PSoup-C): the body sits in the shared filter or join, every result is noted in its history, and a window is a binary
+search. *Lazy* (PSoup-P), for one stream: nothing is done when tuples arrive; a window's base tuples are found by the stream's
+time order and the body's filter runs over them when somebody asks.
+
+Which is cheaper depends on how often it is asked, so that is measured: a body that has been asked for fewer tuples than have
+arrived since turns lazy, one whose windows have been scanned for more tuples than have arrived turns eager. Joins are always
+eager. Neither changes an answer.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.group_tree import GroupTree
+from cqc.runtime.history import History
+from cqc.runtime.operators.grouped_filter import StreamFilter
+from cqc.runtime.operators.selections import SelectionSeat
+from cqc.runtime.packet import Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.bound import Expression
+    from cqc.compiler.graph.nodes import Body, QueryNode
+    from cqc.runtime.circuit import Circuit
+    from cqc.runtime.columns import Column
+    from cqc.runtime.found import Found, Seat
+    from cqc.runtime.history import Positions
+    from cqc.runtime.operators.shared_state import SharedState
+
+    Fetch = Callable[[int, int], Column]
+
+_WORTH_CHANGING = 1 << 17  # tuples that must have arrived before a body turns lazy
+
+
+class Maintenance(Enum):
+    """When the results of pull queries are worked out."""
+
+    AUTO = "auto"
+    EAGER = "eager"
+    LAZY = "lazy"
+
+
+class KeptBody:
+    """The kept results of one body, for all its pull queries."""
+
+    def __init__(
+        self, query: QueryNode, seat: Seat, states: Sequence[SharedState], maintenance: Maintenance
+    ) -> None:
+        self.body: Body = query.body
+        self.users = 0
+        self._seat = seat
+        self._states = tuple(states)
+        self._maintenance = maintenance
+        self._history: History | None = History(self._states)
+        self._trees: dict[tuple[tuple[int, ...], tuple[Expression, ...]], GroupTree] = {}
+        self._failed_before = 0
+        self._before_us = -(2**63)
+        self._head = self._states[0].head  # tuples that had arrived when use was last measured
+        self._asked = 0  # tuples that windows spanned since then
+        self._filter: StreamFilter | None = None
+
+    @property
+    def can_be_lazy(self) -> bool:
+        return isinstance(self._seat, SelectionSeat)
+
+    @property
+    def is_eager(self) -> bool:
+        return self._history is not None
+
+    @property
+    def failures(self) -> int:
+        return self._failed_before + sum(tree.failures for tree in self._trees.values())
+
+    # Results come
+
+    def load_past(self, found: Sequence[Found]) -> None:
+        """Note what the body finds in tuples that were there before it."""
+        for each in found:
+            for seat in each.hits():
+                if seat is self._seat or isinstance(seat, SelectionSeat):
+                    self.receive(each, seat)
+
+    def receive(self, found: Found, seat: Seat) -> None:
+        """Note what was found in a packet."""
+        if self._history is not None:
+            rows = found.rows_of(seat)
+            self._history.append(tuple(positions[rows] for positions in found.positions))
+            if self._history.is_full:
+                self._history.settle()
+
+    def purge(self, before_us: int) -> None:
+        """Forget what began before this instant."""
+        self._before_us = max(self._before_us, before_us)
+        if self._history is not None:
+            self._history.purge(before_us)
+
+    # Windows
+
+    def rows(self, begin_us: int, end_us: int) -> Positions:
+        """The rows inside a window (both ends inside), in the order of their oldest event time."""
+        limits = self._row_limits(end_us)
+        for _, ts_us, _ in limits if len(limits) == len(self._timed) else ():
+            begin_us = max(begin_us, min(ts_us for _, ts_us, _ in limits))
+        found = self._rows_between(begin_us, end_us)
+        for item, ts_us, position in limits:
+            times = self._states[item].ts_at(found[item])
+            last = (times > ts_us) | ((times == ts_us) & (found[item] >= position))
+            if not last.all():
+                found = tuple(positions[last] for positions in found)
+        return found
+
+    def row_count(self, begin_us: int, end_us: int) -> int:
+        """About how many rows a window has, to tell how many windows can be answered at once."""
+        if self._history is None:
+            return len(self._states[0])
+        oldest = self._history.oldest
+        return int(oldest.searchsorted(end_us, side="right") - oldest.searchsorted(begin_us))
+
+    def settle(self) -> None:
+        """Bring everything up to date before windows are asked for."""
+        if self._history is not None:
+            self._history.settle()
+
+    def tree(
+        self, query: QueryNode, group_by: tuple[Expression, ...], ends_us: NDArray[np.int64]
+    ) -> GroupTree | None:
+        """The aggregate tree of a GROUP BY clause, where it can answer all windows that end there."""
+        if self._history is None or any(self.body.rows):
+            return None
+        if self._history.has_span and self._history.cuts(int(ends_us.min())):
+            return None
+        key = (query.positions, group_by)
+        tree = self._trees.get(key)
+        if tree is None:
+            tree = GroupTree(self._history, group_by, lambda rows: self.fetch(query, rows))
+            self._trees[key] = tree
+            self._history.followers.append(tree)
+        return tree
+
+    def fetch(self, query: QueryNode, rows: Positions) -> Fetch:
+        """Columns of the query's FROM items at the rows."""
+        states, items = self._states, query.positions
+
+        def column(item: int, column: int) -> Column:
+            at = items[item]
+            return states[at].column(column, rows[at])
+
+        return column
+
+    @property
+    def _timed(self) -> list[int]:
+        return [at for at, state in enumerate(self._states) if state.relation.is_stream]
+
+    def _rows_between(self, begin_us: int, end_us: int) -> Positions:
+        if self._history is not None:
+            return self._history.window(begin_us, end_us)
+        return self._scan(begin_us, end_us)
+
+    def _row_limits(self, end_us: int) -> list[tuple[int, int, int]]:
+        """For each item with ROWS k, the k-th last tuple of its stream inside the end: item, event time, position."""
+        limits = []
+        for item, rows in enumerate(self.body.rows):
+            if rows is None or not self._states[item].relation.is_stream:
+                continue
+            order = self._states[item].time_order()
+            times = order.ts[order.start : order.end]
+            at = order.start + int(times.searchsorted(end_us, side="right")) - rows
+            if at > order.start:
+                limits.append((item, int(order.ts[at]), int(order.positions[at])))
+        return limits
+
+    # Lazy or eager
+
+    def measure_use(self, begin_us: int, end_us: int, circuit: Circuit) -> None:
+        """A window is about to be asked for: count it, and change over where that is cheaper."""
+        if not self.can_be_lazy:
+            return
+        state = self._states[0]
+        order = state.time_order() if self._history is None else None
+        if order is not None:
+            times = order.ts[order.start : order.end]
+            self._asked += int(times.searchsorted(end_us, side="right") - times.searchsorted(begin_us))
+        if self._maintenance is Maintenance.AUTO and self._history is None:
+            if self._asked > max(state.head - self._head, len(state)):
+                self.turn_eager(circuit)
+        elif self._history is not None:
+            self._head = state.head
+
+    def turn_lazy_if_unused(self, circuit: Circuit) -> None:
+        """Stop maintaining results that nobody has asked for during many tuples."""
+        if self._history is None or not self.can_be_lazy or self._maintenance is Maintenance.EAGER:
+            return
+        unused = self._states[0].head - self._head
+        if self._maintenance is Maintenance.LAZY or unused > max(_WORTH_CHANGING, len(self._states[0])):
+            self.turn_lazy(circuit)
+
+    def turn_lazy(self, circuit: Circuit) -> None:
+        assert isinstance(self._seat, SelectionSeat)
+        circuit.suspend(self._seat)
+        self._failed_before = self.failures
+        self._history, self._trees = None, {}
+        self._head, self._asked = self._states[0].head, 0
+        self._filter = StreamFilter([column.type for column in self.body.relations[0].columns])
+        self._filter.add(0, self.body.filters[0])
+
+    def turn_eager(self, circuit: Circuit) -> None:
+        assert isinstance(self._seat, SelectionSeat)
+        rows = self._scan(-(2**63), 2**63 - 1)
+        circuit.resume(self._seat)
+        self._history = History(self._states)
+        self._history.purge(self._before_us)
+        self._history.append(rows)
+        self._head, self._asked = self._states[0].head, 0
+        self._filter = None
+        self._history.settle()
+
+    def _scan(self, begin_us: int, end_us: int) -> Positions:
+        """The rows of a window from its base tuples."""
+        state, order = self._states[0], self._states[0].time_order()
+        times = order.ts[order.start : order.end]
+        start = order.start + int(times.searchsorted(begin_us))
+        stop = order.start + int(times.searchsorted(end_us, side="right"))
+        positions = order.positions[start : max(start, stop)].copy()
+        if not len(positions):
+            return (positions,)
+        assert self._filter is not None
+        packet = Packet(state.rows(positions), state.ts_at(positions), state.arrival_at(positions))
+        return (positions[self._filter.match(packet).tuples_of(0)],)

@@ -1,0 +1,362 @@
+"""Pull queries: they have a value at every instant, and are asked for it (PSoup).
+
+What a body finds is kept as it happens (`KeptBody`), whoever asks brings the window: an instant, and the query's BEGIN-END
+clause around it. Everything that asks goes through the same door, with one or many windows at a time: `invoke` and the
+closing invocation of a run with one, EVERY with all instants that are due.
+
+    BEGIN AFTER NOW - 60 END NOW asked at 100 and 130: windows 41..100 and 71..130, in microseconds both ends inside
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.asked import FAR_US, instant_us, show_instant, window_begin, window_end
+from cqc.runtime.columns import to_arrow
+from cqc.runtime.errors import RunError
+from cqc.runtime.event_time import NOTHING_SEEN
+from cqc.runtime.every import Schedule
+from cqc.runtime.kept_body import KeptBody, Maintenance
+from cqc.runtime.pull_plan import Answer, PullPlan
+from cqc.runtime.results import NO_TIME, ResultBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.catalog import Settings
+    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.compiler.types import ColumnType
+    from cqc.runtime.circuit import Circuit
+    from cqc.runtime.found import Found, Seat
+    from cqc.runtime.operators.shared_state import SharedState
+    from cqc.runtime.stream_line import StreamLine
+
+_WINDOWS_AT_ONCE = 4096
+_ROWS_AT_ONCE = 1 << 18
+_ROUNDS_BETWEEN_LOOKS = 64
+
+
+@dataclass(slots=True, eq=False)
+class PullQuery:
+    """One pull query that runs."""
+
+    node: QueryNode
+    plan: PullPlan
+    kept: KeptBody
+    lines: dict[str, StreamLine]  # of its streams, by folded name
+    time_type: ColumnType
+    results: int = 0
+    warned: bool = False
+
+    @property
+    def latest_us(self) -> int | None:
+        """The latest event time seen on its streams."""
+        seen = [line.latest_us for line in self.lines.values() if line.latest_us is not None]
+        return max(seen, default=None)
+
+    @property
+    def first_us(self) -> int | None:
+        seen = [line.first_us for line in self.lines.values() if line.first_us is not None]
+        return min(seen, default=None)
+
+
+class PullQueries:
+    """All queries with BEGIN-END.
+
+    Args:
+        states: the shared state of every stream and table, by folded name.
+        lines: how far each stream has come, by folded name.
+        settings: what the program SET.
+        default_retention_us: how much history is kept when the program does not say; None for everything.
+        maintenance: when results are worked out; changes cost and never an answer.
+    """
+
+    def __init__(
+        self,
+        states: Mapping[str, SharedState],
+        lines: Mapping[str, StreamLine],
+        settings: Settings,
+        *,
+        default_retention_us: int | None = None,
+        maintenance: Maintenance = Maintenance.AUTO,
+    ) -> None:
+        self._states = states
+        self._lines = lines
+        chosen = settings.retention_us
+        self.retention_us = default_retention_us if chosen is None else chosen
+        self._maintenance = maintenance
+        self._queries: dict[str, PullQuery] = {}
+        self._kept: dict[Seat, KeptBody] = {}
+        self._users_of: dict[str, int] = dict.fromkeys(states, 0)
+        self._schedule = Schedule()
+        self._circuit: Circuit | None = None
+        self._failures_of_gone = 0
+        self._rounds = 0
+        self.warnings: list[str] = []
+
+    # Queries come and go
+
+    def add(self, node: QueryNode, seat: Seat, circuit: Circuit) -> None:
+        """Answer a query from now on, over the retained past and what will come."""
+        assert node.pull is not None
+        self._circuit = circuit
+        kept = self._kept.get(seat)
+        if kept is None:
+            states = [self._states[fold(relation.name)] for relation in node.body.relations]
+            kept = self._kept[seat] = KeptBody(node, seat, states, self._maintenance)
+            if any(len(state) for state in states if state.relation.is_stream):
+                kept.load_past(circuit.past(node))
+            if self._maintenance is Maintenance.LAZY:
+                kept.turn_lazy_if_unused(circuit)
+        kept.users += 1
+        names = dict.fromkeys(fold(relation.name) for relation in node.body.relations)
+        lines = {name: self._lines[name] for name in names if self._lines[name].relation.is_stream}
+        for name in names:
+            self._users_of[name] += 1
+        time_type = next(iter(lines.values())).relation.time_type
+        query = PullQuery(node, PullPlan(node, node.pull), kept, lines, time_type)
+        self._queries[node.name] = query
+        if node.pull.every_us is not None:
+            self._schedule.add(node.name, node.pull.every_us, lines, self._kept_from_us(query))
+
+    def remove(self, node: QueryNode) -> None:
+        """Forget a query and what only it used."""
+        query = self._queries.pop(node.name)
+        self._failures_of_gone += query.plan.failures
+        for name in dict.fromkeys(fold(relation.name) for relation in node.body.relations):
+            self._users_of[name] -= 1
+        query.kept.users -= 1
+        if not query.kept.users:
+            self._failures_of_gone += query.kept.failures
+            seats = [seat for seat, kept in self._kept.items() if kept is query.kept]
+            for seat in seats:
+                del self._kept[seat]
+        if query.plan.pull.every_us is not None:
+            self._schedule.remove(node.name)
+
+    # Data comes and goes
+
+    def receive(self, found: Found) -> None:
+        """Keep what an operator found for the bodies of pull queries."""
+        if not self._kept:
+            return
+        for seat in found.hits():
+            kept = self._kept.get(seat)
+            if kept is not None:
+                kept.receive(found, seat)
+
+    def needs(self, stream: str) -> bool:
+        """Whether all tuples of a stream or table (folded name) must be kept."""
+        return self._users_of[stream] > 0
+
+    def purge_before(self, stream: str) -> int | None:
+        """Tuples of the stream older than this are beyond the retention; None when everything is kept."""
+        latest_us = self._lines[stream].latest_us
+        if self.retention_us is None or latest_us is None:
+            return None
+        due_us = self._schedule.oldest_due_us(stream)
+        if due_us is None:
+            before_us = latest_us - self.retention_us
+        elif due_us == NOTHING_SEEN:
+            return None
+        else:
+            before_us = min(latest_us, due_us) - self.retention_us
+        for kept in self._kept.values():
+            if any(fold(relation.name) == stream for relation in kept.body.relations):
+                kept.purge(before_us)
+        return before_us
+
+    # Answers
+
+    def due(self) -> list[ResultBlock]:
+        """What periodic queries deliver now."""
+        blocks: list[ResultBlock] = []
+        for due in self._schedule.due():
+            query = self._queries[due.name]
+            count = (due.last_us - due.first_us) // due.every_us + 1
+            for start in range(0, count, _WINDOWS_AT_ONCE):
+                many = np.arange(start, min(start + _WINDOWS_AT_ONCE, count), dtype=np.int64)
+                instants = due.first_us + many * due.every_us
+                blocks += self._blocks(query, instants)
+        self._look_for_unused()
+        return blocks
+
+    def invoke(self, name: str, at: Any = None) -> pa.Table:
+        """The value of a query at an instant, by default the latest event time seen on its streams.
+
+        Raises:
+            RunError: for something that is no instant.
+        """
+        query = self._query(name)
+        at_us = query.latest_us if at is None else instant_us(at, query.time_type)
+        answer = self._answer(query, at_us)
+        return pa.Table.from_arrays(
+            [to_arrow(column) for column in answer.columns], names=list(query.plan.names)
+        )
+
+    def answer(self, name: str, at_us: int | None = None) -> ResultBlock:
+        """The same by column, each row tagged with the instant."""
+        query = self._query(name)
+        instant = query.latest_us if at_us is None else at_us
+        answer = self._answer(query, instant)
+        times = np.full(len(answer.window), NO_TIME if instant is None else instant, np.int64)
+        return self._block(query, answer, times)
+
+    def closing(self, at_us: int | None = None) -> list[ResultBlock]:
+        """One invocation of every query without EVERY, for the end of a finite run."""
+        return [
+            self.answer(name, at_us)
+            for name, query in self._queries.items()
+            if query.plan.pull.every_us is None
+        ]
+
+    # Checkpoints
+
+    def next_instants(self) -> dict[str, int]:
+        """The next instant of each periodic query: all that must be remembered beside the base tuples."""
+        return self._schedule.next_instants()
+
+    def resume(self, next_instants: dict[str, int]) -> None:
+        """Go on with periodic queries where a checkpoint was made."""
+        self._schedule.resume(next_instants)
+
+    # Counters
+
+    def results_of(self, name: str) -> int:
+        """Result rows of a query so far."""
+        return self._queries[name].results
+
+    @property
+    def failures(self) -> int:
+        """Evaluations that failed and gave NULL, those of queries that have left included."""
+        plans = sum(query.plan.failures for query in self._queries.values())
+        return self._failures_of_gone + plans + sum(kept.failures for kept in self._kept.values())
+
+    # Inside
+
+    def _query(self, name: str) -> PullQuery:
+        query = self._queries.get(name)
+        if query is None:
+            raise RunError(f"query {name} delivers its results as they happen; only queries with BEGIN-END can be asked")
+        return query
+
+    def _answer(self, query: PullQuery, at_us: int | None) -> Answer:
+        """The answer at one instant; None is before anything was seen."""
+        pull = query.plan.pull
+        if at_us is None:
+            begin_us, end_us = 0, -1
+        else:
+            at_us = max(-FAR_US, min(at_us, FAR_US))
+            begin_us, end_us = window_begin(pull.begin, at_us), window_end(pull.end, at_us)
+            kept_from_us = self._kept_from_us(query)
+            if kept_from_us is not None and begin_us < kept_from_us:
+                self._warn(query, begin_us, kept_from_us)
+                begin_us = kept_from_us
+        assert self._circuit is not None
+        query.kept.measure_use(begin_us, end_us, self._circuit)
+        begins, ends = np.array([begin_us], np.int64), np.array([end_us], np.int64)
+        answer = self._answer_windows(query, begins, ends)
+        query.results += len(answer.window)
+        return answer
+
+    def _blocks(self, query: PullQuery, instants: NDArray[np.int64]) -> Iterator[ResultBlock]:
+        """The answers of a periodic query, as few blocks as memory allows."""
+        pull = query.plan.pull
+        begins, ends = window_begin(pull.begin, instants), window_end(pull.end, instants)
+        if self.retention_us is not None:
+            begins = self._within_retention(query, begins, instants - self.retention_us)
+        assert self._circuit is not None
+        query.kept.measure_use(int(begins.min()), int(ends.max()), self._circuit)
+        query.kept.settle()
+        for part in _parts(query, begins, ends):
+            answer = self._answer_windows(query, begins[part], ends[part])
+            query.results += len(answer.window)
+            if len(answer.window):
+                yield self._block(query, answer, instants[part][answer.window])
+
+    def _answer_windows(
+        self, query: PullQuery, begins: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> Answer:
+        kept, plan = query.kept, query.plan
+        kept.settle()
+        if plan.pull.is_aggregate and plan.has_partials:
+            tree = kept.tree(query.node, plan.pull.group_by, ends)
+            if tree is not None:
+                return plan.answer_groups(tree.answer(plan.aggregates, begins, ends), len(begins))
+        found = [kept.rows(int(begin), int(end)) for begin, end in zip(begins, ends, strict=True)]
+        if len(found) == 1:
+            rows, window = found[0], np.zeros(len(found[0][0]), np.int64)
+        else:
+            rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+            window = np.repeat(np.arange(len(found)), [len(each[0]) for each in found])
+        return plan.answer_rows(window, kept.fetch(query.node, rows), len(begins))
+
+    def _block(
+        self, query: PullQuery, answer: Answer, times_us: NDArray[np.int64]
+    ) -> ResultBlock:
+        return ResultBlock(
+            query=query.node.name,
+            names=query.plan.names,
+            columns=answer.columns,
+            picks=None,
+            times_us=times_us,
+            time_type=query.time_type,
+            is_at=True,
+        )
+
+    def _within_retention(
+        self, query: PullQuery, begins: NDArray[np.int64], kept_from: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Periodic queries look back as far as the retention from each instant, however late they are asked."""
+        short = np.flatnonzero((begins < kept_from) & (kept_from > (query.first_us or 0)))
+        if len(short):
+            self._warn(query, int(begins[short[0]]), int(kept_from[short[0]]))
+        return np.maximum(begins, kept_from)
+
+    def _warn(self, query: PullQuery, begin_us: int, kept_from_us: int) -> None:
+        if query.warned:
+            return
+        query.warned = True
+        asked, kept = (show_instant(us, query.time_type) for us in (begin_us, kept_from_us))
+        self.warnings.append(
+            f"query {query.node.name} asks from {asked}, but history is kept from {kept} on:"
+            " it is answered from what is kept"
+        )
+
+    def _look_for_unused(self) -> None:
+        self._rounds += 1
+        if self._rounds % _ROUNDS_BETWEEN_LOOKS == 0 and self._circuit is not None:
+            for kept in self._kept.values():
+                kept.turn_lazy_if_unused(self._circuit)
+
+    def _kept_from_us(self, query: PullQuery) -> int | None:
+        """What is older than this is gone, when anything is."""
+        latest_us, first_us = query.latest_us, query.first_us
+        if self.retention_us is None or latest_us is None or first_us is None:
+            return None
+        kept_from_us = latest_us - self.retention_us
+        return kept_from_us if first_us < kept_from_us else None
+
+
+def _parts(
+    query: PullQuery, begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Iterator[slice]:
+    """The windows in stretches that together have not too many rows."""
+    if query.plan.pull.is_aggregate and query.plan.has_partials:
+        yield slice(0, len(begins))
+        return
+    start, rows = 0, 0
+    for at in range(len(begins)):
+        rows += query.kept.row_count(int(begins[at]), int(ends[at]))
+        if rows > _ROWS_AT_ONCE:
+            yield slice(start, at + 1)
+            start, rows = at + 1, 0
+    if start < len(begins):
+        yield slice(start, len(begins))

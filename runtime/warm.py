@@ -1,0 +1,31 @@
+"""Compile every kernel once, so that no run and no test pays for it: `python -m cqc.runtime.warm`.
+
+Kernels are compiled for the machine on first use and kept next to their source. A module with kernels has a function `warm`
+that calls them on a few rows of each layout that occurs; this is the list of those modules.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+MODULES = (
+    "cqc.runtime.lineage",
+    "cqc.runtime.operators.grouped_filter",
+    "cqc.runtime.operators.hash_chains",
+    "cqc.runtime.operators.lanes",
+    "cqc.runtime.operators.probe",
+    "cqc.runtime.operators.rank_lineage",
+    "cqc.runtime.operators.shared_state",
+    "cqc.runtime.operators.theta_lists",
+    "cqc.runtime.operators.time_order",
+)
+
+
+def warm() -> None:
+    """Compile the kernels of all modules."""
+    for name in MODULES:
+        import_module(name).warm()
+
+
+if __name__ == "__main__":
+    warm()
