@@ -10,6 +10,7 @@ from cqc.compiler import syntax
 from cqc.compiler.parse_build import ExpressionPieces
 from cqc.compiler.parse_pieces import (
     Clause,
+    List,
     Make,
     Part,
     Piece,
@@ -20,7 +21,6 @@ from cqc.compiler.parse_pieces import (
     maker_of,
     name_at,
     pieces_of,
-    sequence,
     span_of,
     token_of,
 )
@@ -67,7 +67,7 @@ class StatementPieces(ExpressionPieces):
         return Piece(make, first, name, (expression,))
 
     def outputs(self, *parts: Part) -> Piece:
-        return sequence(pieces_of(parts))
+        return List(pieces_of(parts))
 
     def range_extent(self, opening: int, _range: int, duration: Piece, close: int) -> Piece:
         make_duration = duration.make
@@ -108,7 +108,7 @@ class StatementPieces(ExpressionPieces):
 
     def from_clause(self, _from: int, item: Piece, *joined: Joined) -> tuple[Piece, Piece]:
         items = [item, *(each for each, _ in joined)]
-        return sequence(items), sequence([on for _, on in joined if on is not None])
+        return List(items), List([on for _, on in joined if on is not None])
 
     # The clauses after FROM
 
@@ -131,13 +131,13 @@ class StatementPieces(ExpressionPieces):
         return Clause("LIMIT", word, self.number(number))
 
     def group_by(self, word: int, _by: int, *parts: Part) -> Clause:
-        return Clause("GROUP BY", word, sequence(pieces_of(parts)))
+        return Clause("GROUP BY", word, List(pieces_of(parts)))
 
     def order_by(self, word: int, _by: int, *parts: Part) -> Clause:
-        return Clause("ORDER BY", word, sequence(pieces_of(parts)))
+        return Clause("ORDER BY", word, List(pieces_of(parts)))
 
     def begin_end(self, begin: Piece, end: Piece) -> Clause:
-        return Clause("BEGIN", begin.first, sequence([begin, end]))
+        return Clause("BEGIN", begin.first, List([begin, end]))
 
     def begin(self, word: int, exclusive: int | None, instant: Piece) -> Piece:
         make_instant, last, is_exclusive = instant.make, instant.last, exclusive is not None
@@ -219,7 +219,7 @@ class StatementPieces(ExpressionPieces):
         return Piece(make, word, last, (definition,))
 
     def declarations(self, *parts: Part) -> Piece:
-        return sequence(pieces_of(parts))
+        return List(pieces_of(parts))
 
     def option(self, key: int, _equal: int, value: Piece) -> Piece:
         make_value, last = value.make, value.last

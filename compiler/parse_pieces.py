@@ -25,6 +25,7 @@ class Piece:
     """
 
     __slots__ = ("deepest", "depth", "first", "last", "make")
+    level = 1  # what it adds to the depth of what is in it
 
     def __init__(self, make: Make, first: int, last: int, inner: Sequence[Piece] = ()) -> None:
         self.make = make
@@ -33,8 +34,8 @@ class Piece:
         self.depth = 1
         self.deepest = first
         for piece in inner:
-            if piece.depth >= self.depth:
-                self.depth = piece.depth + 1
+            if piece.depth + self.level > self.depth:
+                self.depth = piece.depth + self.level
                 self.deepest = piece.deepest
 
 
@@ -46,6 +47,7 @@ class Clause(Piece):
     """A clause of a query and the keyword it begins with."""
 
     __slots__ = ("keyword",)
+    level = 0
 
     def __init__(self, keyword: str, word: int, content: Piece) -> None:
         super().__init__(content.make, word, content.last, (content,))
@@ -60,6 +62,7 @@ class SelectPiece(Piece):
     """A query, with the clauses that were given once too often."""
 
     __slots__ = ("repeated",)
+    level = 0
 
     def __init__(
         self, make: Make, first: int, last: int, inner: Sequence[Piece], repeated: list[Clause]
@@ -68,16 +71,21 @@ class SelectPiece(Piece):
         self.repeated = repeated
 
 
+class List(Piece):
+    """Several pieces of a list as one that makes a tuple."""
+
+    __slots__ = ()
+    level = 0
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        makes = [piece.make for piece in pieces]
+        first, last = (pieces[0].first, pieces[-1].last) if pieces else (0, 0)
+        super().__init__(lambda t: make_all(makes, t), first, last, pieces)
+
+
 def leaf(at: int, make: Make) -> Piece:
     """The piece of a single token."""
     return Piece(make, at, at)
-
-
-def sequence(pieces: list[Piece]) -> Piece:
-    """Several pieces of a list as one that makes a tuple."""
-    makes = [piece.make for piece in pieces]
-    first, last = (pieces[0].first, pieces[-1].last) if pieces else (0, 0)
-    return Piece(lambda t: make_all(makes, t), first, last, pieces)
 
 
 def pieces_of(parts: Iterable[Part]) -> list[Piece]:

@@ -35,7 +35,7 @@ from cqc.compiler.tokens import (
 from cqc.grammar import grammar_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cqc.compiler.parse_pieces import Piece
 
@@ -149,16 +149,10 @@ def read_kinds(kinds: Sequence[str]) -> Piece | Failure:
     actions, end = found.actions, found.end
     states = [found.start]
     values: list[Any] = []
+    # Twenty thousand tokens in one statement are normal, so the loop is written out.
     for at, kind in enumerate((*kinds, END)):
-        candidates = TERMINALS.get(kind, ())
-        while True:
-            row = actions[states[-1]]
-            for terminal in candidates:
-                if terminal in row:
-                    break
-            else:
-                return Failure(at, accepted_after(kinds[:at]))
-            action = row[terminal]
+        terminal = _terminal(actions[states[-1]], kind)
+        while (action := actions[states[-1]].get(terminal)) is not None:
             if isinstance(action, int):
                 states.append(action)
                 values.append(at)
@@ -172,27 +166,48 @@ def read_kinds(kinds: Sequence[str]) -> Piece | Failure:
             if target == end and kind == END:
                 piece: Piece = made
                 return piece
+        else:
+            return Failure(at, accepted(states_after(kinds[:at])))
     raise InternalError("the parser went on after the end")
 
 
-def accepted_after(kinds: Sequence[str]) -> frozenset[str]:
-    """The terminals that can follow a beginning that has no mistake.
+def _terminal(row: dict[str, int | Reduce], kind: str) -> str:
+    """Which of a kind's terminals is meant in a state; nothing when it accepts none."""
+    for terminal in TERMINALS.get(kind, ()):
+        if terminal in row:
+            return terminal
+    return ""
 
-    The row of the state reached has some more, which are accepted only where the same state is reached another way; so
-    each is tried.
+
+def states_after(kinds: Sequence[str]) -> list[int]:
+    """The states that a beginning without a mistake leads through."""
+    states = [tables().start]
+    first_misfit(states, kinds)
+    return states
+
+
+def first_misfit(states: list[int], kinds: Iterable[str]) -> int | None:
+    """Let kinds act on states, without making anything; which of them is the first not to fit, None when all do."""
+    actions = tables().actions
+    for at, kind in enumerate(kinds):
+        if not _follow(states, _terminal(actions[states[-1]], kind)):
+            return at
+    return None
+
+
+def accepted(states: list[int]) -> frozenset[str]:
+    """The terminals that lead on from some states.
+
+    The row of the last state has some more, which are accepted only where that state is reached another way; so each
+    is tried.
     """
-    found = tables()
-    states = [found.start]
-    for kind in kinds:
-        terminal = next(each for each in TERMINALS[kind] if each in found.actions[states[-1]])
-        _follow(found, states, terminal)
-    row = found.actions[states[-1]]
+    row = tables().actions[states[-1]]
     candidates = [symbol for symbol in row if symbol == END or symbol.isupper()]
-    return frozenset(symbol for symbol in candidates if _follow(found, list(states), symbol))
+    return frozenset(symbol for symbol in candidates if _follow(list(states), symbol))
 
 
-def _follow(found: Tables, states: list[int], terminal: str) -> bool:
-    """Let a terminal act on the states without making anything; whether it is accepted."""
+def _follow(states: list[int], terminal: str) -> bool:
+    found = tables()
     while (action := found.actions[states[-1]].get(terminal)) is not None:
         if isinstance(action, int):
             states.append(action)

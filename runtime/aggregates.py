@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
     from cqc.compiler.bound import Aggregate
 
-ValuesOf = Callable[[int], "NDArray[np.float64]"]  # the values (not NULL) that one partial is made of
+ValuesOf = Callable[
+    [int], "NDArray[np.float64]"
+]  # the values (not NULL) that one partial is made of
 _EXACT = 1 << 53
 
 
@@ -95,7 +97,9 @@ def _whole_means(partials: NDArray[np.int64]) -> NDArray[np.float64]:
     counts = np.maximum(partials[:, COUNT], 1)
     totals = partials[:, HIGH].astype(np.float64) * 2.0**32 + partials[:, LOW]
     means = totals / counts
-    for row in np.flatnonzero(np.abs(totals) >= _EXACT).tolist():  # the double is no longer the exact total
+    for row in np.flatnonzero(
+        np.abs(totals) >= _EXACT
+    ).tolist():  # the double is no longer the exact total
         exact = (int(partials[row, HIGH]) << 32) + int(partials[row, LOW])
         means[row] = exact / int(counts[row])
     return means
@@ -120,7 +124,9 @@ def _double_means(partials: NDArray[np.float64], values_of: ValuesOf) -> NDArray
         split = means * 134217729.0
         head = split - (split - means)
         product = means * counts
-        lost = ((totals - product) - ((head * counts - product) + (means - head) * counts) + rest) / counts
+        lost = (
+            (totals - product) - ((head * counts - product) + (means - head) * counts) + rest
+        ) / counts
         means = np.where(np.isfinite(lost), means + lost, means)
     for row in np.flatnonzero(~np.isfinite(totals)).tolist():
         means[row] = _rounded(_exact_total(values_of(row)) / int(counts[row]))
@@ -157,9 +163,7 @@ def aggregate_rows(
     return finish(aggregate, partials, values_of)
 
 
-def _distinct_values(
-    column: Column, groups: NDArray[np.int64]
-) -> tuple[Column, NDArray[np.int64]]:
+def _distinct_values(column: Column, groups: NDArray[np.int64]) -> tuple[Column, NDArray[np.int64]]:
     """Each value of each group once."""
     own, count = number_values(column)
     numbers, distinct = number_values(Column(ColumnType.BIGINT, groups * max(count, 1) + own))

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from cqc.compiler.instants import format_instant
 from cqc.compiler.types import ColumnType
 from cqc.runtime.errors import RunError
@@ -19,6 +17,7 @@ from cqc.runtime.python_columns import column_of_values
 from cqc.runtime.results import time_value
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from cqc.compiler.bound import Instant

@@ -18,12 +18,26 @@ from cqc.runtime.operators.selections import Selections, SelectionSeat
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cqc.compiler.graph.nodes import Body, Change, JoinHost, QueryNode
+    from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
     from cqc.compiler.normal import NormalQuery
     from cqc.runtime.found import Found, OperatorCount, Seat
     from cqc.runtime.operators.shared_state import SharedState
 
 Join = MultiJoin | RowsJoin
+
+# A push query sees tuples from its registration on, so queries with one body share its seat at a join only when no tuple
+# came between their registrations: the epoch holds how many had come. A pull query sees the past as well.
+Epoch = tuple[int, ...]
+SeatKey = tuple["Body", bool, Epoch]
+
+
+@dataclass(slots=True, eq=False)
+class Seated:
+    """A seat, how many queries use it, and the join it is at (None: a single-stream body)."""
+
+    seat: Seat
+    join: Join | None
+    users: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -32,13 +46,11 @@ class Group:
 
     graph: Graph = field(default_factory=Graph)
     selections: dict[str, Selections] = field(default_factory=dict)  # by folded stream name
-    joins: dict[tuple[int, bool], Join] = field(
+    joins: dict[tuple[int, bool], MultiJoin] = field(
         default_factory=dict
     )  # by host number and "keeps the past"
-    row_joins: dict[Body, RowsJoin] = field(default_factory=dict)
-    seats: dict[tuple[Body, bool], Seat] = field(
-        default_factory=dict
-    )  # by body and "keeps the past"
+    seats: dict[SeatKey, Seated] = field(default_factory=dict)
+    key_of: dict[str, SeatKey] = field(default_factory=dict)  # by query name
 
 
 class Circuit:
@@ -73,37 +85,38 @@ class Circuit:
     def add(self, normal: NormalQuery) -> tuple[QueryNode, Seat]:
         """Build what the query needs and nobody has yet; returns its node and where its body sits."""
         group = self._shared if self._sharing else Group()
-        change = group.graph.add(normal)
-        self._groups[change.query.name] = group
-        body, past = change.query.body, change.query.pull is not None
-        seat = group.seats.get((body, past))
-        if seat is None:
-            seat = self._seat(group, body, past=past)
-            group.seats[body, past] = seat
-        return change.query, seat
+        query = group.graph.add(normal).query
+        self._groups[query.name] = group
+        past = query.pull is not None
+        key = (query.body, past, self._epoch(query.body, past=past))
+        seated = group.seats.get(key)
+        if seated is None:
+            group.seats[key] = seated = self._seat(group, query.body, past=past)
+        else:
+            seated.users += 1
+        group.key_of[query.name] = key
+        return query, seated.seat
 
-    def remove(self, name: str) -> Change:
+    def remove(self, name: str) -> None:
         """Drop what only this query used."""
         group = self._groups.pop(name)
-        change = group.graph.remove(name)
-        body = change.query.body
-        past = change.query.pull is not None
-        still_used = any((query.pull is not None) == past for query in body.queries)
-        if not still_used or change.body_is_new:
-            self._unseat(group, body, past=past)
-        return change
+        group.graph.remove(name)
+        key = group.key_of.pop(name)
+        seated = group.seats[key]
+        seated.users -= 1
+        if not seated.users:
+            del group.seats[key]
+            self._unseat(group, seated, key[0], past=key[1])
 
     def past(self, query: QueryNode) -> Sequence[Found]:
         """What the body of a pull query finds in the tuples that are already there."""
-        body, seat, group = query.body, self.seat(query), self._groups[query.name]
-        if body.host is not None:
-            join = group.joins[body.host.number, True]
+        join, seat = self.join(query.name), self.seat(query.name)
+        if join is not None:
             assert isinstance(join, MultiJoin)
             return join.past(seat)
-        stream = fold(body.relations[0].name)
         assert isinstance(seat, SelectionSeat)
-        state = self._states[stream]
-        return [group.selections[stream].past(seat, state.packet(), state.first)]
+        state = self._states[fold(query.body.relations[0].name)]
+        return [self._selections_with(seat).past(seat, state.packet(), state.first)]
 
     def suspend(self, seat: SelectionSeat) -> None:
         """Find nothing for a body over one stream until `resume`."""
@@ -112,10 +125,6 @@ class Circuit:
     def resume(self, seat: SelectionSeat) -> None:
         """Serve a suspended body again."""
         self._selections_with(seat).resume(seat)
-
-    def _selections_with(self, seat: SelectionSeat) -> Selections:
-        stream = fold(seat.body.relations[0].name)
-        return next(each for each in self._selections_of[stream] if each.holds(seat))
 
     def limiting_joins_of(self, relation: str) -> list[Join]:
         """The joins whose windows say how long tuples are needed; what pull queries need, their retention says."""
@@ -129,50 +138,62 @@ class Circuit:
         """The node of a query that runs."""
         return self._groups[name].graph.queries[fold(name)]
 
-    def seat(self, query: QueryNode) -> Seat:
+    def seat(self, name: str) -> Seat:
         """Where the body of a query sits."""
-        return self._groups[query.name].seats[query.body, query.pull is not None]
+        group = self._groups[name]
+        return group.seats[group.key_of[name]].seat
+
+    def join(self, name: str) -> Join | None:
+        """The join that answers a query; None for a query over one stream."""
+        group = self._groups[name]
+        return group.seats[group.key_of[name]].join
 
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
-        found: list[OperatorCount] = []
-        for group in self.groups:
-            found += [selections.measure() for selections in group.selections.values()]
-            found += [join.measure() for join in group.joins.values()]
-            found += [join.measure() for join in group.row_joins.values()]
-        return found
+        filters = [each.measure() for among in self._selections_of.values() for each in among]
+        joins = dict.fromkeys(join for among in self._joins_of.values() for join in among)
+        return filters + [join.measure() for join in joins]
 
-    def _seat(self, group: Group, body: Body, *, past: bool) -> Seat:
+    def _epoch(self, body: Body, *, past: bool) -> Epoch:
+        if body.host is None or past:
+            return ()
+        streams = [self._states[fold(each.name)] for each in body.relations if each.is_stream]
+        return tuple(state.head for state in streams)
+
+    def _seat(self, group: Group, body: Body, *, past: bool) -> Seated:
         if body.host is None:
-            return self._selections(group, body).add(body)
+            return Seated(self._selections(group, body).add(body), None)
         if body.rows and not past:  # a pull query applies ROWS when it is asked
-            join = RowsJoin(body, self._states)
-            group.row_joins[body] = join
-            self.row_joins.append(join)
-            self._connect(join, body)
-            return join.seat
-        return self._join(group, body.host, past=past).add(body, past=past)
+            rows_join = RowsJoin(body, self._states)
+            self.row_joins.append(rows_join)
+            self._connect(rows_join, body)
+            return Seated(rows_join.seat, rows_join)
+        join = self._join(group, body.host, past=past)
+        return Seated(join.add(body, past=past), join)
 
-    def _unseat(self, group: Group, body: Body, *, past: bool) -> None:
-        seat = group.seats.pop((body, past))
-        if body.host is None:
+    def _unseat(self, group: Group, seated: Seated, body: Body, *, past: bool) -> None:
+        if isinstance(seated.join, RowsJoin):
+            self.row_joins.remove(seated.join)
+            self._disconnect(seated.join, body)
+        elif seated.join is not None:
+            seated.join.remove(seated.seat)
+            if not len(seated.join):
+                assert body.host is not None
+                del group.joins[body.host.number, past]
+                self._past_joins.discard(seated.join)
+                self._disconnect(seated.join, body)
+                seated.join.close()
+        else:
             stream = fold(body.relations[0].name)
             selections = group.selections[stream]
-            assert isinstance(seat, SelectionSeat)
-            selections.remove(seat)
+            assert isinstance(seated.seat, SelectionSeat)
+            selections.remove(seated.seat)
             if not len(selections):
                 self._selections_of[stream].remove(group.selections.pop(stream))
-        elif body.rows and not past:
-            rows_join = group.row_joins.pop(body)
-            self.row_joins.remove(rows_join)
-            self._disconnect(rows_join, body)
-        else:
-            join = group.joins[body.host.number, past]
-            join.remove(seat)
-            if not len(join):
-                del group.joins[body.host.number, past]
-                self._past_joins.discard(join)
-                self._disconnect(join, body)
+
+    def _selections_with(self, seat: SelectionSeat) -> Selections:
+        stream = fold(seat.body.relations[0].name)
+        return next(each for each in self._selections_of[stream] if each.holds(seat))
 
     def _selections(self, group: Group, body: Body) -> Selections:
         stream = fold(body.relations[0].name)
@@ -181,7 +202,7 @@ class Circuit:
             self._selections_of[stream].append(group.selections[stream])
         return group.selections[stream]
 
-    def _join(self, group: Group, host: JoinHost, *, past: bool) -> Join:
+    def _join(self, group: Group, host: JoinHost, *, past: bool) -> MultiJoin:
         key = (host.number, past)
         if key not in group.joins:
             group.joins[key] = MultiJoin(host, self._states)

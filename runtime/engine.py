@@ -206,7 +206,7 @@ class Engine:
         self._results_of_gone[name] = self._results(name)
         node = self._circuit.query(name)
         if node.pull is None:
-            self._deliveries.remove(node, self._circuit.seat(node))
+            self._deliveries.remove(node, self._circuit.seat(name))
         else:
             self._pulls.remove(node)
         self._circuit.remove(name)
@@ -353,4 +353,4 @@ class Engine:
         node = self._circuit.query(name)
         if node.pull is not None:
             return self._pulls.results_of(name)
-        return self._circuit.seat(node).results - self._counted_from[name]
+        return self._circuit.seat(name).results - self._counted_from[name]

@@ -59,7 +59,9 @@ class Groups:
 class GroupTree:
     """The rows of a history by group, with trees over their aggregate arguments."""
 
-    def __init__(self, history: History, group_by: Sequence[Expression], fetch_rows: FetchRows) -> None:
+    def __init__(
+        self, history: History, group_by: Sequence[Expression], fetch_rows: FetchRows
+    ) -> None:
         self._history = history
         self._types = [expression.type for expression in group_by]
         self._compiled = [compile_expression(expression) for expression in group_by]
@@ -114,7 +116,7 @@ class GroupTree:
         window, group, starts, stops = self._slots.stretches(begin_us, end_us)
         partials: dict[Expression, NDArray[Any]] = {}
         columns = [self._column(each, starts, stops, partials) for each in aggregates]
-        keys = tuple(take(key, group) for key in self._numbers.keys())
+        keys = tuple(take(key, group) for key in self._numbers.key_columns())
         return Groups(window, keys, tuple(columns))
 
     def _column(

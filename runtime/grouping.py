@@ -95,7 +95,7 @@ class GroupNumbers:
             found[at] = number
         return found[local]
 
-    def keys(self) -> tuple[Column, ...]:
+    def key_columns(self) -> tuple[Column, ...]:
         """The key values of every group, by number."""
         if self._columns is None:
             self._columns = tuple(

@@ -66,7 +66,9 @@ class History:
         self._start = 0
         self._stop = 0
         count = 1 + self.has_span + len(states)
-        self._arrays = [np.zeros(64, np.int64) for _ in range(count)]  # oldest, newest if any, positions
+        self._arrays = [
+            np.zeros(64, np.int64) for _ in range(count)
+        ]  # oldest, newest if any, positions
 
     def __len__(self) -> int:
         return self._stop - self._start + self._pending_rows
@@ -84,9 +86,7 @@ class History:
     @property
     def is_full(self) -> bool:
         """Enough was noted to be worth merging."""
-        return (
-            self._pending_rows > _MOST_PENDING_ROWS or len(self._pending) > _MOST_PENDING_BLOCKS
-        )
+        return self._pending_rows > _MOST_PENDING_ROWS or len(self._pending) > _MOST_PENDING_BLOCKS
 
     def settle(self) -> None:
         """Merge what was noted into the order, and offer it to those who follow it."""

@@ -14,8 +14,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cqc.runtime.group_tree import GroupTree
 from cqc.runtime.history import History
 from cqc.runtime.operators.grouped_filter import StreamFilter
@@ -25,6 +23,7 @@ from cqc.runtime.packet import Packet
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from cqc.compiler.bound import Expression
@@ -52,11 +51,16 @@ class KeptBody:
     """The kept results of one body, for all its pull queries."""
 
     def __init__(
-        self, query: QueryNode, seat: Seat, states: Sequence[SharedState], maintenance: Maintenance
+        self,
+        seat: Seat,
+        circuit: Circuit,
+        states: Sequence[SharedState],
+        maintenance: Maintenance,
     ) -> None:
-        self.body: Body = query.body
+        self.body: Body = seat.body
         self.users = 0
         self._seat = seat
+        self._circuit = circuit
         self._states = tuple(states)
         self._maintenance = maintenance
         self._history: History | None = History(self._states)
@@ -66,14 +70,6 @@ class KeptBody:
         self._head = self._states[0].head  # tuples that had arrived when use was last measured
         self._asked = 0  # tuples that windows spanned since then
         self._filter: StreamFilter | None = None
-
-    @property
-    def can_be_lazy(self) -> bool:
-        return isinstance(self._seat, SelectionSeat)
-
-    @property
-    def is_eager(self) -> bool:
-        return self._history is not None
 
     @property
     def failures(self) -> int:
@@ -179,42 +175,50 @@ class KeptBody:
 
     # Lazy or eager
 
-    def measure_use(self, begin_us: int, end_us: int, circuit: Circuit) -> None:
+    def measure_use(self, begin_us: int, end_us: int) -> None:
         """A window is about to be asked for: count it, and change over where that is cheaper."""
-        if not self.can_be_lazy:
+        if not isinstance(self._seat, SelectionSeat):
             return
         state = self._states[0]
         order = state.time_order() if self._history is None else None
         if order is not None:
             times = order.ts[order.start : order.end]
-            self._asked += int(times.searchsorted(end_us, side="right") - times.searchsorted(begin_us))
+            self._asked += int(
+                times.searchsorted(end_us, side="right") - times.searchsorted(begin_us)
+            )
         if self._maintenance is Maintenance.AUTO and self._history is None:
             if self._asked > max(state.head - self._head, len(state)):
-                self.turn_eager(circuit)
+                self.turn_eager()
         elif self._history is not None:
             self._head = state.head
 
-    def turn_lazy_if_unused(self, circuit: Circuit) -> None:
+    def turn_lazy_if_unused(self) -> None:
         """Stop maintaining results that nobody has asked for during many tuples."""
-        if self._history is None or not self.can_be_lazy or self._maintenance is Maintenance.EAGER:
+        if self._history is None or not isinstance(self._seat, SelectionSeat):
+            return
+        if self._maintenance is Maintenance.EAGER:
             return
         unused = self._states[0].head - self._head
-        if self._maintenance is Maintenance.LAZY or unused > max(_WORTH_CHANGING, len(self._states[0])):
-            self.turn_lazy(circuit)
+        if self._maintenance is Maintenance.LAZY or unused > max(
+            _WORTH_CHANGING, len(self._states[0])
+        ):
+            self.turn_lazy()
 
-    def turn_lazy(self, circuit: Circuit) -> None:
+    def turn_lazy(self) -> None:
+        """From now on find the rows of a window when they are asked for."""
         assert isinstance(self._seat, SelectionSeat)
-        circuit.suspend(self._seat)
+        self._circuit.suspend(self._seat)
         self._failed_before = self.failures
         self._history, self._trees = None, {}
         self._head, self._asked = self._states[0].head, 0
         self._filter = StreamFilter([column.type for column in self.body.relations[0].columns])
         self._filter.add(0, self.body.filters[0])
 
-    def turn_eager(self, circuit: Circuit) -> None:
+    def turn_eager(self) -> None:
+        """From now on note results as they come, those of the past included."""
         assert isinstance(self._seat, SelectionSeat)
         rows = self._scan(-(2**63), 2**63 - 1)
-        circuit.resume(self._seat)
+        self._circuit.resume(self._seat)
         self._history = History(self._states)
         self._history.purge(self._before_us)
         self._history.append(rows)

@@ -48,7 +48,11 @@ def sorted_rows(window: NDArray[np.int64], keys: Sequence[SortKey]) -> NDArray[n
 
 def limited_rows(window: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """The first rows of each window (its rows side by side)."""
-    starts = np.flatnonzero(np.concatenate(([True], window[1:] != window[:-1]))) if len(window) else window
+    starts = (
+        np.flatnonzero(np.concatenate(([True], window[1:] != window[:-1])))
+        if len(window)
+        else window
+    )
     lengths = np.diff(np.append(starts, len(window)))
     within = np.arange(len(window)) - np.repeat(starts, lengths)
     return np.flatnonzero(within < limit)
@@ -82,4 +86,5 @@ def _text_ranks(column: Column) -> NDArray[np.int64]:
     ranks = np.zeros(len(ordered) + 1, np.int64)  # one more for NULL
     ranks[ordered] = np.arange(len(ordered))
     indices = encoded.indices.fill_null(len(ordered)).to_numpy(zero_copy_only=False)
-    return ranks[indices.astype(np.int64)]
+    found: NDArray[np.int64] = ranks[indices]
+    return found

@@ -52,15 +52,15 @@ def numbers_of(column: Column) -> NDArray[Any]:
     return values
 
 
-def clear(partial):  # type: ignore[no-untyped-def]  # numba infers all of these
+def clear(partial: Any) -> None:
     """Make it the partial of no values."""
 
 
-def absorb_value(partial, value):  # type: ignore[no-untyped-def]
+def absorb_value(partial: Any, value: Any) -> None:
     """Add one value (not NULL)."""
 
 
-def absorb(partial, other):  # type: ignore[no-untyped-def]
+def absorb(partial: Any, other: Any) -> None:
     """Add another partial."""
 
 
@@ -83,8 +83,8 @@ def _clear(partial):  # type: ignore[no-untyped-def]
     return whole
 
 
-@register_jitable  # type: ignore[untyped-decorator]
-def _add_double(partial, value):  # type: ignore[no-untyped-def]
+@register_jitable
+def _add_double(partial: Any, value: Any) -> None:
     before = partial[SUM]
     total = before + value
     part = total - before
@@ -92,8 +92,8 @@ def _add_double(partial, value):  # type: ignore[no-untyped-def]
     partial[REST] += (before - (total - part)) + (value - part)
 
 
-@register_jitable  # type: ignore[untyped-decorator]
-def _widen_double(partial, least, most):  # type: ignore[no-untyped-def]
+@register_jitable
+def _widen_double(partial: Any, least: Any, most: Any) -> None:
     if least < partial[DOUBLE_LEAST] or np.isnan(partial[DOUBLE_LEAST]):
         partial[DOUBLE_LEAST] = least
     if most > partial[DOUBLE_MOST] or np.isnan(most):

@@ -20,7 +20,7 @@ from cqc.runtime.asked import FAR_US, instant_us, show_instant, window_begin, wi
 from cqc.runtime.columns import to_arrow
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import NOTHING_SEEN
-from cqc.runtime.every import Schedule
+from cqc.runtime.every import Period, Schedule
 from cqc.runtime.kept_body import KeptBody, Maintenance
 from cqc.runtime.pull_plan import Answer, PullPlan
 from cqc.runtime.results import NO_TIME, ResultBlock
@@ -96,7 +96,6 @@ class PullQueries:
         self._kept: dict[Seat, KeptBody] = {}
         self._users_of: dict[str, int] = dict.fromkeys(states, 0)
         self._schedule = Schedule()
-        self._circuit: Circuit | None = None
         self._failures_of_gone = 0
         self._rounds = 0
         self.warnings: list[str] = []
@@ -106,15 +105,9 @@ class PullQueries:
     def add(self, node: QueryNode, seat: Seat, circuit: Circuit) -> None:
         """Answer a query from now on, over the retained past and what will come."""
         assert node.pull is not None
-        self._circuit = circuit
         kept = self._kept.get(seat)
         if kept is None:
-            states = [self._states[fold(relation.name)] for relation in node.body.relations]
-            kept = self._kept[seat] = KeptBody(node, seat, states, self._maintenance)
-            if any(len(state) for state in states if state.relation.is_stream):
-                kept.load_past(circuit.past(node))
-            if self._maintenance is Maintenance.LAZY:
-                kept.turn_lazy_if_unused(circuit)
+            kept = self._kept[seat] = self._keep(node, seat, circuit)
         kept.users += 1
         names = dict.fromkeys(fold(relation.name) for relation in node.body.relations)
         lines = {name: self._lines[name] for name in names if self._lines[name].relation.is_stream}
@@ -124,7 +117,18 @@ class PullQueries:
         query = PullQuery(node, PullPlan(node, node.pull), kept, lines, time_type)
         self._queries[node.name] = query
         if node.pull.every_us is not None:
-            self._schedule.add(node.name, node.pull.every_us, lines, self._kept_from_us(query))
+            period = Period(node.pull.every_us, node.pull.end, self._kept_from_us(query))
+            self._schedule.add(node.name, period, lines)
+
+    def _keep(self, node: QueryNode, seat: Seat, circuit: Circuit) -> KeptBody:
+        """Begin to keep what a body finds, with what it finds in the tuples that are there."""
+        states = [self._states[fold(relation.name)] for relation in node.body.relations]
+        kept = KeptBody(seat, circuit, states, self._maintenance)
+        if any(len(state) for state in states if state.relation.is_stream):
+            kept.load_past(circuit.past(node))
+        if self._maintenance is Maintenance.LAZY:
+            kept.turn_lazy_if_unused()
+        return kept
 
     def remove(self, node: QueryNode) -> None:
         """Forget a query and what only it used."""
@@ -244,7 +248,9 @@ class PullQueries:
     def _query(self, name: str) -> PullQuery:
         query = self._queries.get(name)
         if query is None:
-            raise RunError(f"query {name} delivers its results as they happen; only queries with BEGIN-END can be asked")
+            raise RunError(
+                f"query {name} delivers its results as they happen; only queries with BEGIN-END can be asked"
+            )
         return query
 
     def _answer(self, query: PullQuery, at_us: int | None) -> Answer:
@@ -259,8 +265,7 @@ class PullQueries:
             if kept_from_us is not None and begin_us < kept_from_us:
                 self._warn(query, begin_us, kept_from_us)
                 begin_us = kept_from_us
-        assert self._circuit is not None
-        query.kept.measure_use(begin_us, end_us, self._circuit)
+        query.kept.measure_use(begin_us, end_us)
         begins, ends = np.array([begin_us], np.int64), np.array([end_us], np.int64)
         answer = self._answer_windows(query, begins, ends)
         query.results += len(answer.window)
@@ -272,8 +277,7 @@ class PullQueries:
         begins, ends = window_begin(pull.begin, instants), window_end(pull.end, instants)
         if self.retention_us is not None:
             begins = self._within_retention(query, begins, instants - self.retention_us)
-        assert self._circuit is not None
-        query.kept.measure_use(int(begins.min()), int(ends.max()), self._circuit)
+        query.kept.measure_use(int(begins.min()), int(ends.max()))
         query.kept.settle()
         for part in _parts(query, begins, ends):
             answer = self._answer_windows(query, begins[part], ends[part])
@@ -298,9 +302,7 @@ class PullQueries:
             window = np.repeat(np.arange(len(found)), [len(each[0]) for each in found])
         return plan.answer_rows(window, kept.fetch(query.node, rows), len(begins))
 
-    def _block(
-        self, query: PullQuery, answer: Answer, times_us: NDArray[np.int64]
-    ) -> ResultBlock:
+    def _block(self, query: PullQuery, answer: Answer, times_us: NDArray[np.int64]) -> ResultBlock:
         return ResultBlock(
             query=query.node.name,
             names=query.plan.names,
@@ -332,9 +334,9 @@ class PullQueries:
 
     def _look_for_unused(self) -> None:
         self._rounds += 1
-        if self._rounds % _ROUNDS_BETWEEN_LOOKS == 0 and self._circuit is not None:
+        if self._rounds % _ROUNDS_BETWEEN_LOOKS == 0:
             for kept in self._kept.values():
-                kept.turn_lazy_if_unused(self._circuit)
+                kept.turn_lazy_if_unused()
 
     def _kept_from_us(self, query: PullQuery) -> int | None:
         """What is older than this is gone, when anything is."""
@@ -345,9 +347,7 @@ class PullQueries:
         return kept_from_us if first_us < kept_from_us else None
 
 
-def _parts(
-    query: PullQuery, begins: NDArray[np.int64], ends: NDArray[np.int64]
-) -> Iterator[slice]:
+def _parts(query: PullQuery, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> Iterator[slice]:
     """The windows in stretches that together have not too many rows."""
     if query.plan.pull.is_aggregate and query.plan.has_partials:
         yield slice(0, len(begins))

@@ -164,18 +164,15 @@ class PullPlan:
         if self.pull.distinct:
             rows = distinct_rows(window, columns)
             window, columns = window[rows], tuple(take(column, rows) for column in columns)
-            keys = [SortKey(take(key.column, rows), key.descending, key.nulls_first) for key in keys]
-        rows = None
-        if keys:
-            rows = sorted_rows(window, keys)
-            window = window[rows]
-        if self.pull.limit is not None:
-            cut = limited_rows(window, self.pull.limit)
-            rows = cut if rows is None else rows[cut]
-            window = window[cut]
-        if rows is None:
+            keys = [
+                SortKey(take(key.column, rows), key.descending, key.nulls_first) for key in keys
+            ]
+        if not keys and self.pull.limit is None:
             return Answer(window, columns)
-        return Answer(window, tuple(take(column, rows) for column in columns))
+        rows = sorted_rows(window, keys) if keys else np.arange(len(window))
+        if self.pull.limit is not None:
+            rows = rows[limited_rows(window[rows], self.pull.limit)]
+        return Answer(window[rows], tuple(take(column, rows) for column in columns))
 
 
 def _aggregates_in(expression: Expression) -> Iterator[Aggregate]:
@@ -212,4 +209,6 @@ def _spread(column: Column, place: NDArray[np.int64], is_count: bool) -> Column:
     if is_count:
         return count_column(np.where(empty, 0, column.values[np.maximum(place, 0)]))
     # The last value is NULL, and -1 points to it.
-    return take(concatenate([column, null_column(column.type, 1)]), np.where(empty, len(column), place))
+    return take(
+        concatenate([column, null_column(column.type, 1)]), np.where(empty, len(column), place)
+    )

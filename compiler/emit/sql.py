@@ -12,18 +12,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler import bound
 from cqc.compiler.emit.sql_duckdb import DuckDb
 from cqc.compiler.emit.sql_expression import Writer
+from cqc.compiler.emit.sql_from import (
+    conditions_of,
+    largest,
+    numbered,
+    select,
+    time_column,
+    time_us,
+    write_outputs,
+)
+from cqc.compiler.emit.sql_pull import PullStatement
 from cqc.compiler.emit.sql_spark import Spark
-from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cqc.compiler import Program
-    from cqc.compiler.bound import Instant, Pull
+    from cqc.compiler import bound
     from cqc.compiler.emit.sql_dialect import Dialect
+    from cqc.compiler.program import Program
 
 DIALECTS: dict[str, Dialect] = {"duckdb": DuckDb(), "spark": Spark()}
 
@@ -48,74 +54,16 @@ def query_sql(query: bound.Query, dialect: str = "duckdb", at_us: int | None = N
     words = DIALECTS[dialect]
     if query.pull is None:
         return _push(query, words)
-    return _PullStatement(query, query.pull, words, at_us).text()
+    return PullStatement(query, query.pull, words, at_us).text()
 
 
 def _push(query: bound.Query, words: Dialect) -> str:
     writer = Writer(words, query.items)
     sources = [_item_source(words, query, at) for at in range(len(query.items))]
-    conditions = [*_conditions(query, writer), *_rows_conditions(query, words)]
-    result_time = _largest([writer.column(at, _time(query, at)) for at in query.stream_items])
-    outputs = [f"{result_time} AS {words.identifier('@ts')}", *_outputs(query, writer)]
-    return _select(outputs, sources, conditions)
-
-
-def _select(outputs: Sequence[str], sources: Sequence[str], conditions: Sequence[str]) -> str:
-    text = "SELECT " + ",\n       ".join(outputs) + "\nFROM   " + ",\n       ".join(sources)
-    return text + ("\nWHERE  " + "\n  AND  ".join(conditions) if conditions else "")
-
-
-def _outputs(query: bound.Query, writer: Writer) -> list[str]:
-    return [
-        f"{writer.write(output.expression)} AS {writer.dialect.identifier(output.name)}"
-        for output in query.outputs
-    ]
-
-
-def _time(query: bound.Query, item: int) -> int:
-    """The event-time column of a stream item."""
-    position = query.items[item].relation.event_time
-    assert position is not None
-    return position
-
-
-def _time_us(words: Dialect, query: bound.Query, item: int, qualifier: str | None = None) -> str:
-    """The event time of an item in microseconds."""
-    relation = query.items[item].relation
-    name = words.identifier(relation.columns[_time(query, item)].name)
-    column = f"{qualifier or words.identifier(query.items[item].alias)}.{name}"
-    match relation.time_type:
-        case ColumnType.TIMESTAMP:
-            return words.timestamp_us(column)
-        case ColumnType.BIGINT:
-            return f"({column} * 1000000)"
-        case _:
-            return words.double_seconds_us(column)
-
-
-def _largest(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"greatest({', '.join(parts)})"
-
-
-def _smallest(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"least({', '.join(parts)})"
-
-
-def _conditions(query: bound.Query, writer: Writer) -> list[str]:
-    """Rules 1 to 3, and no tuple without an event time."""
-    words = writer.dialect
-    streams = query.stream_items
-    times = {at: _time_us(words, query, at) for at in streams}
-    conditions = [f"({writer.column(at, _time(query, at))} IS NOT NULL)" for at in streams]
-    conditions += [writer.write(part) for part in (query.where, query.window) if part is not None]
-    newest, oldest = _largest(list(times.values())), _smallest(list(times.values()))
-    if query.max_window_us is not None and len(streams) > 1:
-        conditions.append(f"({newest} - {oldest} <= {query.max_window_us})")
-    for at in streams:
-        range_us = query.items[at].range_us
-        if range_us is not None and len(streams) > 1:
-            conditions.append(f"({newest} <= {times[at]} + {range_us})")
-    return conditions
+    conditions = [*conditions_of(query, writer), *_rows_conditions(query, words)]
+    result_time = largest([writer.column(at, time_column(query, at)) for at in query.stream_items])
+    outputs = [f"{result_time} AS {words.identifier('@ts')}", *write_outputs(query, writer)]
+    return select(outputs, sources, conditions)
 
 
 def _item_source(words: Dialect, query: bound.Query, at: int) -> str:
@@ -125,17 +73,12 @@ def _item_source(words: Dialect, query: bound.Query, at: int) -> str:
     if item.rows is None or not item.relation.is_stream:
         return f"{name} AS {alias}"
     inner = words.identifier("@all")
-    time_us, arrival = _time_us(words, query, at, inner), f"{inner}.{words.identifier('@arrival')}"
-    following = f"lead({time_us}, {item.rows}) OVER (ORDER BY {time_us}, {arrival})"
+    moment_us, arrival = time_us(words, query, at, inner), f"{inner}.{words.identifier('@arrival')}"
+    following = f"lead({moment_us}, {item.rows}) OVER (ORDER BY {moment_us}, {arrival})"
     return (
         f"(SELECT {inner}.*, {following} AS {words.identifier('@following')}"
-        f" FROM {_numbered(words, name)} AS {inner}) AS {alias}"
+        f" FROM {numbered(words, name)} AS {inner}) AS {alias}"
     )
-
-
-def _numbered(words: Dialect, table: str) -> str:
-    """A table whose rows know the order in which they arrived."""
-    return f"(SELECT *, {words.arrival()} AS {words.identifier('@arrival')} FROM {table})"
 
 
 def _rows_conditions(query: bound.Query, words: Dialect) -> list[str]:
@@ -146,228 +89,9 @@ def _rows_conditions(query: bound.Query, words: Dialect) -> list[str]:
             continue
         following = f"{words.identifier(query.items[at].alias)}.{words.identifier('@following')}"
         earlier = [
-            f"{_time_us(words, query, other)} {'<=' if other < at else '<'} {following}"
+            f"{time_us(words, query, other)} {'<=' if other < at else '<'} {following}"
             for other in query.stream_items
             if other != at
         ]
         conditions.append(f"({following} IS NULL OR {' AND '.join(earlier) or 'TRUE'})")
     return conditions
-
-
-class _PullStatement:
-    """The statement of one query with BEGIN-END, made of common table expressions."""
-
-    def __init__(self, query: bound.Query, pull: Pull, words: Dialect, at_us: int | None) -> None:
-        self.query = query
-        self.pull = pull
-        self.words = words
-        self.at_us = at_us
-        self.writer = Writer(words, query.items)
-        self.instants = words.identifier("@instants")
-        self.at = f"{self.instants}.{words.identifier('@at')}"
-        self.rows = words.identifier("@rows")
-        self.groups = words.identifier("@groups")
-
-    def text(self) -> str:
-        parts = [f"{self.instants} AS ({self.instants_text()})"]
-        if self.pull.is_aggregate:
-            keys = [*self.pull.group_by, *self.arguments()]
-            parts.append(f"{self.rows} AS (\n{self.rows_text(keys)}\n)")
-            parts.append(f"{self.groups} AS (\n{self.groups_text()}\n)")
-            return "WITH " + ",\n".join(parts) + "\n" + self.final(self.groups, self.after_groups())
-        keys = self.wanted()
-        parts.append(f"{self.rows} AS (\n{self.rows_text(keys)}\n)")
-        known = {key: self.cell(self.rows, position) for position, key in enumerate(keys)}
-        writer = Writer(self.words, self.query.items, known)
-        return "WITH " + ",\n".join(parts) + "\n" + self.final(self.rows, writer)
-
-    # Instants
-
-    def instants_text(self) -> str:
-        name = self.words.identifier("@at")
-        if self.pull.every_us is not None:
-            first, last = self.seen("min"), self.seen("max")
-            every = self.pull.every_us
-            rounded = f"lo + ((-lo % {every}) + {every}) % {every}"
-            multiples = self.words.multiples(rounded, "hi", every)
-            bounds = f"(SELECT {_smallest(first)} AS lo, {_largest(last)} AS hi) AS seen"
-            return f"SELECT {multiples} AS {name} FROM {bounds}"
-        if self.at_us is not None:
-            return f"SELECT {self.words.bigint(self.at_us)} AS {name}"
-        return f"SELECT {_largest(self.seen('max'))} AS {name}"
-
-    def seen(self, function: str) -> list[str]:
-        """The first or last event time of each stream."""
-        seen = []
-        for at in self.query.stream_items:
-            table = self.words.identifier(self.query.items[at].relation.name)
-            seen.append(
-                f"(SELECT {function}({_time_us(self.words, self.query, at, table)}) FROM {table})"
-            )
-        return list(dict.fromkeys(seen))
-
-    def bound_text(self, end: Instant) -> str:
-        if not end.from_now:
-            return self.words.bigint(end.offset_us)
-        return f"({self.at} + {self.words.bigint(end.offset_us)})"
-
-    def inside(self, time_us: str) -> list[str]:
-        begin, _end = self.pull.begin, self.pull.end
-        after = ">" if begin.exclusive else ">="
-        return [f"({time_us} {after} {self.bound_text(begin)})", self.before_end(time_us)]
-
-    def before_end(self, time_us: str) -> str:
-        before = "<" if self.pull.end.exclusive else "<="
-        return f"({time_us} {before} {self.bound_text(self.pull.end)})"
-
-    # Combinations
-
-    def rows_text(self, columns: Sequence[bound.Expression]) -> str:
-        """One row per instant and combination: the columns c0, c1, ..."""
-        shown = [f"{self.at} AS {self.words.identifier('@at')}"]
-        shown += [f"{self.writer.write(part)} AS c{at}" for at, part in enumerate(columns)]
-        conditions = _conditions(self.query, self.writer)
-        for at in self.query.stream_items:
-            conditions += self.inside(_time_us(self.words, self.query, at))
-            conditions += self.ranked(at)
-        return _select(
-            shown, [self.instants, *map(self.source, range(len(self.query.items)))], conditions
-        )
-
-    def source(self, at: int) -> str:
-        """A FROM item; with [ROWS k] it knows how far from the END bound each tuple is, at each instant."""
-        item = self.query.items[at]
-        table, alias = self.words.identifier(item.relation.name), self.words.identifier(item.alias)
-        if item.rows is None or not item.relation.is_stream:
-            return f"{table} AS {alias}"
-        inner = self.words.identifier("@all")
-        time_us = _time_us(self.words, self.query, at, inner)
-        order = f"{time_us} DESC, {inner}.{self.words.identifier('@arrival')} DESC"
-        rank = f"row_number() OVER (PARTITION BY {self.at} ORDER BY {order})"
-        return (
-            f"(SELECT {inner}.*, {self.at} AS {self.words.identifier('@at')},"
-            f" {rank} AS {self.words.identifier('@rank')}"
-            f" FROM {self.instants}, {_numbered(self.words, table)} AS {inner}"
-            f" WHERE {self.before_end(time_us)}) AS {alias}"
-        )
-
-    def ranked(self, at: int) -> list[str]:
-        item = self.query.items[at]
-        if item.rows is None:
-            return []
-        alias = self.words.identifier(item.alias)
-        return [
-            f"({alias}.{self.words.identifier('@at')} = {self.at})",
-            f"({alias}.{self.words.identifier('@rank')} <= {item.rows})",
-        ]
-
-    def cell(self, table: str, position: int) -> str:
-        return f"{table}.c{position}"
-
-    # Groups
-
-    def wanted(self) -> list[bound.Expression]:
-        """What the final SELECT reads of a query without groups: outputs and order keys, each once."""
-        found = [output.expression for output in self.query.outputs]
-        found += [key.expression for key in self.pull.order_by]
-        return list(dict.fromkeys(found))
-
-    def aggregates(self) -> list[bound.Aggregate]:
-        roots = self.wanted() + ([self.pull.having] if self.pull.having is not None else [])
-        return list(dict.fromkeys(found for root in roots for found in _aggregates_in(root)))
-
-    def arguments(self) -> list[bound.Expression]:
-        found = [part.argument for part in self.aggregates() if part.argument is not None]
-        return list(dict.fromkeys(found))
-
-    def groups_text(self) -> str:
-        """One row per instant and group: the group keys c0, c1, ... then the aggregates."""
-        keys = self.pull.group_by
-        at_name = self.words.identifier("@at")
-        cells = {
-            part: self.cell(self.rows, len(keys) + at) for at, part in enumerate(self.arguments())
-        }
-        writer = Writer(self.words, self.query.items, cells)
-        shown = [self.cell(self.rows, at) for at in range(len(keys))]
-        made = [
-            # An instant without rows is there once, from the outer join: only real rows have an `@at` of their own.
-            f"count({self.rows}.{at_name})" if part.argument is None else writer.write(part)
-            for part in self.aggregates()
-        ]
-        outputs = [f"{text} AS c{at}" for at, text in enumerate([*shown, *made])]
-        if keys:
-            by = ", ".join([f"{self.rows}.{at_name}", *shown])
-            outputs = [f"{self.rows}.{at_name} AS {at_name}", *outputs]
-            return _select(outputs, [self.rows], []) + f"\nGROUP BY {by}"
-        joined = f"{self.instants} LEFT JOIN {self.rows} ON {self.rows}.{at_name} = {self.at}"
-        return (
-            _select([f"{self.at} AS {at_name}", *outputs], [joined], []) + f"\nGROUP BY {self.at}"
-        )
-
-    def after_groups(self) -> Writer:
-        parts: list[bound.Expression] = [*self.pull.group_by, *self.aggregates()]
-        known = {part: self.cell(self.groups, at) for at, part in reversed(list(enumerate(parts)))}
-        return Writer(self.words, self.query.items, known)
-
-    # The end
-
-    def final(self, table: str, writer: Writer) -> str:
-        at_name = self.words.identifier("@at")
-        shown = [
-            f"{self.shown_at(f'{table}.{at_name}')} AS {at_name}",
-            *_outputs(self.query, writer),
-        ]
-        having = [] if self.pull.having is None else [writer.write(self.pull.having)]
-        if self.pull.distinct:
-            keys = self.wanted()
-            cells = [f"{writer.write(part)} AS c{at}" for at, part in enumerate(keys)]
-            inner = f"SELECT DISTINCT {', '.join([f'{table}.{at_name}', *cells])} FROM {table}"
-            inner += f" WHERE {having[0]}" if having else ""
-            distinct = self.words.identifier("@distinct")
-            known = {part: f"{distinct}.c{at}" for at, part in enumerate(keys)}
-            writer, table, having = Writer(self.words, self.query.items, known), distinct, []
-            shown = [
-                f"{self.shown_at(f'{table}.{at_name}')} AS {at_name}",
-                *_outputs(self.query, writer),
-            ]
-            return self.ordered(table, f"({inner}) AS {distinct}", shown, having, writer)
-        return self.ordered(table, table, shown, having, writer)
-
-    def ordered(
-        self, table: str, source: str, shown: list[str], having: list[str], writer: Writer
-    ) -> str:
-        at = f"{table}.{self.words.identifier('@at')}"
-        keys = [
-            f"{writer.write(key.expression)} {'DESC' if key.descending else 'ASC'}"
-            f" NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-            for key in self.pull.order_by
-        ]
-        order = f"\nORDER BY {', '.join([at, *keys])}"
-        if self.pull.limit is None:
-            return _select(shown, [source], having) + order
-        place = self.words.identifier("@place")
-        ranked = (
-            f"row_number() OVER (PARTITION BY {at} ORDER BY {', '.join(keys) or at}) AS {place}"
-        )
-        limited = self.words.identifier("@limited")
-        names = [
-            self.words.identifier(name) for name in ("@at", *(o.name for o in self.query.outputs))
-        ]
-        inner = _select([*shown, ranked], [source], having)
-        return (
-            f"SELECT {', '.join(names)}\nFROM   (\n{inner}\n) AS {limited}"
-            f"\nWHERE  {place} <= {self.pull.limit}\nORDER BY {names[0]}, {place}"
-        )
-
-    def shown_at(self, at_us: str) -> str:
-        """The instant as the streams count time: a timestamp, or seconds."""
-        item = self.query.items[self.query.stream_items[0]]
-        if item.relation.time_type is ColumnType.TIMESTAMP:
-            return self.words.timestamp_of(at_us)
-        return f"({at_us} / {self.words.double(1e6)})"
-
-
-def _aggregates_in(expression: bound.Expression) -> list[bound.Aggregate]:
-    if isinstance(expression, bound.Aggregate):
-        return [expression]
-    return [found for part in bound.children(expression) for found in _aggregates_in(part)]

@@ -6,6 +6,7 @@ name relations by folded name: in one program a name means one relation.
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING
 
 from cqc.compiler.catalog import fold
@@ -18,6 +19,7 @@ from cqc.compiler.graph.predicate_lists import insert_member, rank_theta, remove
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from cqc.compiler.catalog import Relation
     from cqc.compiler.graph.predicate_lists import Ranked
 
 
@@ -31,6 +33,8 @@ class Shared:
         self._host_by_key: dict[Hashable, JoinHost] = {}
         self._family_by_key: dict[Hashable, Family] = {}
         self._family_numbers: dict[int, Numbers] = {}  # by host
+        # One tuple for all bodies over the same relations; there are as many as there are ways to say FROM.
+        self._relations: dict[tuple[int, ...], tuple[Relation, ...]] = {}
         self._nesting = HostNesting()
         self._body_numbers = Numbers()
         self._host_numbers = Numbers()
@@ -46,7 +50,7 @@ class Shared:
         host = None if len(parts.relations) == 1 else self._host_of(parts, host_number)
         body = Body(
             _claim(self._body_numbers, number),
-            parts.relations,
+            self._relations.setdefault(tuple(map(id, parts.relations)), parts.relations),
             parts.filters,
             () if host is None else host.equi_joins,
             parts.theta_joins,
@@ -146,9 +150,8 @@ def _host_key(parts: Lowered | JoinHost) -> Hashable:
 
 
 def _body_key(parts: Lowered | Body) -> Hashable:
-    name = fold(parts.relations[0].name)
     if len(parts.relations) == 1 and not parts.rows:
-        return name, parts.filters[0]
+        return intern(fold(parts.relations[0].name)), parts.filters[0]
     names = tuple([fold(relation.name) for relation in parts.relations])
     joins = (parts.equi_joins, parts.theta_joins, parts.residuals)
     return names, parts.filters, joins, parts.bounds, parts.rows, parts.order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.source import Span
-from cqc.compiler.syntax_mistakes.place import CLAUSES, Mistake, Place, reach, span_at
+from cqc.compiler.syntax_mistakes.place import CLAUSES, Mistake, Place, span_at
 from cqc.compiler.tokens import NUMBER, STRING, Tokens
 
 _NEEDS = {
@@ -67,7 +67,7 @@ def _missing_by(place: Place) -> Mistake:
     diagnostic = make(
         "CQ017", place.span(-1), clause=word, what="BY after it", hint=f"Write `{word} BY`."
     )
-    return Mistake(diagnostic, mended if reach(mended) > place.at + 1 else None)
+    return Mistake(diagnostic, mended if place.reach(mended) > place.at + 1 else None)
 
 
 def _missing_unit(place: Place) -> Mistake | None:

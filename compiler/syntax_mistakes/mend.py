@@ -20,7 +20,7 @@ from cqc.compiler.syntax_mistakes.clauses import (
     repeated_clause,
 )
 from cqc.compiler.syntax_mistakes.expected import describe
-from cqc.compiler.syntax_mistakes.place import Mistake, Place, reach, span_at
+from cqc.compiler.syntax_mistakes.place import Mistake, Place, span_at
 from cqc.compiler.syntax_mistakes.punctuation import (
     extra_comma,
     missing_comma,
@@ -51,6 +51,7 @@ DEEPEST = 200
 
 _SYMBOLS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "COMMA": ",", "EQUAL": "="}
 _MOST_MISTAKES = 10
+_ENOUGH = 100  # mistakes between two semicolons
 _STATEMENT_STARTS = ("SELECT", "CREATE", "SET")
 
 # The first that recognises a place wins, so those that need the most evidence come first.
@@ -79,7 +80,7 @@ def mend(tokens: Tokens) -> tuple[list[Statement], list[Diagnostic]]:
     statements: list[Statement] = []
     diagnostics: list[Diagnostic] = []
     rest: Tokens | None = tokens
-    while rest is not None and rest.kinds:
+    while rest is not None and rest.kinds and len(diagnostics) < _ENOUGH:
         statement, found, rest = _mend_first(rest)
         statements += [statement] if statement is not None else []
         diagnostics += found
@@ -96,7 +97,7 @@ def _mend_first(tokens: Tokens) -> tuple[Statement | None, list[Diagnostic], Tok
             found = whole_mistakes(tokens, outcome)
             usable = all(each.code == "CQ007" for each in found)
             return (outcome.make(tokens) if usable else None), diagnostics + found, rest
-        place = Place(tokens, outcome.at, outcome.expected)
+        place = Place.of(tokens, outcome)
         if rest is None and (cut := _next_statement(place)) is not None:
             tokens, rest, found = cut
             diagnostics += found
@@ -140,7 +141,7 @@ def _with_the_only_token_that_fits(place: Place) -> Tokens | None:
     (only,) = place.expected
     token = _SYMBOLS.get(only, only)
     mended = place.inserted(token, token)
-    return mended if reach(mended) > place.at + 1 else None
+    return mended if place.reach(mended) > place.at + 1 else None
 
 
 def parses_but_is_wrong(kinds: list[str], piece: Piece) -> bool:

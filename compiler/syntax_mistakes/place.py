@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.compiler.parse_tables import END, Failure, accepted_after, read_kinds
+from cqc.compiler.parse_tables import END, Failure, accepted, first_misfit, states_after
 from cqc.compiler.source import Span
 from cqc.compiler.tokens import words
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from cqc.compiler.tokens import Tokens
 
 CLAUSES = words("WHERE WINDOW MAXWINDOW BEGIN EVERY GROUP HAVING ORDER LIMIT")
+
+_FAR = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,14 @@ class Place:
     tokens: Tokens
     at: int
     expected: frozenset[str]
+    states: list[
+        int
+    ]  # of the parser, before the token before the place: no mistake is mended further back
+
+    @classmethod
+    def of(cls, tokens: Tokens, failure: Failure) -> Place:
+        states = states_after(tokens.kinds[: max(failure.at - 1, 0)])
+        return cls(tokens, failure.at, failure.expected, states)
 
     @property
     def is_end(self) -> bool:
@@ -70,6 +80,19 @@ class Place:
     def removed(self, offset: int = 0) -> Tokens:
         return self.tokens.replaced(self.at + offset, 1, [], [])
 
+    def expected_before(self) -> frozenset[str]:
+        """What could stand in place of the token before."""
+        return accepted(self.states)
+
+    def reach(self, mended: Tokens) -> int:
+        """How many tokens make sense when the statement is mended so; one more than there are when all do."""
+        start = max(self.at - 1, 0)
+        # Far beyond the place nothing more is learned about it, and a statement may have thousands of tokens.
+        rest = mended.kinds[start : self.at + _FAR]
+        whole = start + len(rest) == len(mended.kinds)
+        misfit = first_misfit(list(self.states), [*rest, END] if whole else rest)
+        return len(mended.kinds) + 1 if misfit is None else start + misfit
+
 
 def span_at(tokens: Tokens, at: int) -> Span:
     """The place of token number `at`; past the last one, the spot where the next token would be."""
@@ -77,20 +100,3 @@ def span_at(tokens: Tokens, at: int) -> Span:
         return Span(tokens.source, tokens.starts[at], tokens.ends[at])
     end = tokens.ends[-1] if tokens.ends else tokens.end
     return Span(tokens.source, end, end)
-
-
-def failure_of(tokens: Tokens) -> Failure | None:
-    """Where a statement stops making sense, or None when all of it parses."""
-    outcome = read_kinds(tokens.kinds)
-    return outcome if isinstance(outcome, Failure) else None
-
-
-def reach(tokens: Tokens) -> int:
-    """How many tokens of a statement make sense; one more than there are when it is whole."""
-    failure = failure_of(tokens)
-    return len(tokens.kinds) + 1 if failure is None else failure.at
-
-
-def expected_at(tokens: Tokens, at: int) -> frozenset[str]:
-    """What could stand at token number `at`, up to which there is no mistake."""
-    return accepted_after(tokens.kinds[:at])

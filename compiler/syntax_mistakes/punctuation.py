@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.source import Span
-from cqc.compiler.syntax_mistakes.place import Mistake, Place, failure_of, reach, span_at
+from cqc.compiler.syntax_mistakes.place import Mistake, Place, span_at
 from cqc.compiler.tokens import COMPARISON, NAME, NUMBER, RESERVED, STRING, Tokens
 
 _OPERATORS = {
@@ -67,7 +67,7 @@ def strange_character(place: Place) -> Mistake | None:
     diagnostic = make("CQ016", place.span(), character=shown, hint=hint)
     mended = place.removed()
     # What stands between curly quotes is a text or a name; nobody should hear that there is no such column.
-    is_sure = text not in _QUOTES and reach(mended) > place.at
+    is_sure = text not in _QUOTES and place.reach(mended) > place.at
     return Mistake(diagnostic, mended if is_sure else None)
 
 
@@ -89,7 +89,7 @@ def extra_comma(place: Place) -> Mistake | None:
     if not (place.is_end or place.kind() in RESERVED or place.kind() in (",", ")")):
         return None
     mended = place.removed(-1)
-    if reach(mended) <= place.at - 1:
+    if place.reach(mended) <= place.at - 1:
         return None
     diagnostic = make(
         "CQ008",
@@ -105,7 +105,7 @@ def missing_comma(place: Place) -> Mistake | None:
     if "COMMA" not in place.expected or place.is_end:
         return None
     mended = place.inserted(",", ",")
-    if not _goes_on(mended, place.at + 1):
+    if not _goes_on(place, mended):
         return None
     hint = f"Write `{place.text(-1)}, {place.text()}`."
     if "AS" in place.expected and "FROM" in place.expected:
@@ -125,7 +125,7 @@ def missing_connective(place: Place) -> Mistake | None:
     ):
         return None
     mended = place.inserted("AND", "AND")
-    if place.is_end or not _goes_on(mended, place.at + 1):
+    if place.is_end or not _goes_on(place, mended):
         return None
     diagnostic = make(
         "CQ005",
@@ -137,13 +137,13 @@ def missing_connective(place: Place) -> Mistake | None:
     return Mistake(diagnostic, mended)
 
 
-def _goes_on(mended: Tokens, after: int) -> bool:
-    """Whether a mended statement makes sense well beyond token number `after`, or misses the like again."""
-    failure = failure_of(mended)
-    if failure is None or failure.at > after + 1:
+def _goes_on(place: Place, mended: Tokens) -> bool:
+    """Whether a mended statement makes sense well beyond what was put in, or misses the like again."""
+    reached = place.reach(mended)
+    if reached > place.at + 2:
         return True
-    next_kind = mended.kinds[failure.at] if failure.at < len(mended.kinds) else ""
-    return failure.at == after + 1 and next_kind in (NAME, NUMBER, STRING)
+    next_kind = mended.kinds[reached] if reached < len(mended.kinds) else ""
+    return reached == place.at + 2 and next_kind in (NAME, NUMBER, STRING)
 
 
 def wrong_bracket(place: Place) -> Mistake | None:
@@ -165,7 +165,7 @@ def wrong_bracket(place: Place) -> Mistake | None:
 def _unclosed(place: Place, at: int, opening: str) -> Mistake | None:
     closing = _CLOSING[opening]
     mended = place.inserted(closing, closing)
-    if reach(mended) <= place.at + 1 and not place.is_end:
+    if place.reach(mended) <= place.at + 1 and not place.is_end:
         return None
     diagnostic = make(
         "CQ003",

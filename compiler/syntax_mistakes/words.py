@@ -5,14 +5,7 @@ from __future__ import annotations
 from cqc.compiler.durations import UNITS
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.suggest import closest
-from cqc.compiler.syntax_mistakes.place import (
-    Mistake,
-    Place,
-    expected_at,
-    failure_of,
-    reach,
-    span_at,
-)
+from cqc.compiler.syntax_mistakes.place import Mistake, Place, span_at
 from cqc.compiler.tokens import (
     COMPARISON,
     CONTEXTUAL,
@@ -62,7 +55,7 @@ def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:
     word, kind = place.text(offset), place.kind(offset)
     if not word.isidentifier() or kind in RESERVED or place.at + offset < 0:
         return None
-    expected = place.expected if offset == 0 else expected_at(place.tokens, place.at + offset)
+    expected = place.expected if offset == 0 else place.expected_before()
     # Of two words as close, the one that begins alike is the likelier.
     candidates = sorted(_words(expected), key=lambda each: each[0] != word[0].upper())
     meant = closest(word, candidates)
@@ -73,7 +66,7 @@ def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:
     ):
         return None
     mended = place.replaced(kind_of_word(meant), meant, offset)
-    reached = reach(mended)
+    reached = place.reach(mended)
     if reached <= place.at:
         return None
     span, hint = place.span(offset), f"Did you mean `{meant}`?"
@@ -114,7 +107,7 @@ def unknown_type_or_unit(place: Place) -> Mistake | None:
     is_operand = place.kind(1) in _OPERATORS
     if "UNIT" in place.expected and place.kind(-1) in (NUMBER, STRING) and not is_operand:
         mended = place.replaced(UNIT, "SEC")
-        if reach(mended) > place.at + 1:
+        if place.reach(mended) > place.at + 1:
             hint = f"Units are {', '.join(_UNITS_SHOWN)}."
             diagnostic = make("CQ019", place.span(), word=word, kind="unit of time", hint=hint)
             return Mistake(diagnostic, mended)
@@ -126,11 +119,11 @@ def reserved_name(place: Place) -> Mistake | None:
     if place.kind() not in RESERVED or "NAME" not in place.expected:
         return None
     mended = place.replaced(NAME, place.text())
-    failure = failure_of(mended)
+    reached = place.reach(mended)
     # `FROM WHERE x > 1` must not become a stream called WHERE: the next token alone proves nothing.
-    if failure is not None and failure.at <= place.at + 2:
-        after = mended.kinds[failure.at] if failure.at < len(mended.kinds) else ""
-        if failure.at < place.at + 2 or after not in RESERVED:
+    if reached <= min(place.at + 2, len(mended.kinds)):
+        after = mended.kinds[reached] if reached < len(mended.kinds) else ""
+        if reached < place.at + 2 or after not in RESERVED:
             return None
     hint = f'Write `"{place.text()}"` in double quotes, or choose another name.'
     return Mistake(make("CQ014", place.span(), word=place.text(), hint=hint), mended)
@@ -162,7 +155,7 @@ def wrong_quotes(place: Place) -> Mistake | None:
         hint=f"Write `{name}`: names have double quotes or none.",
     )
     mended = place.replaced(NAME, name)
-    return Mistake(diagnostic, mended) if reach(mended) > place.at else None
+    return Mistake(diagnostic, mended) if place.reach(mended) > place.at else None
 
 
 def foreign_construct(place: Place) -> Mistake | None:

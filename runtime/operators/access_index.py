@@ -24,14 +24,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cqc.runtime.operators.bit_sweep import EVERY_TUPLE, MOST_PAIRS, NO_TUPLE
+from cqc.runtime.operators.bit_sweep import EVERY_TUPLE, NO_TUPLE
+from cqc.runtime.operators.formula_bits import MOST_ACCESS_PAIRS
 from cqc.runtime.operators.row_vectors import lowest_bit, popcount
 
 if TYPE_CHECKING:
-    from cqc.runtime.operators.packet_index import Layout
     from cqc.runtime.operators.query_store import QueryStore
 
-MOST_OTHERS = 3  # pairs beside the access predicate
+MOST_OTHERS = MOST_ACCESS_PAIRS - 1  # pairs beside the access predicate
 _FEW_NEW = 256
 # Costs in units of one check of one query and one tuple.
 _WORD_TABLE_COST = 2.0  # for each cut
@@ -46,7 +46,6 @@ class Lists(NamedTuple):
     end: NDArray[np.int32]
     others: NDArray[np.int32]  # [queries, 2 * MOST_OTHERS]: the other pairs, then (every tuple, no tuple)
     slots: NDArray[np.int32]
-    columns: NDArray[np.int64]  # located columns that have lists
 
 
 class Ranks(NamedTuple):
@@ -56,6 +55,7 @@ class Ranks(NamedTuple):
     column: NDArray[np.int32]  # by row id: which located column; -1 for the fixed rows
     ids: NDArray[np.int32]  # column after column, the cuts in order
     starts: NDArray[np.int64]
+    listed: NDArray[np.int64]  # the columns with lists
 
 
 class Wanted(NamedTuple):
@@ -73,6 +73,7 @@ class AccessIndex:
 
     lists: Lists
     entry_of_slot: NDArray[np.int32]  # -1: not in the lists
+    removed: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -86,9 +87,14 @@ class AccessIndex:
         if slot < len(self.entry_of_slot) and self.entry_of_slot[slot] >= 0:
             self.lists.others[self.entry_of_slot[slot]] = NO_TUPLE
             self.entry_of_slot[slot] = -1
+            self.removed += 1
+
+    def is_stale(self, new: int) -> bool:
+        """Whether to rebuild the lists, given how many queries are not in them."""
+        return new + self.removed > max(_FEW_NEW, len(self) // 8)
 
 
-def build_lists(store: QueryStore, ids: int, layout_columns: dict[int, int], column_of: list[int]) -> AccessIndex:
+def build_lists(store: QueryStore, ids: int) -> AccessIndex:
     """Sort the queries that have an access predicate by it."""
     access, others, slots = [], [], []
     for group in range(MOST_OTHERS + 1):
@@ -105,38 +111,33 @@ def build_lists(store: QueryStore, ids: int, layout_columns: dict[int, int], col
     entry_slots = np.concatenate(slots)[order]
     entry_of_slot = np.full(store.slot_count, -1, np.int32)
     entry_of_slot[entry_slots] = np.arange(len(order), dtype=np.int32)
-    used = np.unique(keys)
-    columns = sorted({layout_columns[column_of[row_id]] for row_id in used.tolist()})
     lists = Lists(
         edges[:-1].astype(np.int32),
         edges[1:].astype(np.int32),
         np.concatenate(others)[order],
         entry_slots,
-        np.array(columns, np.int64),
     )
     return AccessIndex(lists, entry_of_slot)
 
 
-def make_ranks(layout: Layout, orders: list[NDArray[np.int32]], ids: int) -> Ranks:
+def make_ranks(orders: list[NDArray[np.int32]], ids: int, lists: Lists) -> Ranks:
     """Number the cuts of each column in order."""
     position, column = np.full(ids, -1, np.int32), np.full(ids, -1, np.int32)
+    starts = np.zeros(len(orders) + 1, np.int64)
     for at, order in enumerate(orders):
         position[order] = np.arange(len(order), dtype=np.int32)
         column[order] = at
+        starts[at + 1] = starts[at] + len(order)
     flat = np.concatenate(orders) if orders else np.empty(0, np.int32)
-    return Ranks(position, column, flat, layout.starts)
-
-
-def is_stale(index: AccessIndex | None, new: int) -> bool:
-    """Whether the lists should be rebuilt for so many queries that are not in them."""
-    return index is None or new > max(_FEW_NEW, len(index) // 8)
+    listed = np.unique(column[np.flatnonzero(lists.end > lists.begin)]).astype(np.int64)
+    return Ranks(position, column, flat, starts, listed[listed >= 0])
 
 
 @njit(cache=True, nogil=True)
 def count_candidates(buckets, ranks, lists, step):  # type: ignore[no-untyped-def]
     """How many queries are in the lists of every `step`-th tuple, in all."""
     total = 0
-    for column in lists.columns:
+    for column in ranks.listed:
         start, length = ranks.starts[column], ranks.starts[column + 1] - ranks.starts[column]
         for row in range(0, buckets.shape[1], step):
             bucket = buckets[column, row]
@@ -150,63 +151,76 @@ def count_candidates(buckets, ranks, lists, step):  # type: ignore[no-untyped-de
 @njit(cache=True, nogil=True)
 def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyped-def]
     """Check every tuple against the lists of its values. `words` is room for one word an id, or empty."""
-    if len(lists.slots) <= _MOST_WALKED and buckets.shape[1] <= 1 << 20:
-        _walk_tuples(buckets, ranks, lists, wanted)
-        return
-    tuples = buckets.shape[1]
-    grouped = np.empty(tuples, np.int32)
-    for column in lists.columns:
-        start, length = ranks.starts[column], ranks.starts[column + 1] - ranks.starts[column]
+    begin, end, starts, ids = lists.begin, lists.end, ranks.starts, ranks.ids
+    walk = len(lists.slots) <= _MOST_WALKED
+    grouped = np.empty(0 if walk else buckets.shape[1], np.int32)
+    for column in ranks.listed:
+        start, length = starts[column], starts[column + 1] - starts[column]
+        if walk:
+            _walk_tuples(
+                buckets, buckets[column], start, length, ids, begin, end,
+                lists.others, lists.slots, ranks.position, ranks.column, wanted,
+            )  # fmt: skip
+            continue
         ends = _group(buckets[column], length, grouped)
         for bucket in range(1, length):
             first, last = ends[bucket - 1], ends[bucket]
-            cut = ranks.ids[start + bucket - 1]
-            if first == last or cut >= len(lists.begin) or lists.begin[cut] == lists.end[cut]:
+            cut = ids[start + bucket - 1]
+            if first == last or cut >= len(begin) or begin[cut] == end[cut]:
                 continue
-            queries = lists.end[cut] - lists.begin[cut]
+            queries = end[cut] - begin[cut]
             by_check = float(queries) * (last - first)
             by_word = len(words) * _WORD_TABLE_COST + queries * _WORD_CHECK_COST
             if len(words) and by_word * ((last - first + 63) // 64) < by_check:
                 for at in range(first, last, 64):
                     members = grouped[at : min(at + 64, last)]
-                    _fill_words(buckets, ranks, members, words)
-                    _check_words(lists, cut, members, words, wanted)
+                    _fill_words(buckets, starts, ids, members, words)
+                    _check_words(begin[cut], end[cut], lists.others, lists.slots, members, words, wanted)
             else:
-                _check_list(buckets, ranks, lists, cut, grouped[first:last], wanted)
+                _check_list(
+                    buckets, begin[cut], end[cut], lists.others, lists.slots,
+                    ranks.position, ranks.column, grouped[first:last], wanted,
+                )  # fmt: skip
+
+
+# Below, loops take plain arrays: reading a field of a named tuple in an inner loop counts references.
 
 
 @njit(cache=True, nogil=True)
-def _walk_tuples(buckets, ranks, lists, wanted):  # type: ignore[no-untyped-def]
-    counting = len(wanted.counts) > 0
-    counts, slots = wanted.counts, lists.slots
-    for column in lists.columns:
-        start, length = ranks.starts[column], ranks.starts[column + 1] - ranks.starts[column]
-        for row in range(buckets.shape[1]):
-            bucket = buckets[column, row]
-            if bucket <= 0 or bucket >= length:
-                continue
-            cut = ranks.ids[start + bucket - 1]
-            if cut >= len(lists.begin):
-                continue
-            for entry in range(lists.begin[cut], lists.end[cut]):
-                if _holds(buckets, ranks, lists, entry, row):
-                    if counting:
-                        counts[slots[entry]] += 1
-                    else:
-                        _take(slots[entry], row, wanted)
+def _walk_tuples(  # type: ignore[no-untyped-def]
+    buckets, own, start, length, ids, begin, end, others, slots, position, column, wanted
+):
+    counts = wanted.counts
+    counting = len(counts) > 0
+    for row in range(len(own)):
+        bucket = own[row]
+        if bucket <= 0 or bucket >= length:
+            continue
+        cut = ids[start + bucket - 1]
+        if cut >= len(begin):
+            continue
+        for entry in range(begin[cut], end[cut]):
+            if _holds(buckets, others, position, column, entry, row):
+                if counting:
+                    counts[slots[entry]] += 1
+                else:
+                    _take(slots[entry], row, wanted)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _holds(buckets, ranks, lists, entry, row):  # type: ignore[no-untyped-def]
+def _holds(buckets, others, position, column, entry, row):  # type: ignore[no-untyped-def]
     """Whether a tuple is inside all other pairs of a query."""
+    held = True
     for pair in range(MOST_OTHERS):
-        low, high = lists.others[entry, 2 * pair], lists.others[entry, 2 * pair + 1]
+        low, high = others[entry, 2 * pair], others[entry, 2 * pair + 1]
         if high == NO_TUPLE:
-            return low == EVERY_TUPLE
-        bucket = buckets[ranks.column[high], row]
-        if bucket <= ranks.position[low] or bucket > ranks.position[high]:
-            return False
-    return True
+            held = held and low == EVERY_TUPLE
+            break
+        bucket = buckets[column[high], row]
+        if bucket <= position[low] or bucket > position[high]:
+            held = False
+            break
+    return held
 
 
 @njit(cache=True, nogil=True)
@@ -236,41 +250,44 @@ def _group(buckets, length, grouped):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _check_list(buckets, ranks, lists, cut, members, wanted):  # type: ignore[no-untyped-def]
-    counting = len(wanted.counts) > 0
-    for entry in range(lists.begin[cut], lists.end[cut]):
+def _check_list(  # type: ignore[no-untyped-def]
+    buckets, begin, end, others, slots, position, column, members, wanted
+):
+    counts = wanted.counts
+    counting = len(counts) > 0
+    for entry in range(begin, end):
         count = 0
-        for row in members:
-            if _holds(buckets, ranks, lists, entry, row):
+        for at in range(len(members)):
+            if _holds(buckets, others, position, column, entry, members[at]):
                 count += 1
                 if not counting:
-                    _take(lists.slots[entry], row, wanted)
+                    _take(slots[entry], members[at], wanted)
         if counting:
-            wanted.counts[lists.slots[entry]] += count
+            counts[slots[entry]] += count
 
 
 @njit(cache=True, nogil=True)
-def _fill_words(buckets, ranks, members, words):  # type: ignore[no-untyped-def]
+def _fill_words(buckets, starts, ids, members, words):  # type: ignore[no-untyped-def]
     """For each cut the word of the members that lie below it."""
     words[:] = 0
     words[EVERY_TUPLE] = ~np.uint64(0) >> np.uint64(64 - len(members))
     for column in range(buckets.shape[0]):
-        start, stop = ranks.starts[column], ranks.starts[column + 1]
+        start, stop = starts[column], starts[column + 1]
         for at in range(len(members)):
             place = start + buckets[column, members[at]]
             if place < stop:
-                words[ranks.ids[place]] |= np.uint64(1) << np.uint64(at)
+                words[ids[place]] |= np.uint64(1) << np.uint64(at)
         below = np.uint64(0)
         for place in range(start, stop):
-            below |= words[ranks.ids[place]]
-            words[ranks.ids[place]] = below
+            below |= words[ids[place]]
+            words[ids[place]] = below
 
 
 @njit(cache=True, nogil=True)
-def _check_words(lists, cut, members, words, wanted):  # type: ignore[no-untyped-def]
-    counting = len(wanted.counts) > 0
-    counts, others, slots = wanted.counts, lists.others, lists.slots
-    for entry in range(lists.begin[cut], lists.end[cut]):
+def _check_words(begin, end, others, slots, members, words, wanted):  # type: ignore[no-untyped-def]
+    counts = wanted.counts
+    counting = len(counts) > 0
+    for entry in range(begin, end):
         left = words[others[entry, 0]] ^ words[others[entry, 1]]
         left &= words[others[entry, 2]] ^ words[others[entry, 3]]
         left &= words[others[entry, 4]] ^ words[others[entry, 5]]
@@ -280,6 +297,3 @@ def _check_words(lists, cut, members, words, wanted):  # type: ignore[no-untyped
         while left:
             _take(slots[entry], members[lowest_bit(left)], wanted)
             left &= left - np.uint64(1)
-
-
-assert MOST_OTHERS < MOST_PAIRS

@@ -135,7 +135,7 @@ class Atoms:
         listed = points_of(self._types[atom.column], atom.intervals)
         if listed is None:
             pairs = (*(cuts.pair(interval) for interval in atom.intervals), *null)
-            return Leaf(pairs) if pairs else FALSE
+            return Leaf(pairs, is_point=not null and _is_point(atom)) if pairs else FALSE
         row_id = self._shared(Points(atom.column, listed.values, type(listed.values[0])))
         base = (cuts.end, row_id) if listed.complement else (row_id, NO_TUPLE)
         return Leaf((base, *null), None if listed.complement or null else row_id)
@@ -191,3 +191,8 @@ class Atoms:
                 self._points[atom.column].remove(row_id, atom.values)
             case PatternAtom():
                 self._texts[atom.column].remove(row_id, atom)
+
+
+def _is_point(atom: ValueAtom) -> bool:
+    first = atom.intervals[0]
+    return len(atom.intervals) == 1 and first.low is not None and first.low == first.high

@@ -121,7 +121,7 @@ def sweep(  # type: ignore[no-untyped-def]
         _fill_masks(table, marked, block)
         first_hit = next_hit
         next_hit = _fill_hits(table, marked, row_of, block, first_hit)
-        for group in range(MOST_PAIRS):
+        for group in range(len(conjunctions.rows)):
             _run_conjunctions(
                 table, row_of, marked.mapped, conjunctions.rows[group], conjunctions.slots[group],
                 block, scratch, mapped_rows, outcome,

@@ -29,6 +29,7 @@ from cqc.runtime.operators.bit_sweep import (
     XOR,
 )
 
+MOST_ACCESS_PAIRS = 4
 Pair = tuple[int, int]
 Instruction = tuple[int, int, int]
 
@@ -39,6 +40,15 @@ class Leaf:
 
     pairs: tuple[Pair, ...]
     guard: int | None = None
+    is_point: bool = False  # one pair that holds a single value
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """Pairs that must all hold; with `access` the first of them holds a single value."""
+
+    pairs: tuple[Pair, ...]
+    access: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +72,17 @@ TRUE = Leaf(((EVERY_TUPLE, NO_TUPLE),))
 FALSE = Leaf(((NO_TUPLE, NO_TUPLE),))
 
 
-def compile_formula(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> tuple[Pair, ...] | Code:
+def compile_formula(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> Conjunction | Code:
     """The pairs of a short conjunction without sparse atoms, or the code of anything else."""
     tree = _tree(formula, leaf_of)
     guards = _guards(tree)
     if guards is None:
-        pairs = _conjunction(tree)
-        if pairs is not None and len(pairs) <= MOST_PAIRS:
-            return pairs
+        leaves = _conjunction(tree)
+        if leaves is not None and len(leaves) <= MOST_PAIRS:
+            # The sort is stable: a point comes first, the rest stays as written.
+            ordered = sorted(leaves, key=lambda leaf: not leaf.is_point)
+            access = ordered[0].is_point and len(ordered) <= MOST_ACCESS_PAIRS
+            return Conjunction(tuple(leaf.pairs[0] for leaf in ordered), access)
     instructions: list[Instruction] = []
     depth = _emit(tree, instructions)
     return Code(tuple(instructions), depth, None if guards is None else tuple(guards))
@@ -85,13 +98,12 @@ def _tree(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> _Node | Leaf:
     return parts[0] if len(parts) == 1 else _Node(operation, parts)
 
 
-def _conjunction(tree: _Node | Leaf) -> tuple[Pair, ...] | None:
-    leaves = (tree,) if isinstance(tree, Leaf) else tree.parts
+def _conjunction(tree: _Node | Leaf) -> list[Leaf] | None:
     if isinstance(tree, _Node) and tree.operation != AND:
         return None
-    if not all(isinstance(leaf, Leaf) and len(leaf.pairs) == 1 for leaf in leaves):
-        return None
-    return tuple(leaf.pairs[0] for leaf in leaves if isinstance(leaf, Leaf))
+    leaves = [tree] if isinstance(tree, Leaf) else list(tree.parts)
+    found = [leaf for leaf in leaves if isinstance(leaf, Leaf) and len(leaf.pairs) == 1]
+    return found if len(found) == len(leaves) else None
 
 
 def _guards(tree: _Node | Leaf) -> frozenset[int] | None:

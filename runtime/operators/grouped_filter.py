@@ -1,8 +1,9 @@
 """The grouped filter: one operator answers every query over a stream's tuples (CACQ, section 3.1).
 
 Queries and tuples are duals, and either can be indexed. The *packet index* (`packet_index`) orders the packet's values and
-streams the queries past it; its cost is the same whatever matches. Conditions on one column of all queries share that column's
-constants, their text patterns one automaton, equal atoms are evaluated once.
+streams the queries past it; its cost is the same whatever matches. The *access index* (`access_index`) keeps queries in lists
+under a value that they ask for; its cost goes with the matches. `match_source` picks by measured cost. Conditions of all queries
+on one column share that column's constants, their text patterns one automaton, equal atoms are evaluated once.
 
     slot 0: light < 200    slot 1: light < 200 AND room = '1.07'    slot 2: light BETWEEN 150 AND 300
 
@@ -20,10 +21,20 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cqc.runtime.lineage import Lineage
+from cqc.runtime.operators.access_index import AccessIndex, build_lists, make_ranks
 from cqc.runtime.operators.atoms import Atoms
 from cqc.runtime.operators.formula_bits import compile_formula
-from cqc.runtime.operators.packet_index import Layout, PacketIndex, RowTable, make_layout
+from cqc.runtime.operators.match_source import Access, Costs, MatchSource
+from cqc.runtime.operators.packet_index import (
+    MOST_DIRECT_ROWS,
+    Layout,
+    PacketIndex,
+    RowTable,
+    make_layout,
+)
 from cqc.runtime.operators.query_store import QueryStore
 
 if TYPE_CHECKING:
@@ -40,7 +51,9 @@ class FilterCount:
 
     packets: int
     tuples: int
-    seconds: float  # locating values and finding hits; evaluating queries is counted by who asks the lineage
+    seconds_located: float  # finding the values among the constants, and the hits of sparse atoms
+    seconds_packet_side: float  # evaluating queries by the packet index
+    seconds_access_side: float  # and by the access index
     queries: int
     programs: int  # queries that are not plain conjunctions of intervals
     bytes: int
@@ -57,6 +70,9 @@ class StreamFilter:
         self._store = QueryStore()
         self._table = RowTable()
         self._layout: Layout | None = None
+        self._lists: AccessIndex | None = None
+        self._access: Access | None = None
+        self._costs = Costs()
         self._lineages: weakref.WeakSet[Lineage] = weakref.WeakSet()
         self._packets = 0
         self._tuples = 0
@@ -73,14 +89,19 @@ class StreamFilter:
     def remove(self, slot: int) -> None:
         """Free a slot."""
         self._before_change()
+        if self._lists is not None:
+            self._lists.remove(slot)
         for row_id in self._store.remove(slot):
             self._atoms.release(row_id)
 
     def match(self, packet: Packet) -> Lineage:
         """Which slots want which tuples of the packet."""
         started = perf_counter()
-        index = PacketIndex(packet, self._atoms, self._store, self._settled(), self._table)
-        lineage = Lineage(len(packet), self._store.slot_count, index)
+        index = PacketIndex(packet, self._atoms, self._settled(), self._table)
+        source = MatchSource(
+            len(packet), index, self._access, self._store, len(self._atoms.ids), self._costs
+        )
+        lineage = Lineage(len(packet), self._store.slot_count, source)
         self._lineages.add(lineage)
         self._packets += 1
         self._tuples += len(packet)
@@ -89,14 +110,17 @@ class StreamFilter:
 
     def measure(self) -> FilterCount:
         """Counters since the start, and sizes now."""
+        lists = 0 if self._lists is None else self._lists.nbytes
         cuts = {column: len(cuts) for column, cuts in self._atoms.cuts.items()}
         return FilterCount(
             self._packets,
             self._tuples,
             self._seconds,
+            self._costs.seconds_packet_side,
+            self._costs.seconds_access_side,
             len(self._store),
             len(self._store.programs),
-            self._store.nbytes + self._atoms.nbytes + self._table.nbytes,
+            self._store.nbytes + self._atoms.nbytes + self._table.nbytes + lists,
             cuts,
             self._atoms.sparse_count,
             self._atoms.failed,
@@ -114,4 +138,18 @@ class StreamFilter:
                 cuts.settle()
             self._layout = make_layout(self._atoms)
             self._table.clear()
+            self._access = self._make_access()
         return self._layout
+
+    def _make_access(self) -> Access | None:
+        """The access index over the cuts as they are now, its lists rebuilt if many queries are new."""
+        accessible, ids = self._store.accessible_count, len(self._atoms.ids)
+        if not accessible:
+            self._lists = None
+            return None
+        listed = 0 if self._lists is None else len(self._lists) - self._lists.removed
+        if self._lists is None or self._lists.is_stale(accessible - listed):
+            self._lists = build_lists(self._store, ids)
+        ranks = make_ranks([cuts.order for cuts in self._atoms.cuts.values()], ids, self._lists.lists)
+        words = np.empty(ids if ids <= MOST_DIRECT_ROWS else 0, np.uint64)
+        return Access(self._lists, ranks, words)

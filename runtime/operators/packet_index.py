@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.lineage import words_for
 from cqc.runtime.operators.bit_sweep import (
     FIRST_ID,
     Conjunctions,
@@ -28,14 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.operators.atoms import Atoms
-    from cqc.runtime.operators.query_store import QueryStore
     from cqc.runtime.packet import Packet
 
 # Up to so many ids the table of a block has a row for each, which is within the second-level cache.
 MOST_DIRECT_ROWS = 6144
-_NO_COUNTS = np.empty(0, np.int64)
-_NO_WORDS = np.empty(0, np.uint64)
-_NO_ROWS = np.empty((0, 0), np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +71,13 @@ def make_layout(atoms: Atoms) -> Layout:
 
 
 class PacketIndex:
-    """One packet, located; a `Source` of lineage."""
+    """One packet, located among the constants of all queries."""
 
-    def __init__(
-        self, packet: Packet, atoms: Atoms, store: QueryStore, layout: Layout, table: RowTable
-    ) -> None:
+    def __init__(self, packet: Packet, atoms: Atoms, layout: Layout, table: RowTable) -> None:
         self._tuples = len(packet)
-        self._store = store
         self._layout = layout
         self._table = table
-        self._ids = len(atoms.ids)
-        self._blocks = (self._tuples + BLOCK - 1) // BLOCK
+        self.blocks = (self._tuples + BLOCK - 1) // BLOCK
         buckets = np.empty((len(layout.columns), self._tuples), np.int32)
         for at, column in enumerate(layout.columns):
             atoms.cuts[column].locate(packet.columns[column], buckets[at])
@@ -94,40 +85,9 @@ class PacketIndex:
         self._marked, self._rows = self._mark(packet, atoms)
 
     @property
-    def located(self) -> Located:
-        return self._located
-
-    def counts(self) -> NDArray[np.int64]:
-        counts = np.zeros(self._store.slot_count, np.int64)
-        self._sweep_all(Outcome(counts, _NO_WORDS, _NO_ROWS, _NO_COUNTS, _NO_COUNTS))
-        return counts
-
-    def union(self) -> NDArray[np.uint64]:
-        union = np.zeros(self._blocks * WORDS, np.uint64)
-        self._sweep_all(Outcome(_NO_COUNTS, union, _NO_ROWS, _NO_COUNTS, _NO_COUNTS))
-        return union[: words_for(self._tuples)]
-
-    def rows(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
-        rows = np.zeros((len(slots), self._blocks * WORDS), np.uint64)
-        conjunctions, programs = self._store.select(slots)
-        self.sweep(
-            conjunctions, programs, Outcome(_NO_COUNTS, _NO_WORDS, rows, _NO_COUNTS, _NO_COUNTS)
-        )
-        return rows[:, : words_for(self._tuples)]
-
-    def all_rows(self, out: NDArray[np.uint64]) -> None:
-        """Every slot's row into [slots, words], the words a multiple of 8."""
-        self._sweep_all(Outcome(_NO_COUNTS, _NO_WORDS, out, _NO_COUNTS, _NO_COUNTS))
-
-    def positions(
-        self, slots: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        ends = np.cumsum(counts)
-        positions = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
-        conjunctions, programs = self._store.select(slots)
-        cursors = ends - counts
-        self.sweep(conjunctions, programs, Outcome(_NO_COUNTS, _NO_WORDS, _NO_ROWS, cursors, positions))
-        return positions
+    def buckets(self) -> NDArray[np.int32]:
+        """[columns, tuples]: where the values lie among the cuts of the layout's columns."""
+        return self._located.buckets
 
     def sweep(self, conjunctions: Conjunctions, programs: Programs, outcome: Outcome) -> None:
         """One pass of some queries over the packet."""
@@ -137,15 +97,12 @@ class PacketIndex:
             conjunctions, programs, outcome,
         )  # fmt: skip
 
-    def _sweep_all(self, outcome: Outcome) -> None:
-        self.sweep(self._store.conjunctions(), self._store.programs.all(self._ids), outcome)
-
     def _mark(self, packet: Packet, atoms: Atoms) -> tuple[Marked, int]:
         """Evaluate masks and sparse atoms; also returns how many rows a table needs."""
         layout, rows = self._layout, self._layout.rows
         hit_tuples, hit_ids = atoms.hits(packet)
         masks = list(atoms.masks(packet))
-        mask_words = np.zeros((len(masks), self._blocks * WORDS), np.uint64)
+        mask_words = np.zeros((len(masks), self.blocks * WORDS), np.uint64)
         for at, (_, mask) in enumerate(masks):
             packed = np.packbits(mask, bitorder="little")
             mask_words[at].view(np.uint8)[: len(packed)] = packed

@@ -12,6 +12,7 @@ import numpy as np
 
 from cqc.runtime.operators.atom_lists import AtomLists
 from cqc.runtime.operators.bit_sweep import MOST_PAIRS, Conjunctions, Programs
+from cqc.runtime.operators.formula_bits import MOST_ACCESS_PAIRS, Code, Conjunction
 from cqc.runtime.operators.growing import Growing
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.operators.formula_bits import Code, Pair
-
 _ABSENT = -1
-_PROGRAM = MOST_PAIRS  # the group number of programs
+# Groups: conjunctions of 1, 2, .. pairs; those of them with an access predicate; programs.
+_WIDTHS = (*range(1, MOST_PAIRS + 1), *range(1, MOST_ACCESS_PAIRS + 1))
+_PROGRAM = len(_WIDTHS)
 _NO_LINKS = np.empty((0, 2), np.int32)
 
 
@@ -30,13 +31,22 @@ class QueryStore:
     """Queries by slot."""
 
     def __init__(self) -> None:
-        self._rows = [Growing(np.int32, 2 * (group + 1)) for group in range(MOST_PAIRS)]
-        self._slots = [Growing(np.int32) for _ in range(MOST_PAIRS)]
+        self._rows = [Growing(np.int32, 2 * width) for width in _WIDTHS]
+        self._slots = [Growing(np.int32) for _ in _WIDTHS]
         self._place = Growing(np.int32, 2)  # by slot: group and position
         self.programs = ProgramStore()
 
     def __len__(self) -> int:
-        return sum(map(len, self._slots)) + len(self.programs)
+        return self.conjunction_count + len(self.programs)
+
+    @property
+    def conjunction_count(self) -> int:
+        return sum(map(len, self._slots))
+
+    @property
+    def accessible_count(self) -> int:
+        """Conjunctions with an access predicate."""
+        return sum(map(len, self._slots[MOST_PAIRS:]))
 
     @property
     def slot_count(self) -> int:
@@ -48,13 +58,13 @@ class QueryStore:
         arrays = (*self._rows, *self._slots, self._place)
         return sum(array.nbytes for array in arrays) + self.programs.nbytes
 
-    def add(self, slot: int, query: tuple[Pair, ...] | Code) -> None:
+    def add(self, slot: int, query: Conjunction | Code) -> None:
         """Put a query into a slot that is free."""
         while slot >= len(self._place):
             self._place.append((_ABSENT, 0))
-        if isinstance(query, tuple):
-            group = len(query) - 1
-            self._rows[group].append([row for pair in query for row in pair])
+        if isinstance(query, Conjunction):
+            group = len(query.pairs) - 1 + (MOST_PAIRS if query.access else 0)
+            self._rows[group].append([row for pair in query.pairs for row in pair])
             place = (group, self._slots[group].append(slot))
         else:
             place = (_PROGRAM, self.programs.add(slot, query))
@@ -82,11 +92,25 @@ class QueryStore:
             tuple(rows.view() for rows in self._rows), tuple(slots.view() for slots in self._slots)
         )
 
+    def accessible(self, others: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Rows and slots of conjunctions with an access predicate, which is first, and so many other pairs."""
+        return self._rows[MOST_PAIRS + others].view(), self._slots[MOST_PAIRS + others].view()
+
+    def conjunctions_but(self, listed: NDArray[np.int32]) -> Conjunctions:
+        """All conjunctions but those of slots with an entry in lists (`listed[slot]` is not negative)."""
+        every = self.conjunctions()
+        rows, slots = list(every.rows), list(every.slots)
+        for group in range(MOST_PAIRS, _PROGRAM):
+            known = slots[group] < len(listed)
+            known[known] = listed[slots[group][known]] >= 0
+            rows[group], slots[group] = rows[group][~known], slots[group][~known]
+        return Conjunctions(tuple(rows), tuple(slots))
+
     def select(self, slots: NDArray[np.int64]) -> tuple[Conjunctions, Programs]:
         """The queries of some slots, renumbered 0, 1, .. in the order given."""
         places = self._place.view()[slots]
         rows, numbers = [], []
-        for group in range(MOST_PAIRS):
+        for group in range(_PROGRAM):
             chosen = np.flatnonzero(places[:, 0] == group)
             rows.append(self._rows[group].view()[places[chosen, 1]])
             numbers.append(chosen.astype(np.int32))

@@ -132,12 +132,13 @@ class Selections:
         self._seconds += perf_counter() - started
         return SelectionFound(packet, first, lineage, counts, self._seats)
 
-    def past(self, seat: SelectionSeat, packet: Packet, first: int) -> SelectionFound:
+    def past(self, seat: Seat, packet: Packet, first: int) -> SelectionFound:
         """What a body finds in tuples that were there before it: its own filter over them."""
         own = StreamFilter(tuple(column.type for column in self.relation.columns))
         own.add(0, seat.body.filters[0])
         lineage = own.match(packet)
-        return SelectionFound(packet, first, lineage, lineage.counts(), [SelectionSeat(seat.body, 0, seat.counts)])
+        only = SelectionSeat(seat.body, 0, SlotCounts())
+        return SelectionFound(packet, first, lineage, lineage.counts(), [only])
 
     def measure(self) -> OperatorCount:
         """What the grouped filters of the stream did."""

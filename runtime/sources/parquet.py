@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 65_536
 
 
-def read_parquet(relation: Relation, file: BinaryIO, name: str) -> Iterator[Taken]:
-    """The rows of one file.
+def read_parquet(
+    relation: Relation, file: BinaryIO, name: str, start: int = 0, stop: int | None = None
+) -> Iterator[Taken]:
+    """The rows of one file, or those from `start` up to but not including `stop`.
 
     Raises:
         RunError: when it is no Parquet file, or lacks a declared column.
@@ -31,11 +33,33 @@ def read_parquet(relation: Relation, file: BinaryIO, name: str) -> Iterator[Take
     try:
         opened = pq.ParquetFile(file)
         columns = _wanted(relation, opened.schema_arrow.names, name)
-        for batch in opened.iter_batches(ROWS_AT_ONCE, columns=columns, use_threads=False):
-            yield intake.take(batch)
+        groups, first = _groups_of_rows(opened, start, stop)
+        for batch in opened.iter_batches(
+            ROWS_AT_ONCE, row_groups=groups, columns=columns, use_threads=False
+        ):
+            last = batch.num_rows if stop is None else min(stop - first, batch.num_rows)
+            skipped = max(start - first, 0)
+            first += batch.num_rows
+            if skipped < last:
+                yield intake.take(batch.slice(skipped, last - skipped))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise RunError(f"cannot read {name} as Parquet: {reason}") from error
+
+
+def _groups_of_rows(
+    opened: pq.ParquetFile, start: int, stop: int | None
+) -> tuple[list[int], int]:
+    """The row groups that hold some rows, and the number of the first row in them."""
+    groups: list[int] = []
+    first = at = 0
+    for number in range(opened.num_row_groups):
+        end = at + opened.metadata.row_group(number).num_rows
+        if end > start and (stop is None or at < stop):
+            first = first if groups else at
+            groups.append(number)
+        at = end
+    return groups, first
 
 
 def _wanted(relation: Relation, names: list[str], file: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A second judge: the SQL that cqc emits, run by DuckDB over the same rows."""
+"""A second judge: the SQL that cqc emits for a query, run by DuckDB over the same rows."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from cqc.compiler.emit.sql import query_sql
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
-    from cqc.compiler import bound
     from cqc.compiler.catalog import Relation
     from tests.oracle.brute_force import Data
     from tests.oracle.scalars import Row, Value
@@ -49,9 +47,9 @@ class DuckDbJudge:
         flat = [value for row in rows for value in row]
         self.connection.execute(f'INSERT INTO "{relation.name}" VALUES {values}', flat)
 
-    def answer(self, query: bound.Query, at_us: int | None = None) -> list[tuple[int | None, Row]]:
+    def answer(self, sql: str) -> list[tuple[int | None, Row]]:
         """Rows with their result time, or the instant asked about, in the order DuckDB gives them."""
-        found = self.connection.execute(query_sql(query, "duckdb", at_us)).fetchall()
+        found = self.connection.execute(sql).fetchall()
         return [(time_us(time), tuple(map(plain, row))) for time, *row in found]
 
     def close(self) -> None:

@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from lark import Lark
+from lark.exceptions import UnexpectedInput
 
 from cqc.compiler.diagnostics import render_json, render_text
 from cqc.compiler.parse import parse
+from cqc.compiler.parse_pieces import Piece
+from cqc.compiler.parse_tables import read_kinds
 from cqc.compiler.source import SourceFile
 from cqc.compiler.syntax_codes import SYNTAX_CODES
-from cqc.compiler.tokens import CONTEXTUAL, FOREIGN, RESERVED
+from cqc.compiler.tokens import CONTEXTUAL, FOREIGN, RESERVED, tokenize
+from cqc.grammar import grammar_text
 from tests.generators import random_program
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/queries/*.cq"))
@@ -62,6 +67,60 @@ PIECES = [
     ),
 ]
 
+# Words that often make sense after FROM, so that many of the statements made of them parse.
+WORDS = [
+    *(
+        "WHERE",
+        "a",
+        "=",
+        "1",
+        "AND",
+        "OR",
+        "(",
+        ")",
+        "MAXWINDOW",
+        "5",
+        "SEC",
+        "m",
+        "LIMIT",
+        "ORDER",
+        "BY",
+        "desc",
+    ),
+    *(
+        "NULLS",
+        "FIRST",
+        ",",
+        "JOIN",
+        "ON",
+        "BEGIN",
+        "END",
+        "NOW",
+        "now",
+        "AFTER",
+        "[",
+        "ROWS",
+        "]",
+        "TIMESTAMP",
+    ),
+    *(
+        "'t'",
+        "INTERVAL",
+        "text",
+        "first",
+        "IS",
+        "NOT",
+        "NULL",
+        "BETWEEN",
+        "IN",
+        "LIKE",
+        "escape",
+        "-",
+        "*",
+        ".",
+    ),
+]
+
 
 def check(text: str) -> None:
     """Parse a text: what is said about it is well formed and points into it."""
@@ -100,6 +159,33 @@ def test_any_tokens_in_any_order_give_diagnostics(pieces: list[str]) -> None:
 @given(st.lists(st.sampled_from(PIECES), max_size=12))
 def test_any_query_with_a_broken_tail_gives_diagnostics(pieces: list[str]) -> None:
     check(f"SELECT a FROM s {' '.join(pieces)}; SELECT b FROM t")
+
+
+@pytest.fixture(scope="module")
+def lark() -> Lark:
+    return Lark(grammar_text(), start="statement", parser="lalr", lexer="contextual")
+
+
+def accepts(lark: Lark, text: str) -> bool:
+    try:
+        lark.parse(text)
+    except UnexpectedInput:
+        return False
+    return True
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8))
+def test_the_grammar_alone_accepts_the_same_statements(lark: Lark, words: list[str]) -> None:
+    text = f"SELECT a FROM s {' '.join(words)}"
+    (tokens,) = tokenize(SourceFile("fuzz.cq", text)).statements
+    assert accepts(lark, text) == isinstance(read_kinds(tokens.kinds), Piece)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_grammar_alone_accepts_random_programs(lark: Lark, seed: int) -> None:
+    source = SourceFile("fuzz.cq", random_program(seed))
+    for tokens in tokenize(source).statements:
+        assert accepts(lark, source.text[tokens.starts[0] : tokens.end])
 
 
 @pytest.mark.parametrize("seed", range(40))

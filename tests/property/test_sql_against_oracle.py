@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cqc
+from cqc.compiler.emit.sql import query_sql
 from tests.generators import random_case
 from tests.oracle.answers import difference
 from tests.oracle.duckdb_judge import DuckDbJudge
@@ -20,7 +21,7 @@ def check(seed: int) -> None:
     data = data_of(case)
     judge = DuckDbJudge(dict(program.catalog.relations), data)
     for query in program.queries:
-        expected, found = oracle_answer(query, data), judge.answer(query)
+        expected, found = oracle_answer(query, data), judge.answer(query_sql(query))
         if query.pull is not None and query.pull.every_us is None:
             found = [(None, row) for _, row in found]
         ordered = query.pull is not None and bool(query.pull.order_by)
@@ -33,7 +34,7 @@ def check(seed: int) -> None:
     judge.close()
 
 
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", range(10))
 def test_oracle_and_duckdb_agree_on_random_programs(block: int) -> None:
     for seed in range(block * 15, block * 15 + 15):
         check(seed)

@@ -1,0 +1,185 @@
+"""Cutting one file into ranges of whole records, a piece at a time.
+
+A cursor stands at a place in a file and hands out the next range of at most so many rows. Where records end is found by the
+rules of the CSV and JSON-lines readers, so that a range holds exactly the records that a reader of the whole file would see.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cqc.runtime.errors import RunError
+from cqc.runtime.ranges import Range
+from cqc.runtime.sources.csv_records import (
+    BLOCK_BYTES,
+    csv_blocks,
+    regular_record_ends,
+    scan_records,
+)
+from cqc.runtime.sources.jsonl import line_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Protocol
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.sources import SourceFile
+
+    class Cursor(Protocol):
+        """A place in a file."""
+
+        def take(self, rows: int | None) -> tuple[Range, int] | None:
+            """The next range and how many rows it has at most; None at the end."""
+
+        def close(self) -> None:
+            """Let go of the file."""
+
+
+_BOM = b"\xef\xbb\xbf"
+ROWS_OF_PARQUET = 262_144
+
+
+def open_cursor(stream: str, file: SourceFile, start: int | None, *, whole_lines: bool) -> Cursor:
+    """A cursor at `start`, where an earlier one stopped (None: at the beginning).
+
+    Args:
+        stream: the folded name of the stream that the rows are for.
+        file: the file and what it is.
+        start: a place in it.
+        whole_lines: leave a last line without a line end for later, because the file may still grow.
+
+    Raises:
+        RunError: when the file cannot be read.
+    """
+    try:
+        if file.path.suffix.lower() == ".gz":
+            return WholeFile(stream, file, start)
+        if file.format == "parquet":
+            return ParquetCursor(stream, file, start)
+        return TextCursor(stream, file, start, whole_lines=whole_lines)
+    except OSError as error:
+        raise RunError(f"cannot read {file.path}: {error.strerror or error}") from error
+
+
+class WholeFile:
+    """A file that can only be read from its beginning to its end."""
+
+    def __init__(self, stream: str, file: SourceFile, start: int | None) -> None:
+        whole = Range(stream, str(file.path), file.format, 0, None)
+        self._rest: Range | None = whole if start is None else None
+
+    def take(self, rows: int | None) -> tuple[Range, int] | None:
+        del rows
+        whole, self._rest = self._rest, None
+        return None if whole is None else (whole, 1)
+
+    def close(self) -> None:
+        return
+
+
+class ParquetCursor:
+    """Rows of a Parquet file."""
+
+    def __init__(self, stream: str, file: SourceFile, start: int | None) -> None:
+        self._stream, self._path = stream, str(file.path)
+        self._total = _rows_of_parquet(file.path)
+        self._at = start or 0
+        self._begun = start is not None
+
+    def take(self, rows: int | None) -> tuple[Range, int] | None:
+        # A file without rows is read once too: its columns are checked then.
+        if self._begun and self._at >= self._total:
+            return None
+        self._begun = True
+        stop = min(self._at + (rows or ROWS_OF_PARQUET), self._total)
+        part = Range(self._stream, self._path, "parquet", self._at, stop)
+        self._at = stop
+        return part, part.stop - part.start  # type: ignore[operator]  # stop is a number here
+
+    def close(self) -> None:
+        return
+
+
+def _rows_of_parquet(path: Path) -> int:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise RunError(f"cannot read {path} as Parquet: {reason}") from error
+
+
+class TextCursor:
+    """Records of a CSV or JSON-lines file."""
+
+    def __init__(
+        self, stream: str, file: SourceFile, start: int | None, *, whole_lines: bool
+    ) -> None:
+        self._stream, self._path, self._format = stream, str(file.path), file.format
+        self._file = file.path.open("rb")
+        self._header = _header_bytes(file.path) if file.format == "csv" else 0
+        self._at = self._header if start is None else start
+        self._begun = start is not None
+        self._whole_lines = whole_lines
+        self._file.seek(self._at)
+        self._blocks: Iterator[bytes] = (csv_blocks if file.format == "csv" else line_blocks)(
+            self._file, BLOCK_BYTES
+        )
+        self._ends: list[int] = []  # where the records of the block end that are not handed out yet
+
+    def take(self, rows: int | None) -> tuple[Range, int] | None:
+        if not self._ends:
+            self._next_block()
+        if not self._ends:
+            # A file without records is read once too: its header is checked then.
+            return None if self._begun else (self._range(self._at), 1)
+        count = min(rows or len(self._ends), len(self._ends))
+        part = self._range(self._ends[count - 1])
+        del self._ends[:count]
+        return part, count
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _range(self, stop: int) -> Range:
+        self._begun = True
+        part = Range(self._stream, self._path, self._format, self._at, stop, self._header)
+        self._at = stop
+        return part
+
+    def _next_block(self) -> None:
+        block = next(self._blocks, b"")
+        if self._whole_lines and not block.endswith(b"\n"):
+            block = block[: block.rfind(b"\n") + 1]
+        if block:
+            self._ends = [self._at + int(end) for end in _record_ends(block, self._format)]
+
+
+def _record_ends(block: bytes, format_: str) -> NDArray[np.int64]:
+    """Where the records of a block end; the last one ends with the block."""
+    if format_ == "csv":
+        ends = regular_record_ends(block)
+        if ends is None:
+            ends = np.array([record.end for record in scan_records(block)], np.int64)
+    else:
+        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
+    if not len(ends) or ends[-1] != len(block):
+        ends = np.append(ends, len(block))
+    return ends
+
+
+def _header_bytes(path: Path) -> int:
+    """How many bytes the header takes, with blank lines before it."""
+    with path.open("rb") as file:
+        block = next(csv_blocks(file), b"")
+    at = len(_BOM) if block.startswith(_BOM) else 0
+    for record in scan_records(block[at:]):
+        fields = record.fields
+        if fields is None or len(fields) > 1 or fields[0].strip():
+            return at + record.end
+    return len(block)
