@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.emit.wording import duration_text, formula_text, name_text
 from cqc.compiler.errors_catalogue import make
-from cqc.compiler.normal import NEVER
+from cqc.compiler.normal import NEVER, AllOf, ValueAtom
+from cqc.compiler.rewrites.attribute_formulas import conjoin
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
 from cqc.compiler.rewrites.fold_constants import fold_constants
 from cqc.compiler.rewrites.push_negations import push_negations
@@ -18,9 +19,11 @@ from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
 from cqc.compiler.time_bounds import contradiction, limits_of_windows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cqc.compiler.bound import Item, Query
     from cqc.compiler.diagnostics import Diagnostic
-    from cqc.compiler.normal import NormalQuery
+    from cqc.compiler.normal import Formula, NormalQuery
     from cqc.compiler.time_bounds import TimeLimit
 
 
@@ -74,12 +77,22 @@ def _never_matches(query: Query, normal: NormalQuery) -> Diagnostic:
     classes = classify_predicates(rewritten, split_conjunctions(rewritten))
     at = normal.filters.index(NEVER)
     spans = [each for each in (query.where, query.window) if each is not None]
-    shown = [formula_text(part, query.items[at].relation) for part in classes.attributes[at]]
-    alias = query.items[at].alias
-    detail = f"No value of {alias} satisfies {' AND '.join(shown)}."
-    if shown == ["FALSE"]:
+    alias, relation = query.items[at].alias, query.items[at].relation
+    parts = _excluding(classes.attributes[at])
+    detail = f"No value of {alias} satisfies {formula_text(AllOf(tuple(parts)), relation)}."
+    if NEVER in parts:
         detail = f"The conditions on {alias} contradict one another."
     return make("CQ090", spans[0].span, name=query.name, detail=detail)
+
+
+def _excluding(parts: Sequence[Formula]) -> list[Formula]:
+    """Of conditions that cannot all hold, those on one column that exclude one another; else all of them."""
+    flat = [each for part in parts for each in (part.parts if isinstance(part, AllOf) else (part,))]
+    for column in {each.column for each in flat if isinstance(each, ValueAtom)}:
+        same = [each for each in flat if isinstance(each, ValueAtom) and each.column == column]
+        if conjoin(same) == NEVER:
+            return list(same)
+    return flat
 
 
 def _contradiction_in_time(query: Query) -> Diagnostic:

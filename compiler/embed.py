@@ -81,7 +81,10 @@ def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
     has_errors = any(each.severity is Severity.ERROR for each in diagnostics)
     graph = Graph()
     program_ = Program(bound.catalog, graph, ())
-    for query in bound.queries:
+    queries = list(reversed(bound.queries))
+    del parsed, bound  # a hundred thousand syntax trees and bound queries need not all stay while the graph grows
+    while queries:
+        query = queries.pop()
         normal = normalise(query)
         diagnostics.extend(check_bounds(query, normal))
         if not has_errors:

@@ -16,7 +16,7 @@ from cqc.compiler import syntax
 from cqc.compiler.parse_tables import Failure, read_kinds
 from cqc.compiler.syntax_mistakes.mend import mend, parses_but_is_wrong
 from cqc.compiler.syntax_mistakes.quotes import close_quotes
-from cqc.compiler.tokens import tokenize
+from cqc.compiler.tokens import tokenize_in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,22 +44,21 @@ def parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
 
 
 def _parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
-    found = tokenize(source)
-    diagnostics: list[Diagnostic] = []
-    if found.strange:
-        found, diagnostics = close_quotes(source, found)
-    unclosed = [each.span.start for each in diagnostics]
     statements: list[syntax.Statement] = []
+    diagnostics: list[Diagnostic] = []
     broken: set[str] = set()
-    for tokens in found.statements:
-        make = _find_maker(tokens.kinds)
-        if make is not None:
-            statements.append(make(tokens))
-            continue
-        mended, mistakes = mend(tokens)
-        statements += mended
-        diagnostics += [each for each in mistakes if not _follows(each, tokens, unclosed)]
-        broken |= _declared_names(tokens) if not mended else set()
+    for part in tokenize_in_parts(source):
+        found, unclosed = close_quotes(source, part) if part.strange else (part, [])
+        diagnostics += unclosed
+        for tokens in found.statements:
+            make = _find_maker(tokens.kinds)
+            if make is not None:
+                statements.append(make(tokens))
+                continue
+            mended, mistakes = mend(tokens)
+            statements += mended
+            diagnostics += [each for each in mistakes if not _follows(each, tokens, unclosed)]
+            broken |= _declared_names(tokens) if not mended else set()
     return syntax.Program(tuple(statements), frozenset(broken)), diagnostics
 
 
@@ -94,9 +93,10 @@ def _maker(kinds: list[str]) -> Make | None:
     return piece.make
 
 
-def _follows(diagnostic: Diagnostic, tokens: Tokens, unclosed: list[int]) -> bool:
+def _follows(diagnostic: Diagnostic, tokens: Tokens, unclosed: list[Diagnostic]) -> bool:
     """Whether a mistake only follows from a quote in the same statement that was closed by guessing."""
-    inside = [start for start in unclosed if tokens.starts[0] <= start <= tokens.end]
+    starts = [each.span.start for each in unclosed]
+    inside = [start for start in starts if tokens.starts[0] <= start <= tokens.end]
     span = diagnostic.span
     return bool(inside) and not span.start < span.end <= inside[0]
 

@@ -63,7 +63,7 @@ FOREIGN = words(
 
 _TOKEN = re.compile(
     r"""
-      \s+
+      [\s\ufeff]+
     | [^\W\d]\w*
     | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
     | '[^']*(?:''[^']*)*'
@@ -82,18 +82,23 @@ _COMPARISONS = dict.fromkeys(("<", ">", "<=", ">=", "<>", "!="), COMPARISON)
 
 
 class _Kinds(dict[str, str]):
-    """The kind of every token text that was met, worked out once; and what was strange."""
+    """The kind of every token text that was met, worked out once; and which texts are strange.
+
+    `spelling` holds one string for each text, so that trees share the names and numbers that they have in common.
+    """
 
     def __init__(self) -> None:
         super().__init__(_SYMBOLS | _COMPARISONS)
+        self.spelling = {text: text for text in self}
         self.strange: set[str] = set()
 
     def __missing__(self, text: str) -> str:
         kind = self[text] = self._classify(text, text[0])
+        self.spelling[text] = text
         return kind
 
     def _classify(self, text: str, first: str) -> str:
-        if first.isspace() or (text.startswith(("--", "/*")) and text != "/*"):
+        if first.isspace() or first == "\ufeff" or (text.startswith(("--", "/*")) and text != "/*"):
             return _NOTHING
         if first in "0123456789" or first == ".":
             return NUMBER
@@ -156,43 +161,79 @@ class Tokens:
 
 @dataclass(slots=True)
 class TokenFile:
-    """The statements of a file (empty ones left out), and where characters are that begin no token."""
+    """The statements of a file, or of a part of it from `start` to `end`; empty statements are left out.
+
+    `strange` is where characters are that begin no token: unclosed quotes and comments, or what is foreign to the language.
+    """
 
     statements: list[Tokens]
     strange: list[int]
+    start: int
+    end: int
 
 
-def tokenize(source: SourceFile, mended: str | None = None) -> TokenFile:
-    """Read a whole file into statements; `mended` is its text where a mistake was put right without moving anything."""
+def tokenize(source: SourceFile, start: int = 0, mended: str | None = None) -> TokenFile:
+    """Read a file, or the rest of it, into statements.
+
+    `mended` is its text where a mistake was put right without moving anything.
+    """
     text = source.text if mended is None else mended
-    kind_of = _Kinds()
+    return _read(source, text, _Kinds(), start, len(text))
+
+
+def tokenize_in_parts(source: SourceFile) -> Iterator[TokenFile]:
+    """Read a file part by part, so that the tokens of 100,000 queries are never in memory at once.
+
+    Parts end between statements. From the first that has something strange, the rest of the file is one part.
+    """
+    text, kinds = source.text, _Kinds()
+    start = 0
+    while start < len(text):
+        part = _read(source, text, kinds, start, min(start + _PART, len(text)))
+        if part.end == start:
+            part = _read(source, text, kinds, start, len(text))
+        start = part.end
+        yield part
+
+
+_PART = 1 << 18
+
+
+def _read(source: SourceFile, text: str, kind_of: _Kinds, start: int, end: int) -> TokenFile:
+    """The statements that are surely whole between two places: the last one only at the end of the text."""
     # Whole lists at a time: a loop over three million tokens of 100,000 queries takes three times as long.
-    raw = _TOKEN.findall(text)
+    raw = _TOKEN.findall(text, start, end)
     raw_kinds = list(map(kind_of.__getitem__, raw))
-    ends = list(compress(accumulate(map(len, raw)), raw_kinds))
-    texts = list(compress(raw, raw_kinds))
+    raw_ends = accumulate(map(len, raw), initial=start)
+    ends = list(compress(raw_ends, [_NOTHING, *raw_kinds]))
+    texts = list(map(kind_of.spelling.__getitem__, compress(raw, raw_kinds)))
     kinds = list(filter(None, raw_kinds))
     starts = list(map(sub, ends, map(len, texts)))
     strange = _places(kind_of.strange, texts, starts) if kind_of.strange else []
-    statements = []
+    result = TokenFile([], strange if end == len(text) else [], start, start)
+    # A text or comment that is cut in two looks strange, and what follows its beginning means nothing.
+    sure = strange[0] if strange and end < len(text) else end
     first = 0
-    for last in _statement_ends(kinds):
+    for last in (at for at, kind in enumerate(kinds) if kind == ";"):
+        if starts[last] >= sure:
+            break
         if last > first:
-            end = starts[last] if last < len(starts) else len(text)
             cut = slice(first, last)
-            statements.append(Tokens(source, kinds[cut], texts[cut], starts[cut], ends[cut], end))
-        first = last + 1
-    return TokenFile(statements, strange)
+            result.statements.append(
+                Tokens(source, kinds[cut], texts[cut], starts[cut], ends[cut], starts[last])
+            )
+        first, result.end = last + 1, ends[last]
+    if end == len(text):
+        result.end = end
+        if first < len(kinds):
+            result.statements.append(
+                Tokens(source, kinds[first:], texts[first:], starts[first:], ends[first:], end)
+            )
+    return result
 
 
 def _places(words: set[str], texts: list[str], starts: list[int]) -> list[int]:
     return [at for at, word in zip(starts, texts, strict=True) if word in words]
-
-
-def _statement_ends(kinds: list[str]) -> Iterator[int]:
-    """The numbers of the semicolons, and of the end."""
-    yield from (at for at, kind in enumerate(kinds) if kind == ";")
-    yield len(kinds)
 
 
 def comments_in(text: str) -> list[tuple[int, int]]:

@@ -58,7 +58,7 @@ def open_cursor(stream: str, file: SourceFile, start: int | None, *, whole_lines
         RunError: when the file cannot be read.
     """
     try:
-        if file.path.suffix.lower() == ".gz":
+        if file.path.suffix.lower() == ".gz" or not file.path.is_file():
             return WholeFile(stream, file, start)
         if file.format == "parquet":
             return ParquetCursor(stream, file, start)

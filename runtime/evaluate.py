@@ -117,7 +117,9 @@ class Evaluator:
             case bound.Arithmetic():
                 return self._arithmetic(expression)
             case bound.Negate():
-                return lifted(negate, expression.type, [self._typed(expression.operand, expression.type)])
+                return lifted(
+                    negate, expression.type, [self._typed(expression.operand, expression.type)]
+                )
             case bound.Comparison():
                 return comparison_node(
                     expression.op, *self._alike(expression.left, expression.right)

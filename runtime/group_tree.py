@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.types import ColumnType
-from cqc.runtime.aggregate_tree import AggregateTree
+from cqc.runtime.aggregate_tree import FAN, AggregateTree
 from cqc.runtime.aggregates import count_column, finish
 from cqc.runtime.columns import take
 from cqc.runtime.evaluate import compile_expression
@@ -109,10 +109,15 @@ class GroupTree:
         end_us: NDArray[np.int64],
     ) -> Groups:
         """The groups of each window, with the aggregates asked for."""
+        wanted = [each.argument for each in aggregates if each.argument is not None]
+        missing = [argument for argument in wanted if argument not in self._lanes]
+        if missing and not self._slots.groups:  # nothing is there yet: the rows that wait fill all of them at once
+            for argument in missing:
+                self._make_lane(argument)
         self._catch_up()
-        for aggregate in aggregates:
-            if aggregate.argument is not None and aggregate.argument not in self._lanes:
-                self._add_lane(aggregate.argument)
+        for argument in missing:
+            if argument not in self._lanes:
+                self._fill_lane(self._make_lane(argument))
         window, group, starts, stops = self._slots.stretches(begin_us, end_us)
         partials: dict[Expression, NDArray[Any]] = {}
         columns = [self._column(each, starts, stops, partials) for each in aggregates]
@@ -167,16 +172,18 @@ class GroupTree:
         keys = [compiled.run(fetch, length) for compiled in self._compiled]
         return self._numbers.of(keys, length)
 
-    def _add_lane(self, argument: Expression) -> None:
-        """A tree for one more argument, over the rows that are there.
+    def _make_lane(self, argument: Expression) -> Lane:
+        dtype = np.float64 if argument.type is ColumnType.DOUBLE else np.int64
+        tree = AggregateTree(self._slots.capacity, dtype)
+        lane = self._lanes[argument] = Lane(compile_expression(argument), tree)
+        return lane
+
+    def _fill_lane(self, lane: Lane) -> None:
+        """Put the rows that are there into a new tree.
 
         The history and every group keep rows in one order: by oldest event time, then as they came. So the n-th row of a
         group in the history is the n-th of the group's slots.
         """
-        compiled = compile_expression(argument)
-        dtype = np.float64 if argument.type is ColumnType.DOUBLE else np.int64
-        tree = AggregateTree(self._slots.capacity, dtype)
-        self._lanes[argument] = Lane(compiled, tree)
         batch = self._history.everything()
         if not len(batch):
             return
@@ -187,9 +194,9 @@ class GroupTree:
         within = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         slots = np.empty(len(order), np.int64)
         slots[order] = self._slots.first[groups[order]] + within
-        column = compiled.run(fetch, len(batch))
-        tree.write(slots, numbers_of(column), column.valid)
-        tree.refresh(np.unique(slots // 16))
+        column = lane.compiled.run(fetch, len(batch))
+        lane.tree.write(slots, numbers_of(column), column.valid)
+        lane.tree.refresh(np.arange(-(-self._slots.capacity // FAN)))
 
 
 def _joined(batches: Sequence[Batch]) -> Batch:

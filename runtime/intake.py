@@ -79,7 +79,7 @@ class Intake:
         if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
             return self._take_foreign(data)
         if hasattr(data, "to_dict") and not isinstance(data, Mapping):
-            return self._take_records(data.to_dict("records"))
+            return self._take_records(_records_of_frame(data))
         if isinstance(data, Mapping | str | bytes) or not isinstance(data, Iterable):
             raise RunError(
                 f"{self.relation.name} takes a pyarrow Table or RecordBatch, a pandas DataFrame or a list of dicts, "
@@ -154,7 +154,7 @@ class Intake:
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             if not hasattr(data, "to_dict"):
                 raise
-            return self._take_records(data.to_dict("records"))
+            return self._take_records(_records_of_frame(data))
         return self._take_arrow(table)
 
     def _take_records(self, records: list[Any]) -> Taken:
@@ -202,6 +202,14 @@ class Intake:
                 self._matches.clear()
             self._matches[keys] = found
         return found
+
+
+def _records_of_frame(frame: Any) -> list[dict[Any, Any]]:
+    """The rows of a data frame; there a NaN is a missing value."""
+    return [
+        {key: None if value != value else value for key, value in record.items()}
+        for record in frame.to_dict("records")
+    ]
 
 
 def _row_of_arrow(table: pa.Table, row: int) -> dict[str, Any]:

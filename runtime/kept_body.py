@@ -102,8 +102,10 @@ class KeptBody:
 
     def rows(self, begin_us: int, end_us: int) -> Positions:
         """The rows inside a window (both ends inside), in the order of their oldest event time."""
+        if not self.body.rows:
+            return self._rows_between(begin_us, end_us)
         limits = self._row_limits(end_us)
-        for _, ts_us, _ in limits if len(limits) == len(self._timed) else ():
+        if limits and len(limits) == len(self._timed):
             begin_us = max(begin_us, min(ts_us for _, ts_us, _ in limits))
         found = self._rows_between(begin_us, end_us)
         for item, ts_us, position in limits:

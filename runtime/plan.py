@@ -1,28 +1,21 @@
 """Which part of the input comes next: files are found in name order and handed out as ranges, one micro-batch at a time.
 
-Streams that are behind in event time come first, so that joins keep no more state than their windows ask for. A run that
-follows looks for new files, and for lines added to files it has read, every time it is asked.
-
-What was handed out is told by `positions`; a planner that starts from them goes on where the other one stopped.
+Streams that are behind in event time come first, so that joins keep no more state than their windows ask for. What was
+handed out is told by `positions`; a planner that starts from them goes on where the other one stopped.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cqc.runtime.cursors import open_cursor
-from cqc.runtime.errors import RunError
-from cqc.runtime.sources import source_files
+from cqc.runtime.file_feed import FileFeed, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from cqc.compiler.catalog import Relation
-    from cqc.runtime.cursors import Cursor
     from cqc.runtime.ranges import Range
-    from cqc.runtime.sources import SourceFile
 
 Positions = dict[str, dict[str, "int | None"]]  # stream -> file -> where its next range begins
 
@@ -53,59 +46,64 @@ class Planner:
     ) -> None:
         self._rows = rows_per_batch
         done = positions or {}
-        self._feeds = {
-            name: FileFeed(name, relation, path, follow=follow, done=done.get(name, {}))
+        self._feeds = [
+            FileFeed(name, relation, path, follow=follow, done=done.get(name, {}))
             for name, (relation, path) in places.items()
-        }
+        ]
         self._latest: dict[str, int] = {}
         self._turn = 0
 
-    def next_batch(self, latest_us: Mapping[str, int | None]) -> list[Range]:
+    def next_batch(self, latest_us: Mapping[str, int]) -> list[Range]:
         """The ranges of the next micro-batch; none when there is no input (at present, for one that follows).
 
         Args:
             latest_us: how far each stream is in event time.
         """
-        ready = [feed for feed in self._feeds.values() if feed.has_more()]
-        chosen = self._behind(ready, latest_us)
-        self._latest = {name: us for name, us in latest_us.items() if us is not None}
-        ranges: list[Range] = []
+        for feed in self._feeds:
+            feed.look()
+        ready = [feed for feed in self._feeds if not feed.ended]
+        while ready:
+            chosen = self._behind(ready, latest_us)
+            ranges = self._take(chosen)
+            if ranges:
+                self._latest = dict(latest_us)
+                return ranges
+            ready = [feed for feed in ready if feed not in chosen]
+        return []
+
+    def positions(self) -> Positions:
+        """Where each file's next range begins."""
+        return {feed.name: dict(feed.done) for feed in self._feeds}
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for feed in self._feeds:
+            feed.close()
+
+    def _take(self, chosen: list[FileFeed]) -> list[Range]:
         if self._rows is None:
-            for feed in chosen:
-                ranges += feed.take_bytes(BYTES_PER_BATCH)
-            return ranges
+            return [part for feed in chosen for part in _take_bytes(feed, BYTES_PER_BATCH)]
         self._turn += 1
-        first = self._turn % max(len(chosen), 1)
+        first = self._turn % len(chosen)
         left = self._rows
-        share = max(left // max(len(chosen), 1), 1)
+        share = max(left // len(chosen), 1)
+        ranges: list[Range] = []
         for feed in chosen[first:] + chosen[:first]:
-            taken, rows = feed.take_rows(min(share, left))
-            ranges += taken
-            left -= rows
+            taken = _take_rows(feed, min(share, left))
+            ranges += [part for part, _ in taken]
+            left -= sum(rows for _, rows in taken)
             if left <= 0:
                 break
         return ranges
 
-    def positions(self) -> Positions:
-        """Where each file's next range begins."""
-        return {name: dict(feed.done) for name, feed in self._feeds.items()}
-
-    def close(self) -> None:
-        """Let go of the files."""
-        for feed in self._feeds.values():
-            feed.close()
-
-    def _behind(
-        self, ready: list[FileFeed], latest_us: Mapping[str, int | None]
-    ) -> list[FileFeed]:
-        """The stream that is furthest behind, and those that it may overtake with its next ranges."""
-        if len(ready) < 2:
+    def _behind(self, ready: list[FileFeed], latest_us: Mapping[str, int]) -> list[FileFeed]:
+        """The stream that is furthest behind, and those that its next ranges may overtake."""
+        if len(ready) == 1:
             return ready
-        reached = {feed.name: latest_us.get(feed.name) or _BEFORE_ALL for feed in ready}
+        reached = {feed.name: latest_us.get(feed.name, _BEFORE_ALL) for feed in ready}
         last = min(ready, key=lambda feed: reached[feed.name]).name
         gained = max(reached[last] - self._latest.get(last, reached[last]), 0)
-        limit = reached[last] + gained
-        return [feed for feed in ready if reached[feed.name] <= limit]
+        return [feed for feed in ready if reached[feed.name] <= reached[last] + gained]
 
 
 def add_ranges(positions: Positions, ranges: Iterable[Range]) -> None:
@@ -114,49 +112,19 @@ def add_ranges(positions: Positions, ranges: Iterable[Range]) -> None:
         positions.setdefault(part.stream, {})[part.path] = part.stop
 
 
-@dataclass(slots=True)
-class FileFeed:
-    """The files of one stream; `done` says for each file that was begun where its next range begins."""
+def _take_bytes(feed: FileFeed, size: int) -> list[Range]:
+    """Ranges of about `size` bytes."""
+    ranges: list[Range] = []
+    while size > 0 and (found := feed.take(None)) is not None:
+        ranges.append(found[0])
+        size -= weight(found[0])
+    return ranges
 
-    name: str
-    relation: Relation
-    path: Path
-    follow: bool
-    done: dict[str, int | None]
-    _files: Iterator[SourceFile] | None = None
-    _cursor: Cursor | None = None
-    _ahead: tuple[Range, int] | None = None
-    _sizes: dict[str, int] = field(default_factory=dict)
 
-    def has_more(self) -> bool:
-        """Whether there is a range to hand out."""
-        if self._ahead is None:
-            self._ahead = self._find(None if not self.follow else None)
-        return self._ahead is not None
-
-    def take_bytes(self, size: int) -> list[Range]:
-        """Ranges of about `size` bytes."""
-        ranges: list[Range] = []
-        while size > 0 and self.has_more():
-            part = self._hand_out()
-            ranges.append(part)
-            size -= _weight(part)
-        return ranges
-
-    def take_rows(self, rows: int) -> tuple[list[Range], int]:
-        """Ranges of at most `rows` rows in all, and how many they have."""
-        ranges: list[Range] = []
-        left = rows
-        while left > 0:
-            found = self._find(left)
-            if found is None:
-                break
-            self._ahead = found
-            ranges.append(self._hand_out())
-            left -= found[1]
-        return ranges, rows - left
-
-    def close(self) -> None:
-        if self._cursor is not None:
-            self._cursor.close()
-            self._cursor = None
+def _take_rows(feed: FileFeed, rows: int) -> list[tuple[Range, int]]:
+    """Ranges of at most `rows` rows in all."""
+    ranges: list[tuple[Range, int]] = []
+    while rows > 0 and (found := feed.take(rows)) is not None:
+        ranges.append(found)
+        rows -= found[1]
+    return ranges

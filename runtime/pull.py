@@ -340,8 +340,10 @@ class PullQueries:
 
     def _kept_from_us(self, query: PullQuery) -> int | None:
         """What is older than this is gone, when anything is."""
+        if self.retention_us is None:
+            return None
         latest_us, first_us = query.latest_us, query.first_us
-        if self.retention_us is None or latest_us is None or first_us is None:
+        if latest_us is None or first_us is None:
             return None
         kept_from_us = latest_us - self.retention_us
         return kept_from_us if first_us < kept_from_us else None

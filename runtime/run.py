@@ -110,10 +110,7 @@ class LocalRun:
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Read the input to its end, then invoke the pull queries once."""
-        for name in self._places:
-            if not self._catalog.relations[name].is_stream:
-                for chunk in self._open(name):
-                    self.engine.push_taken({name: chunk})
+        self.read_tables()
         feeds = [
             _Feed(name, self._open(name))
             for name in self._places
@@ -131,6 +128,17 @@ class LocalRun:
             self._write()
             if progress is not None:
                 progress(self.engine.tuples_read)
+        self.end_of_input()
+
+    def read_tables(self) -> None:
+        """Fill the tables, before the first tuple of a stream."""
+        for name in self._places:
+            if not self._catalog.relations[name].is_stream:
+                for chunk in self._open(name):
+                    self.engine.push_taken({name: chunk})
+
+    def end_of_input(self) -> None:
+        """Deliver what only the end decides, and invoke the pull queries once."""
         self.engine.finish()
         self.engine.closing_invocations(self._options.at_us)
         self._write()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.runtime.columns import Column
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_US = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 LAST_US = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
@@ -60,6 +62,12 @@ def format_iso(us: NDArray[np.int64]) -> Any:
     tail = pc.binary_join_element_wise(".", fraction, "")
     tail = pc.if_else(pa.array(micros != 0), tail, "")
     return pc.binary_join_element_wise(texts, tail, "Z", "")
+
+
+def format_column(column: Column) -> pa.StringArray:
+    """The instants of a TIMESTAMP column in ISO 8601; at NULL positions any text."""
+    us = column.values if column.valid is None else np.where(column.valid, column.values, 0)
+    return format_iso(us)
 
 
 def format_cast(us: NDArray[np.int64]) -> Any:

@@ -38,7 +38,7 @@ def close_quotes(source: SourceFile, found: TokenFile) -> tuple[TokenFile, list[
             hint = "A quote inside a text is written twice, as in `'it''s'`."
         diagnostics.append(make("CQ002", Span(source, start, end), what=_KINDS[sign], hint=hint))
         text = text[:start] + _stand_in(sign, end - start) + text[end:]
-        found = tokenize(source, text)
+        found = tokenize(source, found.start, text)
     return found, diagnostics
 
 

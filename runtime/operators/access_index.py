@@ -4,8 +4,8 @@ A conjunction with an equality can only match tuples that have that value. Such 
 access predicate; of several the one on the column with the most constants), and a tuple meets only the lists of its own
 values, whatever the number of queries. What is left of the query is checked in one of three ways, by what is cheapest:
 
-- tuple by tuple, each walking its lists: no preparation, best for few queries or tuples;
-- list by list, against the tuples that have the value: the list is read once for all of them;
+- tuple by tuple, each walking its lists: no preparation, best for few tuples;
+- list by list, against the tuples that have the value, brought together by a sort: comparisons without branches;
 - list by list with a word of bits: for up to 64 tuples with the value, one word a cut says which lie below it, and a query
   is a few XORs and ANDs of words, 64 tuples at once. It is the packet index again, inside one list.
 
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
 MOST_OTHERS = MOST_ACCESS_PAIRS - 1  # pairs beside the access predicate
 _FEW_NEW = 256
-# Costs in units of one check of one query and one tuple.
-_WORD_TABLE_COST = 2.0  # for each cut
-_WORD_CHECK_COST = 1.5
-_MOST_WALKED = 1 << 14
+# Estimated costs in machine cycles (of a list and the tuples that have its value).
+_CYCLES_ENTRY, _CYCLES_COMPARED = 8.0, 0.75
+_CYCLES_CUT, _CYCLES_WORD = 2.0, 8.0
 
 
 class Lists(NamedTuple):
@@ -138,10 +137,10 @@ def count_candidates(buckets, ranks, lists, step):  # type: ignore[no-untyped-de
     """How many queries are in the lists of every `step`-th tuple, in all."""
     total = 0
     for column in ranks.listed:
-        start, length = ranks.starts[column], ranks.starts[column + 1] - ranks.starts[column]
+        start = ranks.starts[column]
         for row in range(0, buckets.shape[1], step):
             bucket = buckets[column, row]
-            if 0 < bucket < length:
+            if 0 < bucket:
                 cut = ranks.ids[start + bucket - 1]
                 if cut < len(lists.begin):
                     total += lists.end[cut] - lists.begin[cut]
@@ -152,15 +151,14 @@ def count_candidates(buckets, ranks, lists, step):  # type: ignore[no-untyped-de
 def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyped-def]
     """Check every tuple against the lists of its values. `words` is room for one word an id, or empty."""
     begin, end, starts, ids = lists.begin, lists.end, ranks.starts, ranks.ids
-    walk = len(lists.slots) <= _MOST_WALKED
-    grouped = np.empty(0 if walk else buckets.shape[1], np.int32)
+    tuples = buckets.shape[1]
+    grouped, local = np.empty(tuples, np.int32), np.empty((buckets.shape[0], 64), np.int32)
+    bounds = np.zeros((3, MOST_OTHERS), np.int32)
+    gathered, chunk = np.zeros(buckets.shape[0], np.int64), 0
     for column in ranks.listed:
         start, length = starts[column], starts[column + 1] - starts[column]
-        if walk:
-            _walk_tuples(
-                buckets, buckets[column], start, length, ids, begin, end,
-                lists.others, lists.slots, ranks.position, ranks.column, wanted,
-            )  # fmt: skip
+        if 4 * tuples < length:
+            _walk_tuples(buckets, buckets[column], start, ranks, lists, wanted)
             continue
         ends = _group(buckets[column], length, grouped)
         for bucket in range(1, length):
@@ -168,65 +166,57 @@ def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyp
             cut = ids[start + bucket - 1]
             if first == last or cut >= len(begin) or begin[cut] == end[cut]:
                 continue
-            queries = end[cut] - begin[cut]
-            by_check = float(queries) * (last - first)
-            by_word = len(words) * _WORD_TABLE_COST + queries * _WORD_CHECK_COST
-            if len(words) and by_word * ((last - first + 63) // 64) < by_check:
-                for at in range(first, last, 64):
-                    members = grouped[at : min(at + 64, last)]
+            by_word = _word_pays(len(words), end[cut] - begin[cut], last - first)
+            for at in range(first, last, 64):
+                members = grouped[at : min(at + 64, last)]
+                if by_word:
                     _fill_words(buckets, starts, ids, members, words)
-                    _check_words(begin[cut], end[cut], lists.others, lists.slots, members, words, wanted)
-            else:
-                _check_list(
-                    buckets, begin[cut], end[cut], lists.others, lists.slots,
-                    ranks.position, ranks.column, grouped[first:last], wanted,
-                )  # fmt: skip
+                    _check_words(begin[cut], end[cut], lists, members, words, wanted)
+                else:
+                    chunk += 1
+                    _check_list(
+                        buckets, begin[cut], end[cut], lists, ranks,
+                        local, gathered, chunk, bounds, members, wanted,
+                    )  # fmt: skip
 
 
-# Below, loops take plain arrays: reading a field of a named tuple in an inner loop counts references.
+# In the loops below arrays are taken out of named tuples first: reading a field in an inner loop counts references.
 
 
 @njit(cache=True, nogil=True)
-def _walk_tuples(  # type: ignore[no-untyped-def]
-    buckets, own, start, length, ids, begin, end, others, slots, position, column, wanted
-):
-    counts = wanted.counts
+def _word_pays(ids, queries, tuples):  # type: ignore[no-untyped-def]
+    if ids == 0:
+        return False
+    by_word = ((tuples + 63) // 64) * (ids * _CYCLES_CUT + queries * _CYCLES_WORD)
+    return by_word < queries * (_CYCLES_ENTRY + tuples * _CYCLES_COMPARED)
+
+
+@njit(cache=True, nogil=True)
+def _walk_tuples(buckets, own, start, ranks, lists, wanted):  # type: ignore[no-untyped-def]
+    others, slots, begin, end = lists.others, lists.slots, lists.begin, lists.end
+    position, column, ids, counts = ranks.position, ranks.column, ranks.ids, wanted.counts
     counting = len(counts) > 0
     for row in range(len(own)):
-        bucket = own[row]
-        if bucket <= 0 or bucket >= length:
-            continue
-        cut = ids[start + bucket - 1]
+        cut = ids[start + own[row] - 1] if own[row] > 0 else len(begin)
         if cut >= len(begin):
             continue
         for entry in range(begin[cut], end[cut]):
-            if _holds(buckets, others, position, column, entry, row):
-                if counting:
-                    counts[slots[entry]] += 1
-                else:
-                    _take(slots[entry], row, wanted)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _holds(buckets, others, position, column, entry, row):  # type: ignore[no-untyped-def]
-    """Whether a tuple is inside all other pairs of a query."""
-    held = True
-    for pair in range(MOST_OTHERS):
-        low, high = others[entry, 2 * pair], others[entry, 2 * pair + 1]
-        if high == NO_TUPLE:
-            held = held and low == EVERY_TUPLE
-            break
-        bucket = buckets[column[high], row]
-        if bucket <= position[low] or bucket > position[high]:
-            held = False
-            break
-    return held
+            held = True
+            for pair in range(MOST_OTHERS):
+                low, high = others[entry, 2 * pair], others[entry, 2 * pair + 1]
+                if high == NO_TUPLE:
+                    held = held and low == EVERY_TUPLE
+                    break
+                bucket = buckets[column[high], row]
+                held = held and position[low] < bucket <= position[high]
+            if held and counting:
+                counts[slots[entry]] += 1
+            elif held:
+                _take(slots[entry], row, wanted)
 
 
 @njit(cache=True, nogil=True)
 def _take(slot, row, wanted):  # type: ignore[no-untyped-def]
-    if len(wanted.counts):
-        wanted.counts[slot] += 1
     if len(wanted.union):
         wanted.union[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
     if len(wanted.cursors) and wanted.cursors[slot] >= 0:
@@ -239,11 +229,11 @@ def _group(buckets, length, grouped):  # type: ignore[no-untyped-def]
     """Sort tuples by bucket; returns where each bucket's tuples end."""
     ends = np.zeros(length + 2, np.int64)
     for row in range(len(buckets)):
-        ends[min(buckets[row], length) + 1] += 1
+        ends[buckets[row] + 1] += 1
     for bucket in range(length + 1):
         ends[bucket + 1] += ends[bucket]
     for row in range(len(buckets)):
-        bucket = min(buckets[row], length)
+        bucket = buckets[row]
         grouped[ends[bucket]] = row
         ends[bucket] += 1
     return ends
@@ -251,19 +241,60 @@ def _group(buckets, length, grouped):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _check_list(  # type: ignore[no-untyped-def]
-    buckets, begin, end, others, slots, position, column, members, wanted
+    buckets, begin, end, lists, ranks, local, gathered, chunk, bounds, members, wanted
 ):
-    counts = wanted.counts
+    """Compare the members with each query; their buckets are brought side by side when a column is first asked for."""
+    others, slots, counts = lists.others, lists.slots, wanted.counts
+    position, column, tuples = ranks.position, ranks.column, len(members)
     counting = len(counts) > 0
+    low, high, source = bounds[0], bounds[1], bounds[2]
     for entry in range(begin, end):
-        count = 0
-        for at in range(len(members)):
-            if _holds(buckets, others, position, column, entry, members[at]):
-                count += 1
-                if not counting:
-                    _take(slots[entry], members[at], wanted)
+        pairs = 0
+        while pairs < MOST_OTHERS and others[entry, 2 * pairs + 1] != NO_TUPLE:
+            low[pairs] = position[others[entry, 2 * pairs]]
+            high[pairs] = position[others[entry, 2 * pairs + 1]]
+            source[pairs] = column[others[entry, 2 * pairs + 1]]
+            if gathered[source[pairs]] != chunk:
+                gathered[source[pairs]] = chunk
+                for at in range(tuples):
+                    local[source[pairs], at] = buckets[source[pairs], members[at]]
+            pairs += 1
+        if pairs == 0 and others[entry, 0] == NO_TUPLE:
+            continue
         if counting:
-            counts[slots[entry]] += count
+            counts[slots[entry]] += _inside(local, tuples, pairs, source, low, high)
+            continue
+        for at in range(tuples):
+            held = True
+            for pair in range(pairs):
+                held = held and low[pair] < local[source[pair], at] <= high[pair]
+            if held:
+                _take(slots[entry], members[at], wanted)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _inside(local, tuples, pairs, source, low, high):  # type: ignore[no-untyped-def]
+    """How many tuples lie inside all pairs; one loop for each number of pairs, so that it becomes vector code."""
+    count = np.int32(0)
+    one, low0, high0 = source[0], low[0], high[0]
+    two, low1, high1 = source[1], low[1], high[1]
+    three, low2, high2 = source[2], low[2], high[2]
+    if pairs == 0:
+        count = np.int32(tuples)
+    elif pairs == 1:
+        for at in range(tuples):
+            a = local[one, at]
+            count += np.int32((a > low0) & (a <= high0))
+    elif pairs == 2:
+        for at in range(tuples):
+            a, b = local[one, at], local[two, at]
+            count += np.int32((a > low0) & (a <= high0) & (b > low1) & (b <= high1))
+    else:
+        for at in range(tuples):
+            a, b, c = local[one, at], local[two, at], local[three, at]
+            inside = (a > low0) & (a <= high0) & (b > low1) & (b <= high1)
+            count += np.int32(inside & (c > low2) & (c <= high2))
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -284,8 +315,8 @@ def _fill_words(buckets, starts, ids, members, words):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def _check_words(begin, end, others, slots, members, words, wanted):  # type: ignore[no-untyped-def]
-    counts = wanted.counts
+def _check_words(begin, end, lists, members, words, wanted):  # type: ignore[no-untyped-def]
+    others, slots, counts = lists.others, lists.slots, wanted.counts
     counting = len(counts) > 0
     for entry in range(begin, end):
         left = words[others[entry, 0]] ^ words[others[entry, 1]]

@@ -7,8 +7,8 @@ has is counted on a sample of its tuples; what a candidate and a block cost is m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from time import perf_counter
+from dataclasses import dataclass, field
+from time import thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,35 +34,40 @@ _NO_NUMBERS = np.empty(0, np.int64)
 _NO_WORDS = np.empty(0, np.uint64)
 _NO_ROWS = np.empty((0, 0), np.uint64)
 _SAMPLE = 256
+# What each side is expected to cost, in seconds; measurements correct the sum by a factor.
+_PER_ROW = 8e-9  # a conjunction on a block of 512 tuples, by the packet index
+_PER_CANDIDATE = 0.4e-9  # by the access index
+_PER_TUPLE = 25e-9
 _NEWEST = 0.2  # the weight of the newest measurement
+_FORGET = 0.01  # how fast the factor of the side not taken goes back to 1
+
+
+@dataclass(slots=True)
+class Side:
+    """One of the two sides: how its measured cost compares with the expected, and what it did."""
+
+    factor: float = 1.0
+    passes: int = 0
+    seconds: float = 0.0
+
+    def saw(self, expected: float, seconds: float) -> None:
+        """Take note of a pass that was measured."""
+        self.passes += 1
+        self.seconds += seconds
+        if expected > 1e-5:
+            self.factor += _NEWEST * (min(seconds / expected, 10.0) - self.factor)
+
+    def rested(self) -> None:
+        """Take note of a pass of the other side."""
+        self.factor += _FORGET * (1.0 - self.factor)
 
 
 @dataclass(slots=True)
 class Costs:
-    """Measured seconds, as decayed means, and how often each side was taken."""
+    """What both sides cost."""
 
-    row: float = 8e-9  # one conjunction on one block by the packet index
-    candidate: float = 2e-9
-    tuple: float = 20e-9  # one tuple looked up in the access index, without candidates
-    packet_side: int = 0
-    access_side: int = 0
-    seconds_packet_side: float = 0.0
-    seconds_access_side: float = 0.0
-
-    def saw_rows(self, rows: int, seconds: float) -> None:
-        """Take note of a pass of the packet index."""
-        self.packet_side += 1
-        self.seconds_packet_side += seconds
-        if rows > 10_000:
-            self.row += _NEWEST * (seconds / rows - self.row)
-
-    def saw_candidates(self, tuples: int, candidates: float, seconds: float) -> None:
-        """Take note of a pass of the access index."""
-        self.access_side += 1
-        self.seconds_access_side += seconds
-        rest = seconds - tuples * self.tuple
-        if candidates > 10_000 and rest > 0:
-            self.candidate += _NEWEST * (rest / candidates - self.candidate)
+    packet: Side = field(default_factory=Side)
+    access: Side = field(default_factory=Side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ class MatchSource:
         self._store = store
         self._ids = ids
         self._costs = costs
-        self._candidates = 0.0
+        self._expected = 0.0  # seconds, by the access index
         self._access = access if access is not None and self._pays(access) else None
 
     def counts(self) -> NDArray[np.int64]:
@@ -138,21 +143,22 @@ class MatchSource:
             return False
         step = max(1, self._tuples // _SAMPLE)
         sampled = count_candidates(self._packet.buckets, access.ranks, access.index.lists, step)
-        self._candidates = float(sampled * step)
-        by_access = self._candidates * self._costs.candidate + self._tuples * self._costs.tuple
-        return by_access < self._packet.blocks * len(access.index) * self._costs.row
+        self._expected = sampled * step * _PER_CANDIDATE + self._tuples * _PER_TUPLE
+        by_packet = self._packet.blocks * len(access.index) * _PER_ROW
+        return self._expected * self._costs.access.factor < by_packet * self._costs.packet.factor
 
     def _run_all(self, outcome: Outcome) -> None:
-        started = perf_counter()
+        started = thread_time()
         programs = self._store.programs.all(self._ids)
         if self._access is None:
             self._packet.sweep(self._store.conjunctions(), programs, outcome)
             rows = self._store.conjunction_count * self._packet.blocks
-            self._costs.saw_rows(rows, perf_counter() - started)
+            self._costs.packet.saw(rows * _PER_ROW, thread_time() - started)
+            self._costs.access.rested()
             return
-        wanted = Wanted(outcome.counts, outcome.union, _NO_NUMBERS, _NO_NUMBERS)
-        self._run_access(wanted)
-        self._costs.saw_candidates(self._tuples, self._candidates, perf_counter() - started)
+        self._run_access(Wanted(outcome.counts, outcome.union, _NO_NUMBERS, _NO_NUMBERS))
+        self._costs.access.saw(self._expected, thread_time() - started)
+        self._costs.packet.rested()
         rest = self._store.conjunctions_but(self._access.index.entry_of_slot)
         if len(self._store.programs) or any(len(slots) for slots in rest.slots):
             self._packet.sweep(rest, programs, outcome)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from cqc.compiler.types import ColumnType
 from cqc.runtime.results import NO_TIME
 from cqc.runtime.sinks.json_text import double_texts, json_rows, json_times
-from cqc.runtime.timestamps import format_iso
+from cqc.runtime.timestamps import format_column, format_iso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def _present_values(column: Column) -> pa.StringArray:
         case ColumnType.BOOLEAN:
             return pc.if_else(pa.array(column.values), "true", "false")
         case ColumnType.TIMESTAMP:
-            return format_iso(column.values)
+            return format_column(column)
         case ColumnType.INTERVAL:
             return double_texts(column.values / 1_000_000, quote="")
         case _:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from cqc.compiler.types import ColumnType
 from cqc.runtime.distinct import text_of_text
 from cqc.runtime.results import NO_TIME
-from cqc.runtime.timestamps import format_iso
+from cqc.runtime.timestamps import format_column, format_iso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
     from cqc.runtime.columns import Column
 
-_MUST_BE_ESCAPED = r'["\\\x00-\x1f\x7f]'
+# Some programs take the last three for line ends; a result is one line for them too.
+_MUST_BE_ESCAPED = r'["\\\x00-\x1f\x{85}\x{2028}\x{2029}]'
+_LINE_ENDS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 _SECOND_US = 1_000_000
 
 
 def json_key(name: str) -> str:
     """A name as a JSON string."""
-    return json.dumps(name, ensure_ascii=False)
+    return json.dumps(name, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def json_rows(names: Sequence[str], columns: Sequence[Column], count: int) -> pa.StringArray:
@@ -96,7 +98,7 @@ def _present_values(column: Column) -> pa.StringArray:
         case ColumnType.BOOLEAN:
             return pc.if_else(pa.array(column.values), "true", "false")
         case ColumnType.TIMESTAMP:
-            return _quoted(format_iso(column.values))
+            return _quoted(format_column(column))
         case ColumnType.INTERVAL:
             return _seconds(column.values, whole=False)
         case _:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cqc.runtime.errors import OutputClosed, RunError
 
 if TYPE_CHECKING:
+    from io import FileIO
     from pathlib import Path
     from typing import BinaryIO
 
@@ -22,11 +23,15 @@ class Output:
 
     def __init__(self, path: Path | None, *, append: bool = False) -> None:
         self._path = path
-        self._file = sys.stdout.buffer if path is None else _open(path, append=append)
+        self._file: BinaryIO | FileIO = (
+            sys.stdout.buffer if path is None else _open(path, append=append)
+        )
 
     def write(self, data: bytes | memoryview) -> None:
+        rest = memoryview(data)
         try:
-            self._file.write(data)
+            while rest:  # a file without a buffer may take less than it is given
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
             self._fail(error)
 
@@ -38,7 +43,8 @@ class Output:
             self._fail(error)
 
     def close(self) -> None:
-        self.flush()
+        if not self._file.closed:
+            self.flush()
         if self._path is not None:
             try:
                 self._file.close()
@@ -46,6 +52,8 @@ class Output:
                 self._fail(error)
 
     def _fail(self, error: OSError) -> None:
+        if self._path is not None:
+            self._file.close()
         if isinstance(error, BrokenPipeError):
             if self._path is None:
                 _discard_standard_output()
@@ -66,9 +74,10 @@ def make_folder(folder: Path) -> None:
         raise cannot_write(folder, error) from error
 
 
-def _open(path: Path, *, append: bool) -> BinaryIO:
+def _open(path: Path, *, append: bool) -> FileIO:
     try:
-        return path.open("ab" if append else "wb")
+        # Without a buffer: pieces are large, and nothing is left to be flushed when writing fails.
+        return path.open("ab" if append else "wb", buffering=0)
     except OSError as error:
         raise cannot_write(path, error) from error
 

@@ -22,7 +22,7 @@ from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.json_text import double_texts
 from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_block, time_label
-from cqc.runtime.timestamps import format_iso
+from cqc.runtime.timestamps import format_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def cell_texts(column: Column) -> list[str]:
         case ColumnType.DOUBLE:
             texts = double_texts(column.values, quote="").to_pylist()
         case ColumnType.TIMESTAMP:
-            texts = format_iso(column.values).to_pylist()
+            texts = format_column(column).to_pylist()
         case ColumnType.INTERVAL:
             texts = [f"{us / 1_000_000:g} s" for us in column.values.tolist()]
         case ColumnType.BOOLEAN:

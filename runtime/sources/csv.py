@@ -161,7 +161,9 @@ class CsvReader:
         if len(self._header) == 1 and _BLANK_LINE.search(block):
             return None
         if not block.endswith((b"\n", b"\r")):
-            block += b"\n"  # without it Arrow takes an empty last field for quoted when another one is
+            block += (
+                b"\n"  # without it Arrow takes an empty last field for quoted when another one is
+            )
         try:
             table = pa_csv.read_csv(
                 io.BytesIO(block),

@@ -47,9 +47,7 @@ def read_parquet(
         raise RunError(f"cannot read {name} as Parquet: {reason}") from error
 
 
-def _groups_of_rows(
-    opened: pq.ParquetFile, start: int, stop: int | None
-) -> tuple[list[int], int]:
+def _groups_of_rows(opened: pq.ParquetFile, start: int, stop: int | None) -> tuple[list[int], int]:
     """The row groups that hold some rows, and the number of the first row in them."""
     groups: list[int] = []
     first = at = 0

@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.generators.data import Row, random_row, random_stream
+from tests.generators.families import Families
 from tests.generators.queries import Queries
 from tests.generators.schema import Declared, random_schema
 from tests.generators.splits import shuffled_streams
@@ -35,12 +36,22 @@ class Case:
 
 
 def random_case(seed: int, kinds: Sequence[str] = ("any",), size: int = 9) -> Case:
-    """A case of queries of the given kinds: `any`, `filter`, `join`, `pull` or `periodic`."""
+    """A case of queries of the given kinds: `any`, `filter`, `join`, `pull`, `periodic`, `filters` or `joins`.
+
+    The last two are families, `any` is one of the others; every fourth case of `any` has a family as well.
+    """
     rng = Random(seed)
     schema = random_schema(rng)
     numeric = all(column.type != "TIMESTAMP" for column in schema[0].columns if column.name == "ts")
     make = Queries(rng, schema, numeric)
-    queries = [getattr(make, rng.choice(list(kinds)))() for _ in range(rng.randint(1, 4))]
+    families = Families(rng, schema)
+    queries: list[str] = []
+    for _ in range(rng.randint(1, 4)):
+        kind = rng.choice(list(kinds))
+        family = getattr(families, kind, None)
+        queries += [getattr(make, kind)()] if family is None else family()
+    if "any" in kinds and rng.random() < 0.25:
+        queries += rng.choice([families.filters, families.joins])()
     rows = {
         relation.name: random_stream(rng, relation, rng.randint(0, size))
         for relation in schema

@@ -56,6 +56,8 @@ def random_time_us(rng: Random, type_: str) -> int:
     base_us = EPOCH_US if type_ == "TIMESTAMP" else -2 * SECOND_US
     if type_ == "BIGINT":
         return base_us + rng.randint(0, 12) * SECOND_US
+    if type_ == "DOUBLE" and rng.random() < 0.2:
+        return base_us + rng.randint(0, 120) * (SECOND_US // 10)
     off = rng.choice([-1, 1]) if type_ == "TIMESTAMP" and rng.random() < 0.1 else 0
     return base_us + rng.randint(0, 24) * (SECOND_US // 2) + off
 

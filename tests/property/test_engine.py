@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from tests.generators import random_case
+from tests.generators import Case, random_case
 from tests.language.executors import EngineExecutor
 from tests.oracle.answers import difference
 from tests.oracle.judge import data_of, oracle_answer
@@ -16,15 +16,25 @@ from tests.oracle.judge import data_of, oracle_answer
 if TYPE_CHECKING:
     from cqc.compiler import bound
 
-ONCE_FAILED: list[int] = []
+ONCE_FAILED = [0]
 
 
 def check(seed: int, *, sharing: bool | None = None) -> None:
     """Run one random program on the engine; raises with everything needed to see why when an answer differs."""
-    case = random_case(seed)
-    program = cqc.compile(case.program)
     shared = Random(seed).random() < 0.5 if sharing is None else sharing
-    executor = EngineExecutor(program, sharing=shared, seed=seed)
+    check_case(random_case(seed), sharing=shared)
+
+
+def check_family(seed: int, *, sharing: bool = True) -> None:
+    """The same for families of similar queries, over more tuples."""
+    kind = Random(seed).choice(["filters", "joins"])
+    size = 40 if kind == "filters" else 12
+    check_case(random_case(seed, kinds=(kind,), size=size), sharing=sharing)
+
+
+def check_case(case: Case, *, sharing: bool) -> None:
+    program = cqc.compile(case.program)
+    executor = EngineExecutor(program, sharing=sharing, seed=case.seed)
     executor.push([(name, row) for name, rows in case.tables.items() for row in rows])
     executor.push(case.arrivals)
     data = data_of(case)
@@ -38,7 +48,7 @@ def check(seed: int, *, sharing: bool | None = None) -> None:
         ordered = is_asked(query) and query.pull is not None and bool(query.pull.order_by)
         wrong = difference(expected, actual, ordered=ordered)
         assert wrong is None, (
-            f"seed {seed}, sharing {shared}\n{case.declarations}\n{query.span.text}\n{wrong}\n{data}"
+            f"seed {case.seed}, sharing {sharing}\n{case.declarations}\n{query.span.text}\n{wrong}\n{data}"
         )
 
 
@@ -51,6 +61,12 @@ def is_asked(query: bound.Query) -> bool:
 def test_the_engine_answers_random_programs_as_the_oracle_does(block: int) -> None:
     for seed in range(block * 10, block * 10 + 10):
         check(seed)
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_the_engine_answers_families_of_queries_as_the_oracle_does(block: int) -> None:
+    for seed in range(block * 8, block * 8 + 8):
+        check_family(seed)
 
 
 @pytest.mark.parametrize("seed", ONCE_FAILED)

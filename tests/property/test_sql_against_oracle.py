@@ -11,7 +11,7 @@ from tests.oracle.answers import difference
 from tests.oracle.duckdb_judge import DuckDbJudge
 from tests.oracle.judge import data_of, oracle_answer
 
-ONCE_FAILED: list[int] = []
+ONCE_FAILED = [539, 1329, 1350]
 
 
 def check(seed: int) -> None:

@@ -54,7 +54,10 @@ def test_bounded_joins_compile_without_a_word(query: str) -> None:
         ("SELECT A.x FROM A [ROWS 1], B", "A and B"),
         ("SELECT A.x FROM A, B, C WINDOW A.ts = B.ts", "A and C"),
         ("SELECT A.x FROM A, B WINDOW A.ts = B.ts OR A.x = B.x", None),
-        ("SELECT A.x FROM A, B WINDOW NOT (A.ts < B.ts OR A.ts > B.ts + 1 SEC) OR A.ts = B.ts", "A and B"),
+        (
+            "SELECT A.x FROM A, B WINDOW NOT (A.ts < B.ts OR A.ts > B.ts + 1 SEC) OR A.ts = B.ts",
+            "A and B",
+        ),
         ("SELECT A.x FROM A, t, B", "A and B"),
     ],
 )

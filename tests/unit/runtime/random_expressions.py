@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from random import Random
+from typing import TYPE_CHECKING
 
 from cqc.compiler import bound
 from cqc.compiler.bound import ArithmeticOp, ComparisonOp, Expression, PatternKind
 from cqc.compiler.source import SourceFile, Span
 from cqc.compiler.types import ColumnType as T
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
 
 Value = int | float | str | bool | None
 SPAN = Span(SourceFile("test", ""), 0, 0)
@@ -24,14 +27,39 @@ VALUES: dict[T, tuple[Value, ...]] = {
     ),
     T.STRING: (
         *("", "a", "A", "ab", "aB%", "a_b", "12", " 7 ", "-3.5", "1e3", "NaN", "inf", "true", "no"),
-        *("x\ny", "é", "ÉA", "Straße", "ΑΣ", "2024-01-01", "2024-01-01 10:00:00.5+01:00", "1d", "0x1"),
+        *(
+            "x\ny",
+            "é",
+            "ÉA",
+            "Straße",
+            "ΑΣ",
+            "2024-01-01",
+            "2024-01-01 10:00:00.5+01:00",
+            "1d",
+            "0x1",
+        ),
         *("9223372036854775808", "+5", "\t1\n", "-Infinity", "2024", "2024-2-30", "a\\b", "İ"),
     ),
     T.BOOLEAN: (True, False),
     T.TIMESTAMP: (0, 1, -1, 1_704_067_200_000_000, 1_704_067_200_500_000, -59_011_459_200_000_000),
     T.INTERVAL: (0, 1, -1, 1_500_000, 3_600_000_000, -7_000_001),
 }
-PATTERNS = ("", "a", "a%", "%b", "%a%", "_", "a_b", "%_%", "a\\_b", "A%b", "\\%", "é%", "a\\", "%.%")
+PATTERNS = (
+    "",
+    "a",
+    "a%",
+    "%b",
+    "%a%",
+    "_",
+    "a_b",
+    "%_%",
+    "a\\_b",
+    "A%b",
+    "\\%",
+    "é%",
+    "a\\",
+    "%.%",
+)
 REGEXES = ("", "a", "^a", "b$", "[0-9]+", "(?i)A", "a.b", "\\d", "^$")
 
 
@@ -59,7 +87,9 @@ def leaf(random: Random, type_: T) -> Expression:
     return bound.Literal(value, type_, SPAN)
 
 
-def arithmetic(*types: tuple[T, T, T, tuple[ArithmeticOp, ...]]) -> Callable[[Random, int], Expression]:
+def arithmetic(
+    *types: tuple[T, T, T, tuple[ArithmeticOp, ...]],
+) -> Callable[[Random, int], Expression]:
     def make(random: Random, depth: int) -> Expression:
         left, right, result, ops = random.choice(types)
         return bound.Arithmetic(
@@ -115,7 +145,10 @@ def choosing(type_: T) -> Callable[[Random, int], Expression]:
     def make(random: Random, depth: int) -> Expression:
         if random.random() < 0.5:
             branches = tuple(
-                (random_expression(random, T.BOOLEAN, depth), random_expression(random, type_, depth))
+                (
+                    random_expression(random, T.BOOLEAN, depth),
+                    random_expression(random, type_, depth),
+                )
                 for _ in range(random.randint(1, 2))
             )
             return bound.Case(branches, random_expression(random, type_, depth), type_, SPAN)
@@ -140,7 +173,9 @@ def comparison(random: Random, depth: int) -> Expression:
 
 
 def logic(random: Random, depth: int) -> Expression:
-    operands = tuple(random_expression(random, T.BOOLEAN, depth) for _ in range(random.randint(2, 3)))
+    operands = tuple(
+        random_expression(random, T.BOOLEAN, depth) for _ in range(random.randint(2, 3))
+    )
     kind = random.randrange(5)
     if kind == 0:
         return bound.Not(operands[0], SPAN)

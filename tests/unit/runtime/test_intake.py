@@ -63,7 +63,9 @@ def test_event_time_in_every_form(value: Any) -> None:
     assert Intake(TIMED).take([{"ts": value}]).ts_us.tolist() == [JANUARY]
 
 
-@pytest.mark.parametrize("value", ["soon", True, math.nan, math.inf, 10**30, b"2024", [1], {}, "\ud800"])
+@pytest.mark.parametrize(
+    "value", ["soon", True, math.nan, math.inf, 10**30, b"2024", [1], {}, "\ud800"]
+)
 def test_what_is_no_event_time_rejects_its_row(value: Any) -> None:
     taken = Intake(TIMED).take([{"ts": value}, {"ts": 1}])
     assert taken.ts_us.tolist() == [1_000_000]

@@ -24,7 +24,10 @@ def test_results_of_all_queries_come_in_time_order() -> None:
 
 
 def test_equal_times_keep_their_order() -> None:
-    blocks = [block("a", {"x": (T.BIGINT, [1, 2])}, [5, 5]), block("b", {"x": (T.BIGINT, [3])}, [5])]
+    blocks = [
+        block("a", {"x": (T.BIGINT, [1, 2])}, [5, 5]),
+        block("b", {"x": (T.BIGINT, [3])}, [5]),
+    ]
     assert [result.row["x"] for result in results_of(in_time_order(blocks))] == [1, 2, 3]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,9 @@ from cqc.compiler.types import ColumnType as T
 from cqc.runtime.columns import from_python, to_python
 from cqc.runtime.errors import RunError
 from cqc.runtime.user_functions import call_user_function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def call(

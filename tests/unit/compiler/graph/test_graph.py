@@ -125,7 +125,9 @@ def test_removing_is_the_inverse_of_adding(program: Program) -> None:
         for query in reversed(kept):
             graph.add(query)
         assert len(set(before.values())) == len({q.body.number for q in graph.queries.values()})
-        assert sorted(graph.bodies) == list(range(len(graph.bodies)))  # freed numbers are given again
+        assert sorted(graph.bodies) == list(
+            range(len(graph.bodies))
+        )  # freed numbers are given again
     for name in list(graph.queries):
         graph.remove(name)
     assert not graph.bodies

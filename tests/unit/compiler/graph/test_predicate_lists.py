@@ -28,7 +28,9 @@ def holding(family: Family, value: float) -> list[str]:
     """The names of the members that hold for a pair's value, by rank."""
     if family.predicate_list.direction is Direction.BELOW:
         at = bisect_left(family.thresholds, value)
-        while at < len(family.thresholds) and family.thresholds[at] == value and not family.closed[at]:
+        while (
+            at < len(family.thresholds) and family.thresholds[at] == value and not family.closed[at]
+        ):
             at += 1
         members = family.members[at:]
     else:

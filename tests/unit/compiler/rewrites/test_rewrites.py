@@ -56,10 +56,14 @@ def classified(query: Query) -> list[str]:
     for join in normal.equi_joins:
         left = relations[join.left_item].columns[join.left_column].name
         right = relations[join.right_item].columns[join.right_column].name
-        lines.append(f"equi-join  {aliases[join.left_item]}.{left} = {aliases[join.right_item]}.{right}")
+        lines.append(
+            f"equi-join  {aliases[join.left_item]}.{left} = {aliases[join.right_item]}.{right}"
+        )
     for theta in normal.theta_joins:
         exact = "exact" if theta.exact else "to be checked"
-        lines.append(f"theta      {expression_text(theta.expression, relations, aliases)} ({exact})")
+        lines.append(
+            f"theta      {expression_text(theta.expression, relations, aliases)} ({exact})"
+        )
     lines += [f"window     {text}" for text in pair_texts(normal.bounds, aliases)]
     for residual in normal.residuals:
         lines.append(f"residual   {expression_text(residual.expression, relations, aliases)}")
@@ -73,7 +77,9 @@ def bounded(query: Query) -> list[str]:
     for at, item in enumerate(query.items):
         if item.relation.is_stream and not bounds.contradictory:
             kept = bounds.keep_us(at)
-            lines.append(f"keep {item.alias}: {'for ever' if kept is None else duration_text(kept)}")
+            lines.append(
+                f"keep {item.alias}: {'for ever' if kept is None else duration_text(kept)}"
+            )
     return lines
 
 

@@ -13,7 +13,9 @@ from tests.unit.runtime.relations import EVERYTHING
 
 
 def test_a_reject_shows_stream_reason_and_row() -> None:
-    (line,) = reject_lines(EVERYTHING, [Reject("x is not a BIGINT", {"x": "é"})]).decode().splitlines()
+    (line,) = (
+        reject_lines(EVERYTHING, [Reject("x is not a BIGINT", {"x": "é"})]).decode().splitlines()
+    )
     assert json.loads(line) == {"stream": "s", "reason": "x is not a BIGINT", "row": {"x": "é"}}
 
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cqc.compiler.types import ColumnType as T
@@ -31,7 +31,9 @@ from cqc.runtime.sinks.table import display_width
 from cqc.runtime.sources.csv import read_csv
 from tests.unit.runtime.relations import block, relation
 
-PUSHED = block("q1", {"x": (T.BIGINT, [1, None]), "s": (T.STRING, ["a", ""])}, [2_000_000, 1_000_000])
+PUSHED = block(
+    "q1", {"x": (T.BIGINT, [1, None]), "s": (T.STRING, ["a", ""])}, [2_000_000, 1_000_000]
+)
 PULLED = block("q2", {"n": (T.DOUBLE, [0.5])}, [1_500_000], time_type=T.DOUBLE, is_at=True)
 
 
@@ -76,13 +78,18 @@ def test_every_type_as_json() -> None:
     }
 
 
-@given(st.lists(st.none() | st.text(max_size=6), min_size=1, max_size=4), st.text(min_size=1, max_size=4))
+@settings(max_examples=50)
+@given(
+    st.lists(st.none() | st.text(max_size=6), min_size=1, max_size=4),
+    st.text(min_size=1, max_size=4),
+)
 def test_any_text_is_valid_json(values: list[str | None], name: str) -> None:
     lines = lines_of(block(name, {name: (T.STRING, values)}, [0] * len(values)))
     parsed = [json.loads(line) for line in lines]
     assert [(one["query"], one["row"]) for one in parsed] == [(name, {name: v}) for v in values]
 
 
+@settings(max_examples=50)
 @given(st.lists(st.floats(), min_size=1, max_size=5))
 def test_doubles_read_back_as_the_same_number(values: list[float]) -> None:
     lines = lines_of(block("q", {"d": (T.DOUBLE, values)}, [0] * len(values)))
@@ -96,7 +103,9 @@ def test_an_instant_that_is_not_known_is_null() -> None:
 
 
 def test_bigint_event_time_is_whole_where_it_is() -> None:
-    halves = block("q", {"n": (T.BIGINT, [1, 2])}, [1_000_000, 1_500_000], time_type=T.BIGINT, is_at=True)
+    halves = block(
+        "q", {"n": (T.BIGINT, [1, 2])}, [1_000_000, 1_500_000], time_type=T.BIGINT, is_at=True
+    )
     assert [json.loads(line)["at"] for line in lines_of(halves)] == [1, 1.5]
 
 
@@ -107,7 +116,9 @@ def test_queries_that_share_columns_each_show_their_rows() -> None:
         ResultBlock(f"q{n}", ("x",), columns, np.arange(n, 5), times[n:], T.BIGINT, False)
         for n in range(5)
     ]
-    shown = [(one["ts"], one["query"], one["row"]["x"]) for one in map(json.loads, lines_of(*blocks))]
+    shown = [
+        (one["ts"], one["query"], one["row"]["x"]) for one in map(json.loads, lines_of(*blocks))
+    ]
     assert shown == [(x, f"q{n}", x) for x in range(5) for n in range(x + 1)]
 
 
@@ -158,7 +169,10 @@ def test_a_csv_folder_has_a_file_for_each_query(tmp_path: Path) -> None:
 TEXT_VALUES = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 
 
-@given(st.lists(st.tuples(TEXT_VALUES, st.none() | st.floats(allow_nan=False)), min_size=1, max_size=4))
+@settings(max_examples=50)
+@given(
+    st.lists(st.tuples(TEXT_VALUES, st.none() | st.floats(allow_nan=False)), min_size=1, max_size=4)
+)
 def test_a_csv_file_is_read_back_by_the_source(rows: list[tuple[str | None, float | None]]) -> None:
     texts, numbers = [text for text, _ in rows], [number for _, number in rows]
     results = block("q", {"s": (T.STRING, texts), "d": (T.DOUBLE, numbers)}, [0] * len(rows))
@@ -210,7 +224,9 @@ def test_parquet_needs_a_place() -> None:
 
 
 def test_tables_are_aligned_and_pull_results_show_the_instant(tmp_path: Path) -> None:
-    wide = block("q1", {"x": (T.BIGINT, [10, 7]), "s": (T.STRING, ["日本", "a\nb"])}, [1_000_000] * 2)
+    wide = block(
+        "q1", {"x": (T.BIGINT, [10, 7]), "s": (T.STRING, ["日本", "a\nb"])}, [1_000_000] * 2
+    )
     write("table", tmp_path / "out.txt", wide, PULLED)
     assert (tmp_path / "out.txt").read_text() == (
         "q1 (2 results)\n"
@@ -276,9 +292,8 @@ def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     pipe.symlink_to(f"/dev/fd/{writer}")
     output = Output(pipe)
     os.close(reader)
-    output.write(b"x")
     with pytest.raises(OutputClosed):
-        output.flush()
+        output.write(b"x")
     os.close(writer)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cqc.compiler.types import ColumnType as T
@@ -29,7 +29,9 @@ HEADER = b"ts,x,d,name,ok\n"
 TEXTS = relation({"a": T.STRING, "b": T.STRING}, event_time=None)
 ONE_TEXT = relation({"a": T.STRING}, event_time=None)
 HARD_BYTES = st.lists(
-    st.sampled_from([b'"', b",", b"\n", b"\r", b" ", b"a", b"1", b"\xff", b'""', b'",', b',"', b"1,2\n"])
+    st.sampled_from(
+        [b'"', b",", b"\n", b"\r", b" ", b"a", b"1", b"\xff", b'""', b'",', b',"', b"1,2\n"]
+    )
 ).map(b"".join)
 
 
@@ -67,7 +69,12 @@ def test_numbers_and_truth_values() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1970-01-01T00:00:01", "1970-01-01 00:00:01.0", "1970-01-01T00:00:01Z", "1970-01-01 02:00:01+02:00"],
+    [
+        "1970-01-01T00:00:01",
+        "1970-01-01 00:00:01.0",
+        "1970-01-01T00:00:01Z",
+        "1970-01-01 02:00:01+02:00",
+    ],
 )
 def test_timestamps(text: str) -> None:
     assert row(f"{text},,,,\n".encode())[0] == 1_000_000
@@ -173,6 +180,7 @@ def read_slowly(data: bytes, columns: int) -> tuple[list[tuple[str | None, ...]]
     return rows, reasons
 
 
+@settings(max_examples=50)
 @given(HARD_BYTES)
 def test_quick_and_slow_reading_agree_on_two_columns(data: bytes) -> None:
     taken = CsvReader(TEXTS, ["a", "b"], "f").read(data)
@@ -182,6 +190,7 @@ def test_quick_and_slow_reading_agree_on_two_columns(data: bytes) -> None:
     assert shown == reasons
 
 
+@settings(max_examples=50)
 @given(HARD_BYTES)
 def test_quick_and_slow_reading_agree_on_one_column(data: bytes) -> None:
     taken = CsvReader(ONE_TEXT, ["a"], "f").read(data)
@@ -190,6 +199,7 @@ def test_quick_and_slow_reading_agree_on_one_column(data: bytes) -> None:
     assert len(taken.rejects) == len(reasons)
 
 
+@settings(max_examples=50)
 @given(HARD_BYTES, st.integers(1, 20))
 def test_blocks_hold_whole_records_whatever_their_size(data: bytes, size: int) -> None:
     pieces = list(csv_blocks(io.BytesIO(data), size))
@@ -200,6 +210,7 @@ def test_blocks_hold_whole_records_whatever_their_size(data: bytes, size: int) -
     assert apart == together
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=5)), max_size=5))
 def test_what_pythons_writer_wrote_is_read_back(rows: list[tuple[str, str]]) -> None:
     file = io.StringIO()

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cqc.compiler.types import ColumnType as T
@@ -93,11 +93,23 @@ LINES = st.one_of(
     OBJECTS.map(json.dumps),
     OBJECTS.map(lambda made: json.dumps(made, ensure_ascii=False, separators=(",", ":"))),
     st.sampled_from(
-        ["{}", "{", "}", '{"x":1}{"x":2}', '{"x":1,"x":2}', '{"s":"a', "", " ", '{"x":1,}', '{"x":01}']
+        [
+            "{}",
+            "{",
+            "}",
+            '{"x":1}{"x":2}',
+            '{"x":1,"x":2}',
+            '{"s":"a',
+            "",
+            " ",
+            '{"x":1,}',
+            '{"x":01}',
+        ]
     ),
 )
 
 
+@settings(max_examples=50)
 @given(st.lists(LINES, max_size=5))
 def test_arrow_and_python_read_the_same_rows(lines: list[str]) -> None:
     block = "\n".join(lines).encode(errors="surrogatepass")

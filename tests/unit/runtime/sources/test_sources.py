@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,9 +12,13 @@ import pytest
 from cqc.compiler.types import ColumnType as T
 from cqc.runtime.columns import to_python
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import Taken
 from cqc.runtime.sources import open_source, source_files
 from tests.unit.runtime.relations import relation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cqc.runtime.intake import Taken
 
 TIMED = relation({"ts": T.BIGINT, "x": T.STRING})
 
@@ -41,7 +44,9 @@ def test_a_folder_is_read_in_name_order(tmp_path: Path) -> None:
 
 def test_the_with_clause_names_a_path_beside_the_program(tmp_path: Path) -> None:
     write(tmp_path / "data.csv", "ts,x\n1,a\n")
-    declared = relation({"ts": T.BIGINT, "x": T.STRING}, options={"path": "data.csv"}, folder=str(tmp_path))
+    declared = relation(
+        {"ts": T.BIGINT, "x": T.STRING}, options={"path": "data.csv"}, folder=str(tmp_path)
+    )
     assert xs(open_source(declared)) == ["a"]
 
 
@@ -49,7 +54,7 @@ def test_the_extension_wins_and_the_format_helps_where_there_is_none(tmp_path: P
     said_json = relation({"ts": T.BIGINT, "x": T.STRING}, options={"format": "JSON"})
     assert xs(open_source(said_json, write(tmp_path / "a.csv", "ts,x\n1,a\n"))) == ["a"]
     assert xs(open_source(said_json, write(tmp_path / "plain", '{"ts": 1, "x": "b"}'))) == ["b"]
-    with pytest.raises(RunError, match="cannot tell what .*plain is"):
+    with pytest.raises(RunError, match=r"cannot tell what .*plain is"):
         source_files(TIMED, tmp_path / "plain")
 
 
@@ -64,7 +69,9 @@ def test_packed_files_are_unpacked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "sizes"), [(1, [1, 1, 1, 1, 1]), (2, [2, 2, 1]), (5, [5]), (9, [5])]
 )
-def test_chunks_have_the_asked_size_across_files(tmp_path: Path, rows: int, sizes: list[int]) -> None:
+def test_chunks_have_the_asked_size_across_files(
+    tmp_path: Path, rows: int, sizes: list[int]
+) -> None:
     write(tmp_path / "a.csv", "ts,x\n1,a\n2,b\n3,c\n")
     write(tmp_path / "b.csv", "ts,x\n4,d\n5,e\nbad,f\n")
     chunks: list[Taken] = list(open_source(TIMED, tmp_path, rows))
@@ -78,7 +85,7 @@ def test_an_empty_folder_has_no_rows(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="there is no .*gone.csv to read s from"):
+    with pytest.raises(RunError, match=r"there is no .*gone.csv to read s from"):
         open_source(TIMED, tmp_path / "gone.csv")
     with pytest.raises(RunError, match="s has no data: use --bind s=PATH"):
         open_source(TIMED)

@@ -1,0 +1,125 @@
+"""Every form in which a program is shown: recorded for one program, and readable at any size."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from cqc.compiler import Program, compile, compile_files
+from cqc.compiler.emit import dot, explain, mermaid, svg
+from cqc.compiler.emit import json as emit_json
+from cqc.compiler.emit.time_wording import distance_text
+from tests.conftest import GOLDEN, Golden
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def icu() -> Program:
+    return compile_files([GOLDEN / "explain" / "icu.cq"])
+
+
+@pytest.fixture(scope="module")
+def many() -> Program:
+    queries = "".join(f"SELECT x FROM s WHERE x > {at} AND y < {at};" for at in range(2_000))
+    joins = "".join(
+        f"SELECT s.x FROM s, r WHERE s.x = r.x AND s.y < r.y + {at} MAXWINDOW 1 SEC;"
+        for at in range(60)
+    )
+    streams = "CREATE STREAM s (ts TIMESTAMP, x BIGINT, y BIGINT); CREATE STREAM r (ts TIMESTAMP, x BIGINT, y BIGINT);"
+    return compile(streams + queries + joins)
+
+
+def test_the_explanation_is_as_recorded(icu: Program, golden: Golden) -> None:
+    golden("explain/icu.explain", explain.emit(icu))
+
+
+def test_the_graphviz_form_is_as_recorded(icu: Program, golden: Golden) -> None:
+    golden("explain/icu.dot", dot.emit(icu))
+
+
+def test_the_mermaid_form_is_as_recorded(icu: Program, golden: Golden) -> None:
+    golden("explain/icu.mermaid", mermaid.emit(icu))
+
+
+def test_the_json_form_is_the_graph(icu: Program) -> None:
+    assert json.loads(emit_json.emit(icu)) == json.loads(icu.graph.to_json())
+
+
+def test_notes_are_appended_to_the_operators_they_are_about(icu: Program) -> None:
+    text = explain.emit(icu, {"filter:B.temp": "3 in, 1 out", "join:0": "7 results"})
+    assert re.search(r"filter on temp, shared by .*\[3 in, 1 out\]", text)
+    assert re.search(r"join0: .*\[7 results\]", text)
+
+
+def test_an_explanation_of_thousands_of_queries_stays_short(many: Program) -> None:
+    text = explain.emit(many)
+    assert len(text.splitlines()) < 250
+    assert "2,060 queries" in text
+    assert "... and 2,020 more queries" in text
+    assert "60 members ordered by coverage" in text
+
+
+def test_a_picture_of_thousands_of_queries_stays_small(many: Program) -> None:
+    assert len(dot.emit(many).splitlines()) < 60
+    assert len(mermaid.emit(many).splitlines()) < 60
+    assert "more" in dot.emit(many)
+
+
+@pytest.mark.parametrize("name", ["icu", "many"])
+def test_no_box_of_the_picture_covers_another(name: str, request: pytest.FixtureRequest) -> None:
+    root = ET.fromstring(svg.emit(request.getfixturevalue(name)))
+    boxes = []
+    for group in root.iter(f"{SVG}g"):
+        rect = group.find(f"{SVG}rect")
+        assert rect is not None
+        x, y, width, height = (float(rect.attrib[key]) for key in ("x", "y", "width", "height"))
+        boxes.append((x, y, x + width, y + height))
+        texts = [text.text or "" for text in group.iter(f"{SVG}text")]
+        assert max(map(len, texts)) * 7.3 <= width
+    for at, (x, y, right, bottom) in enumerate(boxes):
+        for other_x, other_y, other_right, other_bottom in boxes[:at]:
+            apart = right <= other_x or other_right <= x or bottom <= other_y or other_bottom <= y
+            assert apart
+
+
+def test_names_that_look_like_markup_are_escaped() -> None:
+    program = compile(
+        'CREATE STREAM "a<b" (ts TIMESTAMP, "x&y" BIGINT); SELECT "x&y" FROM "a<b" WHERE "x&y" > 1;'
+    )
+    ET.fromstring(svg.emit(program))
+    assert "a<b" not in mermaid.emit(program)
+    assert '"a<b"' in explain.emit(program)
+
+
+def test_a_program_without_queries_is_shown_too() -> None:
+    program = compile("CREATE STREAM s (ts TIMESTAMP);")
+    assert "read by no query" in explain.emit(program)
+    ET.fromstring(svg.emit(program))
+    assert dot.emit(program).startswith("digraph")
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "words"),
+    [
+        (0, 0, "B at the same time as A"),
+        (-5_000_000, 5_000_000, "B within 5 s of A"),
+        (0, 2_000_000, "B at or after A, by up to 2 s"),
+        (1, 2_000_000, "B after A, by up to 2 s"),
+        (1_000_000, 2_500_000, "B 1 s to 2500 ms after A"),
+        (-3_000_000, -1, "B before A, by up to 3 s"),
+        (-3_000_000, 500_000, "B from 3 s before to 500 ms after A"),
+        (1, None, "B after A"),
+        (0, None, "B at or after A"),
+        (60_000_000, None, "B at least 1 min after A"),
+        (-60_000_000, None, "B any time after, or at most 1 min before A"),
+        (None, 0, "B at or before A"),
+        (None, None, "B at any distance from A"),
+        (2_000_000, 2_000_000, "B 2 s after A"),
+    ],
+)
+def test_time_bounds_are_said_in_words(lowest: int | None, highest: int | None, words: str) -> None:
+    assert distance_text("A", "B", lowest, highest) == words
