@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sinks.json_text import json_rows
+from cqc.runtime.sinks.output import Output
+from cqc.runtime.sinks.side_lines import late_lines, plain, reject_lines
 
 if TYPE_CHECKING:
     from cqc.compiler.catalog import Relation
@@ -16,14 +17,16 @@ if TYPE_CHECKING:
     from cqc.runtime.options import RunOptions
     from cqc.runtime.packet import Packet
 
+_SHOWN_CHARACTERS = 200
+
 
 class LeftOut:
     """Listens to an engine's streams and writes what they leave out, as JSON lines."""
 
     def __init__(self, engine: Engine, options: RunOptions) -> None:
         self._strict = options.strict
-        self._rejects = _open(options.rejects)
-        self._late = _open(options.late)
+        self._rejects = None if options.rejects is None else Output(Path(options.rejects))
+        self._late = None if options.late is None else Output(Path(options.late))
         engine.on_left_out(
             self._take_rejects if self._strict or self._rejects is not None else None,
             self._take_late if self._late is not None else None,
@@ -31,49 +34,25 @@ class LeftOut:
 
     def close(self) -> None:
         """Close the files."""
-        for file in (self._rejects, self._late):
-            if file is not None:
-                file.close()
+        for output in (self._rejects, self._late):
+            if output is not None:
+                output.close()
 
     def _take_rejects(self, relation: Relation, rejects: list[Reject]) -> None:
         if self._rejects is not None:
-            rows = [json.dumps(reject.row, ensure_ascii=False, default=str) for reject in rejects]
-            reasons = [reject.reason for reject in rejects]
-            _write(self._rejects, relation, reasons, rows)
+            self._rejects.write(reject_lines(relation, rejects))
+            self._rejects.flush()
         if self._strict:
-            first = rejects[0]
             raise RunError(
-                f"a row of {relation.name} was rejected (--strict): {first.reason}: {_short(first.row)}"
+                f"a row of {relation.name} was rejected (--strict): {rejects[0].reason}: {_short(rejects[0])}"
             )
 
     def _take_late(self, relation: Relation, packet: Packet) -> None:
-        names = [column.name for column in relation.columns]
-        rows = json_rows(names, packet.columns, len(packet)).to_pylist()
-        _write(self._late, relation, ["late"] * len(rows), rows)
+        assert self._late is not None
+        self._late.write(late_lines(relation, packet))
+        self._late.flush()
 
 
-def _write(file: Any, relation: Relation, reasons: list[str], rows: list[str]) -> None:
-    stream = json.dumps(relation.name, ensure_ascii=False)
-    lines = [
-        f'{{"stream": {stream}, "reason": {json.dumps(reason, ensure_ascii=False)}, "row": {row}}}\n'
-        for reason, row in zip(reasons, rows, strict=True)
-    ]
-    try:
-        file.write("".join(lines))
-        file.flush()
-    except OSError as error:
-        raise RunError(f"cannot write {file.name}: {error.strerror}") from error
-
-
-def _open(path: str | None) -> Any:
-    if path is None:
-        return None
-    try:
-        return Path(path).open("w", encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise RunError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _short(row: Any) -> str:
-    text = json.dumps(row, ensure_ascii=False, default=str)
-    return text if len(text) <= 200 else text[:200] + "..."
+def _short(reject: Reject) -> str:
+    text = json.dumps(plain(reject.row), ensure_ascii=False)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."

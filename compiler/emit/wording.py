@@ -177,19 +177,23 @@ def _inner_formula(formula: Formula, relation: Relation) -> str:
 
 def _values_text(atom: ValueAtom, name: str) -> str:
     intervals = atom.intervals
-    points = [each for each in intervals if each.low is not None and each.low == each.high]
+    points = [each for each in intervals if _is_point(each)]
     gap = _missing_point(atom)
     if gap is not None:
         shown = [f"{name} <> {constant_text(gap, atom.type)}"]
     elif len(points) > 1:
         values = shortened([constant_text(each.low, atom.type) for each in points], ", ")
-        others = [_interval_text(each, name, atom.type) for each in intervals if each not in points]
+        others = [_interval_text(each, name, atom.type) for each in intervals if not _is_point(each)]
         shown = [f"{name} IN ({values})", *others]
     else:
         shown = [_interval_text(each, name, atom.type) for each in intervals]
     if atom.matches_null:
         shown.append(f"{name} IS NULL")
     return shortened(shown, " OR ")
+
+
+def _is_point(interval: Interval) -> bool:
+    return interval.low is not None and interval.low == interval.high
 
 
 def _missing_point(atom: ValueAtom) -> Value | None:

@@ -74,19 +74,21 @@ def formula_of(condition: Expression) -> Formula:
 
 def conjoin(parts: Iterable[Formula]) -> Formula:
     """TRUE where all parts are, with the conditions on one column in one atom."""
-    values: dict[int, ValueAtom] = {}
+    values: dict[int, list[ValueAtom]] = {}
     others: dict[Formula, None] = {}
     for part in _flat(parts, AllOf):
-        if part == NEVER:
-            return NEVER
         if type(part) is ValueAtom:
-            before = values.get(part.column)
-            values[part.column] = part if before is None else _both(before, part)
+            values.setdefault(part.column, []).append(part)
+        elif part == NEVER:
+            return NEVER
         else:
             others[part] = None
-    if any(_is_empty(atom) for atom in values.values()):
-        return NEVER
-    merged: list[Formula] = [values[column] for column in sorted(values)]
+    merged: list[Formula] = []
+    for column in sorted(values):
+        atom = _all(values[column])
+        if _is_empty(atom):
+            return NEVER
+        merged.append(atom)
     merged.extend(_in_order(list(others)))
     return merged[0] if len(merged) == 1 else AllOf(tuple(merged)) if merged else ALWAYS
 
@@ -96,10 +98,10 @@ def disjoin(parts: Iterable[Formula]) -> Formula:
     values: dict[int, list[ValueAtom]] = {}
     others: dict[Formula, None] = {}
     for part in _flat(parts, AnyOf):
-        if part == ALWAYS:
-            return ALWAYS
         if type(part) is ValueAtom:
             values.setdefault(part.column, []).append(part)
+        elif part == ALWAYS:
+            return ALWAYS
         else:
             others[part] = None
     merged: list[Formula] = []
@@ -130,9 +132,16 @@ def _is_empty(atom: ValueAtom) -> bool:
     return not atom.intervals and not atom.matches_null
 
 
-def _both(left: ValueAtom, right: ValueAtom) -> ValueAtom:
-    intervals = intersect(left.type, left.intervals, right.intervals)
-    return ValueAtom(left.column, left.type, intervals, left.matches_null and right.matches_null)
+def _all(atoms: list[ValueAtom]) -> ValueAtom:
+    first = atoms[0]
+    if len(atoms) == 1:
+        return first
+    if len(atoms) == 2:
+        intervals = intersect(first.type, first.intervals, atoms[1].intervals)
+    else:  # outside none: one sort, where one walk for each atom would be quadratic
+        outside = unite(first.type, (complement(first.type, atom.intervals) for atom in atoms))
+        intervals = complement(first.type, outside)
+    return ValueAtom(first.column, first.type, intervals, all(a.matches_null for a in atoms))
 
 
 def _any(atoms: list[ValueAtom]) -> ValueAtom:

@@ -150,10 +150,15 @@ def count_candidates(buckets, ranks, lists, step):  # type: ignore[no-untyped-de
 @njit(cache=True, nogil=True)
 def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyped-def]
     """Check every tuple against the lists of its values. `words` is room for one word an id, or empty."""
-    begin, end, starts, ids = lists.begin, lists.end, ranks.starts, ranks.ids
+    # Arrays are taken out of the named tuples once and handed on as they are: a field or a slice counts references, which
+    # for a thousand short lists costs more than the lists.
+    begin, end, others, slots = lists.begin, lists.end, lists.others, lists.slots
+    starts, ids, position, column_of = ranks.starts, ranks.ids, ranks.position, ranks.column
+    counts, union, cursors, positions = wanted.counts, wanted.union, wanted.cursors, wanted.positions
     tuples = buckets.shape[1]
     grouped, local = np.empty(tuples, np.int32), np.empty((buckets.shape[0], 64), np.int32)
-    bounds = np.zeros((3, MOST_OTHERS), np.int32)
+    low, high = np.zeros(MOST_OTHERS, np.int32), np.zeros(MOST_OTHERS, np.int32)
+    source = np.zeros(MOST_OTHERS, np.int32)
     gathered, chunk = np.zeros(buckets.shape[0], np.int64), 0
     for column in ranks.listed:
         start, length = starts[column], starts[column + 1] - starts[column]
@@ -168,19 +173,20 @@ def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyp
                 continue
             by_word = _word_pays(len(words), end[cut] - begin[cut], last - first)
             for at in range(first, last, 64):
-                members = grouped[at : min(at + 64, last)]
+                stop = min(at + 64, last)
                 if by_word:
-                    _fill_words(buckets, starts, ids, members, words)
-                    _check_words(begin[cut], end[cut], lists, members, words, wanted)
+                    _fill_words(buckets, starts, ids, grouped, at, stop, words)
+                    _check_words(
+                        begin[cut], end[cut], others, slots, grouped, at, words,
+                        counts, union, cursors, positions,
+                    )  # fmt: skip
                 else:
                     chunk += 1
                     _check_list(
-                        buckets, begin[cut], end[cut], lists, ranks,
-                        local, gathered, chunk, bounds, members, wanted,
+                        buckets, grouped, at, stop, begin[cut], end[cut], others, slots,
+                        position, column_of, local, gathered, chunk, low, high, source,
+                        counts, union, cursors, positions,
                     )  # fmt: skip
-
-
-# In the loops below arrays are taken out of named tuples first: reading a field in an inner loop counts references.
 
 
 @njit(cache=True, nogil=True)
@@ -195,7 +201,7 @@ def _word_pays(ids, queries, tuples):  # type: ignore[no-untyped-def]
 def _walk_tuples(buckets, own, start, ranks, lists, wanted):  # type: ignore[no-untyped-def]
     others, slots, begin, end = lists.others, lists.slots, lists.begin, lists.end
     position, column, ids, counts = ranks.position, ranks.column, ranks.ids, wanted.counts
-    counting = len(counts) > 0
+    union, cursors, positions = wanted.union, wanted.cursors, wanted.positions
     for row in range(len(own)):
         cut = ids[start + own[row] - 1] if own[row] > 0 else len(begin)
         if cut >= len(begin):
@@ -209,19 +215,19 @@ def _walk_tuples(buckets, own, start, ranks, lists, wanted):  # type: ignore[no-
                     break
                 bucket = buckets[column[high], row]
                 held = held and position[low] < bucket <= position[high]
-            if held and counting:
+            if held and len(counts):
                 counts[slots[entry]] += 1
             elif held:
-                _take(slots[entry], row, wanted)
+                _take(slots[entry], row, union, cursors, positions)
 
 
-@njit(cache=True, nogil=True)
-def _take(slot, row, wanted):  # type: ignore[no-untyped-def]
-    if len(wanted.union):
-        wanted.union[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
-    if len(wanted.cursors) and wanted.cursors[slot] >= 0:
-        wanted.positions[wanted.cursors[slot]] = row
-        wanted.cursors[slot] += 1
+@njit(cache=True, nogil=True, inline="always")
+def _take(slot, row, union, cursors, positions):  # type: ignore[no-untyped-def]
+    if len(union):
+        union[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+    elif cursors[slot] >= 0:
+        positions[cursors[slot]] = row
+        cursors[slot] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -241,27 +247,26 @@ def _group(buckets, length, grouped):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _check_list(  # type: ignore[no-untyped-def]
-    buckets, begin, end, lists, ranks, local, gathered, chunk, bounds, members, wanted
-):
-    """Compare the members with each query; their buckets are brought side by side when a column is first asked for."""
-    others, slots, counts = lists.others, lists.slots, wanted.counts
-    position, column, tuples = ranks.position, ranks.column, len(members)
-    counting = len(counts) > 0
-    low, high, source = bounds[0], bounds[1], bounds[2]
+    buckets, grouped, first, last, begin, end, others, slots, position, column,
+    local, gathered, chunk, low, high, source, counts, union, cursors, positions,
+):  # fmt: skip
+    """Compare some tuples with each query; their buckets are brought side by side when a column is first asked for."""
+    tuples = last - first
     for entry in range(begin, end):
         pairs = 0
         while pairs < MOST_OTHERS and others[entry, 2 * pairs + 1] != NO_TUPLE:
             low[pairs] = position[others[entry, 2 * pairs]]
             high[pairs] = position[others[entry, 2 * pairs + 1]]
-            source[pairs] = column[others[entry, 2 * pairs + 1]]
-            if gathered[source[pairs]] != chunk:
-                gathered[source[pairs]] = chunk
+            where = column[others[entry, 2 * pairs + 1]]
+            source[pairs] = where
+            if gathered[where] != chunk:
+                gathered[where] = chunk
                 for at in range(tuples):
-                    local[source[pairs], at] = buckets[source[pairs], members[at]]
+                    local[where, at] = buckets[where, grouped[first + at]]
             pairs += 1
         if pairs == 0 and others[entry, 0] == NO_TUPLE:
             continue
-        if counting:
+        if len(counts):
             counts[slots[entry]] += _inside(local, tuples, pairs, source, low, high)
             continue
         for at in range(tuples):
@@ -269,7 +274,7 @@ def _check_list(  # type: ignore[no-untyped-def]
             for pair in range(pairs):
                 held = held and low[pair] < local[source[pair], at] <= high[pair]
             if held:
-                _take(slots[entry], members[at], wanted)
+                _take(slots[entry], grouped[first + at], union, cursors, positions)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -298,16 +303,16 @@ def _inside(local, tuples, pairs, source, low, high):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def _fill_words(buckets, starts, ids, members, words):  # type: ignore[no-untyped-def]
-    """For each cut the word of the members that lie below it."""
+def _fill_words(buckets, starts, ids, grouped, first, last, words):  # type: ignore[no-untyped-def]
+    """For each cut the word of the tuples that lie below it."""
     words[:] = 0
-    words[EVERY_TUPLE] = ~np.uint64(0) >> np.uint64(64 - len(members))
+    words[EVERY_TUPLE] = ~np.uint64(0) >> np.uint64(64 - (last - first))
     for column in range(buckets.shape[0]):
         start, stop = starts[column], starts[column + 1]
-        for at in range(len(members)):
-            place = start + buckets[column, members[at]]
+        for at in range(first, last):
+            place = start + buckets[column, grouped[at]]
             if place < stop:
-                words[ids[place]] |= np.uint64(1) << np.uint64(at)
+                words[ids[place]] |= np.uint64(1) << np.uint64(at - first)
         below = np.uint64(0)
         for place in range(start, stop):
             below |= words[ids[place]]
@@ -315,16 +320,16 @@ def _fill_words(buckets, starts, ids, members, words):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def _check_words(begin, end, lists, members, words, wanted):  # type: ignore[no-untyped-def]
-    others, slots, counts = lists.others, lists.slots, wanted.counts
-    counting = len(counts) > 0
+def _check_words(  # type: ignore[no-untyped-def]
+    begin, end, others, slots, grouped, first, words, counts, union, cursors, positions
+):
     for entry in range(begin, end):
         left = words[others[entry, 0]] ^ words[others[entry, 1]]
         left &= words[others[entry, 2]] ^ words[others[entry, 3]]
         left &= words[others[entry, 4]] ^ words[others[entry, 5]]
-        if counting:
+        if len(counts):
             counts[slots[entry]] += popcount(left)
             continue
         while left:
-            _take(slots[entry], members[lowest_bit(left)], wanted)
+            _take(slots[entry], grouped[first + lowest_bit(left)], union, cursors, positions)
             left &= left - np.uint64(1)

@@ -7,6 +7,7 @@ the order of its files' names. What a file is, its extension says; where it says
 from __future__ import annotations
 
 import gzip
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,7 +113,7 @@ def read_file(relation: Relation, file: SourceFile) -> Iterator[Taken]:
                     yield from _READERS[file.format](relation, unpacked, str(file.path))  # type: ignore[arg-type]  # it reads bytes
             else:
                 yield from _READERS[file.format](relation, opened, str(file.path))
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise _cannot_read(file.path, error) from error
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cqc.compiler import bound
 
 ONCE_FAILED = [0]
+FAMILIES_ONCE_FAILED = [16, 40]
 
 
 def check(seed: int, *, sharing: bool | None = None) -> None:
@@ -88,3 +89,9 @@ def test_results_of_one_micro_batch_come_in_result_time_order(seed: int) -> None
         executor.engine.push_batch(rows)
         times = [result.ts for result in executor.engine.drain()]
         assert times == sorted(times)
+
+
+@pytest.mark.parametrize("sharing", [True, False])
+@pytest.mark.parametrize("seed", FAMILIES_ONCE_FAILED)
+def test_the_engine_answers_families_where_it_once_did_not(seed: int, sharing: bool) -> None:
+    check_case(random_case(seed, kinds=("filters",), size=40), sharing=sharing)
