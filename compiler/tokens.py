@@ -56,7 +56,7 @@ CONTEXTUAL = words(
 """Words that are keywords in some places and names in all others."""
 
 FOREIGN = words(
-    "ALTER ANTI ASOF DELETE DROP EXCEPT EXISTS FULL INSERT INTERSECT LATERAL LEFT MINUS NATURAL OFFSET OUTER OVER RIGHT "
+    "ALTER ANTI ASOF DELETE DROP EXCEPT EXISTS FULL INSERT INTERSECT INTO LATERAL LEFT MINUS NATURAL OFFSET OUTER OVER RIGHT "
     "SEMI UNION UPDATE USING VIEW"
 )
 """Words of other SQL dialects that deserve their own message where they stand in the place of a keyword."""

@@ -23,6 +23,7 @@ from cqc.runtime.circuit import Circuit
 from cqc.runtime.deliver import Deliveries
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import smallest_watermark
+from cqc.runtime.kept_body import Maintenance
 from cqc.runtime.operators.multi_join import push_packet
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.options import Strategy
@@ -89,7 +90,10 @@ class Engine:
         }
         self._circuit = Circuit(self._states, sharing=self._strategy.sharing)
         self._deliveries = Deliveries()
-        self._pulls = PullQueries(self._states, self._lines, catalog.settings)
+        maintenance = Maintenance(self._strategy.maintenance)
+        self._pulls = PullQueries(
+            self._states, self._lines, catalog.settings, maintenance=maintenance
+        )
         self._waiting: deque[list[ResultBlock]] = deque()
         self._counted_from: dict[str, int] = {}
         self._results_of_gone: dict[str, int] = {}

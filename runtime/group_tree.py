@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MOST_WAITING_ROWS = 1 << 16
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Lane:
     """One aggregate argument: how it is computed, and its tree."""
 
@@ -56,13 +56,22 @@ class Groups:
     aggregates: tuple[Column, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Aggregates and the trees that answer them."""
+
+    tree: GroupTree
+    lanes: tuple[tuple[Aggregate, Lane | None], ...]
+
+
 class GroupTree:
     """The rows of a history by group, with trees over their aggregate arguments."""
 
     def __init__(
-        self, history: History, group_by: Sequence[Expression], fetch_rows: FetchRows
+        self, history: History, group_by: tuple[Expression, ...], fetch_rows: FetchRows
     ) -> None:
-        self._history = history
+        self.history = history
+        self.users = 0
         self._types = [expression.type for expression in group_by]
         self._compiled = [compile_expression(expression) for expression in group_by]
         self._fetch_rows = fetch_rows
@@ -71,7 +80,7 @@ class GroupTree:
         self._start_anew()
 
     def _start_anew(self) -> None:
-        self._waiting: list[Batch] = [self._history.everything()]
+        self._waiting: list[Batch] = [self.history.everything()]
         self._waiting_rows = len(self._waiting[0])
         self._numbers = GroupNumbers(self._types)
         self._slots = GroupSlots()
@@ -102,47 +111,58 @@ class GroupTree:
         if self._slots.groups > 1024 and 2 * self._slots.live_groups() < self._slots.groups:
             self._start_anew()
 
-    def answer(
-        self,
-        aggregates: Sequence[Aggregate],
-        begin_us: NDArray[np.int64],
-        end_us: NDArray[np.int64],
-    ) -> Groups:
-        """The groups of each window, with the aggregates asked for."""
+    def request(self, aggregates: Sequence[Aggregate]) -> Request:
+        """What to ask for with `answer`; trees for arguments that are new are made now."""
         wanted = [each.argument for each in aggregates if each.argument is not None]
         missing = [argument for argument in wanted if argument not in self._lanes]
-        if missing and not self._slots.groups:  # nothing is there yet: the rows that wait fill all of them at once
+        if (
+            missing and not self._slots.groups
+        ):  # nothing is there yet: the rows that wait fill all of them at once
             for argument in missing:
                 self._make_lane(argument)
         self._catch_up()
         for argument in missing:
             if argument not in self._lanes:
                 self._fill_lane(self._make_lane(argument))
+        lanes = tuple(
+            (each, None if each.argument is None else self._lanes[each.argument])
+            for each in aggregates
+        )
+        return Request(self, lanes)
+
+    def answer(
+        self, request: Request, begin_us: NDArray[np.int64], end_us: NDArray[np.int64]
+    ) -> Groups:
+        """The groups of each window, with the aggregates asked for."""
+        self._catch_up()
         window, group, starts, stops = self._slots.stretches(begin_us, end_us)
-        partials: dict[Expression, NDArray[Any]] = {}
-        columns = [self._column(each, starts, stops, partials) for each in aggregates]
+        partials: dict[int, NDArray[Any]] = {}
+        columns = [
+            self._column(each, lane, starts, stops, partials) for each, lane in request.lanes
+        ]
         keys = tuple(take(key, group) for key in self._numbers.key_columns())
         return Groups(window, keys, tuple(columns))
 
     def _column(
         self,
         aggregate: Aggregate,
+        lane: Lane | None,
         starts: NDArray[np.int64],
         stops: NDArray[np.int64],
-        partials: dict[Expression, NDArray[Any]],
+        partials: dict[int, NDArray[Any]],  # by lane: SUM and AVG of one argument are folded once
     ) -> Column:
-        if aggregate.argument is None:
+        if lane is None:
             return count_column(stops - starts)
-        tree = self._lanes[aggregate.argument].tree
-        if aggregate.argument not in partials:
-            partials[aggregate.argument] = tree.stretches(starts, stops)
+        tree = lane.tree
+        if id(lane) not in partials:
+            partials[id(lane)] = tree.stretches(starts, stops)
 
         def values_of(row: int) -> NDArray[np.float64]:
             stretch = slice(starts[row], stops[row])
             values: NDArray[np.float64] = tree.values[stretch][tree.valid[stretch]]
             return values
 
-        column, failed = finish(aggregate, partials[aggregate.argument], values_of)
+        column, failed = finish(aggregate, partials[id(lane)], values_of)
         self._failed += failed
         return column
 
@@ -152,7 +172,7 @@ class GroupTree:
             return
         batch = _joined(self._waiting)
         self._waiting, self._waiting_rows = [], 0
-        batch = self._history.still_there(batch)
+        batch = self.history.still_there(batch)
         if not len(batch):
             return
         fetch = self._fetch_rows(batch.positions)
@@ -184,7 +204,7 @@ class GroupTree:
         The history and every group keep rows in one order: by oldest event time, then as they came. So the n-th row of a
         group in the history is the n-th of the group's slots.
         """
-        batch = self._history.everything()
+        batch = self.history.everything()
         if not len(batch):
             return
         fetch = self._fetch_rows(batch.positions)

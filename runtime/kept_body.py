@@ -23,11 +23,8 @@ from cqc.runtime.packet import Packet
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from cqc.compiler.bound import Expression
-    from cqc.compiler.graph.nodes import Body, QueryNode
+    from cqc.compiler.graph.nodes import Body
     from cqc.runtime.circuit import Circuit
     from cqc.runtime.columns import Column
     from cqc.runtime.found import Found, Seat
@@ -35,6 +32,8 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.shared_state import SharedState
 
     Fetch = Callable[[int, int], Column]
+    Items = tuple[int, ...]
+    GroupBy = tuple[Expression, ...]
 
 _WORTH_CHANGING = 1 << 17  # tuples that must have arrived before a body turns lazy
 
@@ -59,12 +58,12 @@ class KeptBody:
     ) -> None:
         self.body: Body = seat.body
         self.users = 0
-        self._seat = seat
+        self.seat = seat
         self._circuit = circuit
         self._states = tuple(states)
         self._maintenance = maintenance
         self._history: History | None = History(self._states)
-        self._trees: dict[tuple[tuple[int, ...], tuple[Expression, ...]], GroupTree] = {}
+        self._trees: dict[tuple[Items, GroupBy], GroupTree] = {}
         self._failed_before = 0
         self._before_us = -(2**63)
         self._head = self._states[0].head  # tuples that had arrived when use was last measured
@@ -81,7 +80,7 @@ class KeptBody:
         """Note what the body finds in tuples that were there before it."""
         for each in found:
             for seat in each.hits():
-                if seat is self._seat or isinstance(seat, SelectionSeat):
+                if seat is self.seat or isinstance(seat, SelectionSeat):
                     self.receive(each, seat)
 
     def receive(self, found: Found, seat: Seat) -> None:
@@ -127,25 +126,32 @@ class KeptBody:
         if self._history is not None:
             self._history.settle()
 
-    def tree(
-        self, query: QueryNode, group_by: tuple[Expression, ...], ends_us: NDArray[np.int64]
-    ) -> GroupTree | None:
-        """The aggregate tree of a GROUP BY clause, where it can answer all windows that end there."""
-        if self._history is None or any(self.body.rows):
+    def tree(self, items: Items, group_by: GroupBy, end_us: int) -> GroupTree | None:
+        """The aggregate tree of a GROUP BY clause, where it can answer windows that end there or later."""
+        if self._history is None or self.body.rows or self._history.cuts(end_us):
             return None
-        if self._history.has_span and self._history.cuts(int(ends_us.min())):
-            return None
-        key = (query.positions, group_by)
+        key = (
+            items,
+            id(group_by),
+        )  # the clause holds on to it, and hashing expressions takes its time
         tree = self._trees.get(key)
         if tree is None:
-            tree = GroupTree(self._history, group_by, lambda rows: self.fetch(query, rows))
+            tree = self._equal_tree(items, group_by)
+            if tree is None:
+                tree = GroupTree(self._history, group_by, lambda rows: self.fetch(items, rows))
+                self._history.followers.append(tree)
             self._trees[key] = tree
-            self._history.followers.append(tree)
         return tree
 
-    def fetch(self, query: QueryNode, rows: Positions) -> Fetch:
-        """Columns of the query's FROM items at the rows."""
-        states, items = self._states, query.positions
+    def _equal_tree(self, items: Items, group_by: GroupBy) -> GroupTree | None:
+        for (other_items, _), tree in self._trees.items():
+            if other_items == items and tree.group_by == group_by:
+                return tree
+        return None
+
+    def fetch(self, items: Items, rows: Positions) -> Fetch:
+        """Columns of FROM items at the rows; `items` leads from FROM positions to host positions."""
+        states = self._states
 
         def column(item: int, column: int) -> Column:
             at = items[item]
@@ -179,7 +185,7 @@ class KeptBody:
 
     def measure_use(self, begin_us: int, end_us: int) -> None:
         """A window is about to be asked for: count it, and change over where that is cheaper."""
-        if not isinstance(self._seat, SelectionSeat):
+        if not isinstance(self.seat, SelectionSeat):
             return
         state = self._states[0]
         order = state.time_order() if self._history is None else None
@@ -196,7 +202,7 @@ class KeptBody:
 
     def turn_lazy_if_unused(self) -> None:
         """Stop maintaining results that nobody has asked for during many tuples."""
-        if self._history is None or not isinstance(self._seat, SelectionSeat):
+        if self._history is None or not isinstance(self.seat, SelectionSeat):
             return
         if self._maintenance is Maintenance.EAGER:
             return
@@ -208,8 +214,8 @@ class KeptBody:
 
     def turn_lazy(self) -> None:
         """From now on find the rows of a window when they are asked for."""
-        assert isinstance(self._seat, SelectionSeat)
-        self._circuit.suspend(self._seat)
+        assert isinstance(self.seat, SelectionSeat)
+        self._circuit.suspend(self.seat)
         self._failed_before = self.failures
         self._history, self._trees = None, {}
         self._head, self._asked = self._states[0].head, 0
@@ -218,9 +224,9 @@ class KeptBody:
 
     def turn_eager(self) -> None:
         """From now on note results as they come, those of the past included."""
-        assert isinstance(self._seat, SelectionSeat)
+        assert isinstance(self.seat, SelectionSeat)
         rows = self._scan(-(2**63), 2**63 - 1)
-        self._circuit.resume(self._seat)
+        self._circuit.resume(self.seat)
         self._history = History(self._states)
         self._history.purge(self._before_us)
         self._history.append(rows)
@@ -238,5 +244,5 @@ class KeptBody:
         if not len(positions):
             return (positions,)
         assert self._filter is not None
-        packet = Packet(state.rows(positions), state.ts_at(positions), state.arrival_at(positions))
+        packet = Packet(state.rows(positions), state.ts_at(positions), positions)
         return (positions[self._filter.match(packet).tuples_of(0)],)

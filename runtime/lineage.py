@@ -156,7 +156,8 @@ class HeldRows:
         self._rows = rows
 
     def counts(self) -> NDArray[np.int64]:
-        return np.bitwise_count(self._rows).sum(axis=1, dtype=np.int64)
+        counts: NDArray[np.int64] = np.bitwise_count(self._rows).sum(axis=1, dtype=np.int64)
+        return counts
 
     def union(self) -> NDArray[np.uint64]:
         united: NDArray[np.uint64] = np.bitwise_or.reduce(self._rows, axis=0)
@@ -270,3 +271,13 @@ def _transpose_square(square):  # type: ignore[no-untyped-def]
             row = (row + width + 1) & ~width
         width >>= 1
         mask ^= mask << np.uint64(width)
+
+
+def warm() -> None:
+    """Compile this module's kernels."""
+    for lineage in (
+        Lineage.of_rows(1, np.ones((1, 1), np.uint64)),
+        Lineage.of_pairs(1, 1, np.zeros(1, np.int64), np.zeros(1, np.int64)),
+    ):
+        lineage.pairs()
+        lineage.by_tuple()

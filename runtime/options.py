@@ -15,6 +15,7 @@ class Strategy:
     order: str = "adaptive"
     packet: int | None = None  # None: the engine adapts it
     sharing: bool = True
+    maintenance: str = "auto"  # of what pull queries ask for: eager, lazy, or as they are used
 
 
 @dataclass(frozen=True, slots=True)

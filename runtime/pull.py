@@ -13,33 +13,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.asked import FAR_US, instant_us, show_instant, window_begin, window_end
-from cqc.runtime.columns import to_arrow
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import NOTHING_SEEN
 from cqc.runtime.every import Period, Schedule
 from cqc.runtime.kept_body import KeptBody, Maintenance
-from cqc.runtime.pull_plan import Answer, PullPlan
+from cqc.runtime.pull_clause import PullClause, clause_key
 from cqc.runtime.results import NO_TIME, ResultBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
+    from cqc.compiler.bound import Pull
     from cqc.compiler.catalog import Settings
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.types import ColumnType
     from cqc.runtime.circuit import Circuit
     from cqc.runtime.found import Found, Seat
     from cqc.runtime.operators.shared_state import SharedState
+    from cqc.runtime.pull_plan import Answer
     from cqc.runtime.stream_line import StreamLine
 
-_WINDOWS_AT_ONCE = 4096
-_ROWS_AT_ONCE = 1 << 18
+_INSTANTS_AT_ONCE = 1 << 16
 _ROUNDS_BETWEEN_LOOKS = 64
 
 
@@ -47,9 +47,9 @@ _ROUNDS_BETWEEN_LOOKS = 64
 class PullQuery:
     """One pull query that runs."""
 
-    node: QueryNode
-    plan: PullPlan
-    kept: KeptBody
+    name: str
+    pull: Pull
+    clause: PullClause
     lines: dict[str, StreamLine]  # of its streams, by folded name
     time_type: ColumnType
     results: int = 0
@@ -65,6 +65,9 @@ class PullQuery:
     def first_us(self) -> int | None:
         seen = [line.first_us for line in self.lines.values() if line.first_us is not None]
         return min(seen, default=None)
+
+
+Asked = tuple[PullQuery, "NDArray[np.int64]"]  # a periodic query, and instants
 
 
 class PullQueries:
@@ -94,6 +97,7 @@ class PullQueries:
         self._maintenance = maintenance
         self._queries: dict[str, PullQuery] = {}
         self._kept: dict[Seat, KeptBody] = {}
+        self._clauses: dict[Hashable, PullClause] = {}
         self._users_of: dict[str, int] = dict.fromkeys(states, 0)
         self._schedule = Schedule()
         self._failures_of_gone = 0
@@ -105,20 +109,30 @@ class PullQueries:
     def add(self, node: QueryNode, seat: Seat, circuit: Circuit) -> None:
         """Answer a query from now on, over the retained past and what will come."""
         assert node.pull is not None
-        kept = self._kept.get(seat)
-        if kept is None:
-            kept = self._kept[seat] = self._keep(node, seat, circuit)
-        kept.users += 1
+        clause = self._clause(node, seat, circuit)
+        clause.users += 1
         names = dict.fromkeys(fold(relation.name) for relation in node.body.relations)
         lines = {name: self._lines[name] for name in names if self._lines[name].relation.is_stream}
         for name in names:
             self._users_of[name] += 1
         time_type = next(iter(lines.values())).relation.time_type
-        query = PullQuery(node, PullPlan(node, node.pull), kept, lines, time_type)
+        query = PullQuery(node.name, node.pull, clause, lines, time_type)
         self._queries[node.name] = query
         if node.pull.every_us is not None:
             period = Period(node.pull.every_us, node.pull.end, self._kept_from_us(query))
             self._schedule.add(node.name, period, lines)
+
+    def _clause(self, node: QueryNode, seat: Seat, circuit: Circuit) -> PullClause:
+        """The clause of a query, and what is kept for it, made when it is the first of its kind."""
+        key = clause_key(node, seat)
+        clause = self._clauses.get(key)
+        if clause is None:
+            kept = self._kept.get(seat)
+            if kept is None:
+                kept = self._kept[seat] = self._keep(node, seat, circuit)
+            kept.users += 1
+            clause = self._clauses[key] = PullClause(key, node, kept)
+        return clause
 
     def _keep(self, node: QueryNode, seat: Seat, circuit: Circuit) -> KeptBody:
         """Begin to keep what a body finds, with what it finds in the tuples that are there."""
@@ -133,17 +147,20 @@ class PullQueries:
     def remove(self, node: QueryNode) -> None:
         """Forget a query and what only it used."""
         query = self._queries.pop(node.name)
-        self._failures_of_gone += query.plan.failures
         for name in dict.fromkeys(fold(relation.name) for relation in node.body.relations):
             self._users_of[name] -= 1
-        query.kept.users -= 1
-        if not query.kept.users:
-            self._failures_of_gone += query.kept.failures
-            seats = [seat for seat, kept in self._kept.items() if kept is query.kept]
-            for seat in seats:
-                del self._kept[seat]
-        if query.plan.pull.every_us is not None:
+        if query.pull.every_us is not None:
             self._schedule.remove(node.name)
+        clause, kept = query.clause, query.clause.kept
+        clause.users -= 1
+        if not clause.users:
+            self._failures_of_gone += clause.failures
+            clause.close()
+            del self._clauses[clause.key]
+            kept.users -= 1
+            if not kept.users:
+                self._failures_of_gone += kept.failures
+                del self._kept[kept.seat]
 
     # Data comes and goes
 
@@ -180,30 +197,27 @@ class PullQueries:
     # Answers
 
     def due(self) -> list[ResultBlock]:
-        """What periodic queries deliver now."""
-        blocks: list[ResultBlock] = []
+        """What periodic queries deliver now; queries of one clause are answered together."""
+        asked: dict[PullClause, list[Asked]] = {}
         for due in self._schedule.due():
             query = self._queries[due.name]
             count = (due.last_us - due.first_us) // due.every_us + 1
-            for start in range(0, count, _WINDOWS_AT_ONCE):
-                many = np.arange(start, min(start + _WINDOWS_AT_ONCE, count), dtype=np.int64)
+            for start in range(0, count, _INSTANTS_AT_ONCE):
+                many = np.arange(start, min(start + _INSTANTS_AT_ONCE, count), dtype=np.int64)
                 instants = due.first_us + many * due.every_us
-                blocks += self._blocks(query, instants)
+                asked.setdefault(query.clause, []).append((query, instants))
         self._look_for_unused()
-        return blocks
+        return [block for clause, many in asked.items() for block in self._blocks(clause, many)]
 
     def invoke(self, name: str, at: Any = None) -> pa.Table:
         """The value of a query at an instant, by default the latest event time seen on its streams.
 
         Raises:
-            RunError: for something that is no instant.
+            RunError: for something that is no instant, or a query without BEGIN-END.
         """
         query = self._query(name)
         at_us = query.latest_us if at is None else instant_us(at, query.time_type)
-        answer = self._answer(query, at_us)
-        return pa.Table.from_arrays(
-            [to_arrow(column) for column in answer.columns], names=list(query.plan.names)
-        )
+        return query.clause.plan.table(self._answer(query, at_us))
 
     def answer(self, name: str, at_us: int | None = None) -> ResultBlock:
         """The same by column, each row tagged with the instant."""
@@ -211,14 +225,14 @@ class PullQueries:
         instant = query.latest_us if at_us is None else at_us
         answer = self._answer(query, instant)
         times = np.full(len(answer.window), NO_TIME if instant is None else instant, np.int64)
-        return self._block(query, answer, times)
+        return _block(query, answer, None, times)
 
     def closing(self, at_us: int | None = None) -> list[ResultBlock]:
         """One invocation of every query without EVERY, for the end of a finite run."""
         return [
             self.answer(name, at_us)
             for name, query in self._queries.items()
-            if query.plan.pull.every_us is None
+            if query.pull.every_us is None
         ]
 
     # Checkpoints
@@ -240,7 +254,7 @@ class PullQueries:
     @property
     def failures(self) -> int:
         """Evaluations that failed and gave NULL, those of queries that have left included."""
-        plans = sum(query.plan.failures for query in self._queries.values())
+        plans = sum(clause.failures for clause in self._clauses.values())
         return self._failures_of_gone + plans + sum(kept.failures for kept in self._kept.values())
 
     # Inside
@@ -255,63 +269,40 @@ class PullQueries:
 
     def _answer(self, query: PullQuery, at_us: int | None) -> Answer:
         """The answer at one instant; None is before anything was seen."""
-        pull = query.plan.pull
-        if at_us is None:
-            begin_us, end_us = 0, -1
-        else:
+        begin_us, end_us = 0, -1
+        if at_us is not None:
             at_us = max(-FAR_US, min(at_us, FAR_US))
-            begin_us, end_us = window_begin(pull.begin, at_us), window_end(pull.end, at_us)
+            begin_us = window_begin(query.pull.begin, at_us)
+            end_us = window_end(query.pull.end, at_us)
             kept_from_us = self._kept_from_us(query)
             if kept_from_us is not None and begin_us < kept_from_us:
                 self._warn(query, begin_us, kept_from_us)
                 begin_us = kept_from_us
-        query.kept.measure_use(begin_us, end_us)
-        begins, ends = np.array([begin_us], np.int64), np.array([end_us], np.int64)
-        answer = self._answer_windows(query, begins, ends)
+        query.clause.kept.measure_use(begin_us, end_us)
+        answer = query.clause.answer_one(begin_us, end_us)
         query.results += len(answer.window)
         return answer
 
-    def _blocks(self, query: PullQuery, instants: NDArray[np.int64]) -> Iterator[ResultBlock]:
-        """The answers of a periodic query, as few blocks as memory allows."""
-        pull = query.plan.pull
-        begins, ends = window_begin(pull.begin, instants), window_end(pull.end, instants)
-        if self.retention_us is not None:
-            begins = self._within_retention(query, begins, instants - self.retention_us)
-        query.kept.measure_use(int(begins.min()), int(ends.max()))
-        query.kept.settle()
-        for part in _parts(query, begins, ends):
-            answer = self._answer_windows(query, begins[part], ends[part])
-            query.results += len(answer.window)
-            if len(answer.window):
-                yield self._block(query, answer, instants[part][answer.window])
+    def _blocks(self, clause: PullClause, asked: Sequence[Asked]) -> Iterator[ResultBlock]:
+        """The answers of periodic queries of one clause."""
+        begins = np.concatenate([self._begins(query, instants) for query, instants in asked])
+        ends = np.concatenate([window_end(query.pull.end, instants) for query, instants in asked])
+        instants = np.concatenate([instants for _, instants in asked])
+        stops = np.cumsum([len(instants) for _, instants in asked])
+        clause.kept.measure_use(int(begins.min()), int(ends.max()))
+        for first, answer in clause.answer_many(begins, ends):
+            window = answer.window + first
+            edges = np.searchsorted(window, np.concatenate(([0], stops)))
+            for at in np.flatnonzero(edges[1:] > edges[:-1]).tolist():
+                query, rows = asked[at][0], np.arange(edges[at], edges[at + 1])
+                query.results += len(rows)
+                yield _block(query, answer, rows, instants[window[rows]])
 
-    def _answer_windows(
-        self, query: PullQuery, begins: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> Answer:
-        kept, plan = query.kept, query.plan
-        kept.settle()
-        if plan.pull.is_aggregate and plan.has_partials:
-            tree = kept.tree(query.node, plan.pull.group_by, ends)
-            if tree is not None:
-                return plan.answer_groups(tree.answer(plan.aggregates, begins, ends), len(begins))
-        found = [kept.rows(int(begin), int(end)) for begin, end in zip(begins, ends, strict=True)]
-        if len(found) == 1:
-            rows, window = found[0], np.zeros(len(found[0][0]), np.int64)
-        else:
-            rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
-            window = np.repeat(np.arange(len(found)), [len(each[0]) for each in found])
-        return plan.answer_rows(window, kept.fetch(query.node, rows), len(begins))
-
-    def _block(self, query: PullQuery, answer: Answer, times_us: NDArray[np.int64]) -> ResultBlock:
-        return ResultBlock(
-            query=query.node.name,
-            names=query.plan.names,
-            columns=answer.columns,
-            picks=None,
-            times_us=times_us,
-            time_type=query.time_type,
-            is_at=True,
-        )
+    def _begins(self, query: PullQuery, instants: NDArray[np.int64]) -> NDArray[np.int64]:
+        begins = window_begin(query.pull.begin, instants)
+        if self.retention_us is None:
+            return begins
+        return self._within_retention(query, begins, instants - self.retention_us)
 
     def _within_retention(
         self, query: PullQuery, begins: NDArray[np.int64], kept_from: NDArray[np.int64]
@@ -328,7 +319,7 @@ class PullQueries:
         query.warned = True
         asked, kept = (show_instant(us, query.time_type) for us in (begin_us, kept_from_us))
         self.warnings.append(
-            f"query {query.node.name} asks from {asked}, but history is kept from {kept} on:"
+            f"query {query.name} asks from {asked}, but history is kept from {kept} on:"
             " it is answered from what is kept"
         )
 
@@ -349,16 +340,15 @@ class PullQueries:
         return kept_from_us if first_us < kept_from_us else None
 
 
-def _parts(query: PullQuery, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> Iterator[slice]:
-    """The windows in stretches that together have not too many rows."""
-    if query.plan.pull.is_aggregate and query.plan.has_partials:
-        yield slice(0, len(begins))
-        return
-    start, rows = 0, 0
-    for at in range(len(begins)):
-        rows += query.kept.row_count(int(begins[at]), int(ends[at]))
-        if rows > _ROWS_AT_ONCE:
-            yield slice(start, at + 1)
-            start, rows = at + 1, 0
-    if start < len(begins):
-        yield slice(start, len(begins))
+def _block(
+    query: PullQuery, answer: Answer, rows: NDArray[np.int64] | None, times_us: NDArray[np.int64]
+) -> ResultBlock:
+    return ResultBlock(
+        query=query.name,
+        names=query.clause.plan.names,
+        columns=answer.columns,
+        picks=rows,
+        times_us=times_us,
+        time_type=query.time_type,
+        is_at=True,
+    )

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from cqc.compiler.bound import Aggregate, children
+from cqc.compiler.bound import Aggregate, ColumnRef, children
 from cqc.runtime.aggregates import aggregate_rows, count_column, has_partials
-from cqc.runtime.columns import Column, concatenate, null_column, select, take
+from cqc.runtime.columns import (
+    ARROW_TYPES,
+    Column,
+    concatenate,
+    null_column,
+    select,
+    take,
+    to_arrow,
+)
 from cqc.runtime.evaluate import REPLACED, compile_expression
 from cqc.runtime.group_tree import Groups
 from cqc.runtime.grouping import first_rows, number_rows
@@ -25,11 +34,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.bound import Expression, Pull
-    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.compiler.bound import Expression, Output, Pull
     from cqc.runtime.evaluate import Compiled
 
     Fetch = Callable[[int, int], Column]
+
+
+_AS_THEY_ARE = (
+    pa.int64(),
+    pa.float64(),
+)  # layouts that Arrow takes over without a look at the values
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +55,16 @@ class Answer:
 
 
 class PullPlan:
-    """The compiled clauses of one pull query."""
+    """The compiled clauses of one or more pull queries."""
 
-    def __init__(self, query: QueryNode, pull: Pull) -> None:
-        self._query = query
+    def __init__(self, outputs: tuple[Output, ...], pull: Pull) -> None:
+        self._expressions = tuple(output.expression for output in outputs)
         self.pull = pull
-        self.names = tuple(output.name for output in query.outputs)
+        self.group_by = pull.group_by
+        self.is_aggregate = pull.is_aggregate
+        self.names = tuple(output.name for output in outputs)
+        arranged = pull.distinct or pull.order_by or pull.limit is not None or pull.is_aggregate
+        self._plain = None if arranged else _plain_columns(self._expressions)
         self._failed = 0
         self._used: list[Compiled] = []
 
@@ -58,7 +76,7 @@ class PullPlan:
     @cached_property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """Each aggregate once, wherever it is used."""
-        roots = [output.expression for output in self._query.outputs]
+        roots = list(self._expressions)
         roots += [order.expression for order in self.pull.order_by]
         roots += [] if self.pull.having is None else [self.pull.having]
         return tuple(dict.fromkeys(found for root in roots for found in _aggregates_in(root)))
@@ -66,14 +84,14 @@ class PullPlan:
     @cached_property
     def has_partials(self) -> bool:
         """Whether trees of partial aggregates can answer all of it."""
-        return all(has_partials(aggregate) for aggregate in self.aggregates)
+        return self.is_aggregate and all(has_partials(each) for each in self.aggregates)
 
     # Compiled parts
 
     @cached_property
     def _replaced(self) -> dict[Expression, int]:
         """In groups: the key values, then the aggregates, are already known."""
-        known = (*self.pull.group_by, *self.aggregates) if self.pull.is_aggregate else ()
+        known = (*self.pull.group_by, *self.aggregates) if self.is_aggregate else ()
         return {expression: at for at, expression in reversed(list(enumerate(known)))}
 
     def _compile(self, expression: Expression) -> Compiled:
@@ -88,7 +106,7 @@ class PullPlan:
 
     @cached_property
     def _outputs(self) -> tuple[Compiled, ...]:
-        return tuple(self._compile(output.expression) for output in self._query.outputs)
+        return tuple(self._compile(expression) for expression in self._expressions)
 
     @cached_property
     def _orders(self) -> tuple[Compiled, ...]:
@@ -109,11 +127,28 @@ class PullPlan:
             for each in self.aggregates
         )
 
+    @cached_property
+    def _schema(self) -> Any:
+        types = [ARROW_TYPES[expression.type] for expression in self._expressions]
+        return pa.schema(list(zip(self.names, types, strict=True)))
+
+    def table(self, answer: Answer) -> pa.Table:
+        """The answer as users get it."""
+        arrays = [
+            pa.array(column.values)
+            if type_ in _AS_THEY_ARE and column.valid is None
+            else to_arrow(column)
+            for column, type_ in zip(answer.columns, self._schema.types, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
     # Rows and groups
 
     def answer_rows(self, window: NDArray[np.int64], fetch: Fetch, windows: int) -> Answer:
         """The answer from the rows of all windows, with `fetch(item, column)` for their columns."""
-        if not self.pull.is_aggregate:
+        if self._plain is not None:
+            return Answer(window, tuple(fetch(item, column) for item, column in self._plain))
+        if not self.is_aggregate:
             return self._finish(window, fetch)
         return self.answer_groups(self._group_rows(window, fetch), windows)
 
@@ -173,6 +208,14 @@ class PullPlan:
         if self.pull.limit is not None:
             rows = rows[limited_rows(window[rows], self.pull.limit)]
         return Answer(window[rows], tuple(take(column, rows) for column in columns))
+
+
+def _plain_columns(expressions: Sequence[Expression]) -> tuple[tuple[int, int], ...] | None:
+    """Item and column of each output, when all are columns."""
+    columns = [each for each in expressions if isinstance(each, ColumnRef)]
+    if len(columns) < len(expressions):
+        return None
+    return tuple((column.item, column.column) for column in columns)
 
 
 def _aggregates_in(expression: Expression) -> Iterator[Aggregate]:

@@ -1,7 +1,7 @@
 """Compile every kernel once, so that no run and no test pays for it: `python -m cqc.runtime.warm`.
 
-Kernels are compiled for the machine on first use and kept next to their source. A module with kernels has a function `warm`
-that calls them on a few rows of each layout that occurs; this is the list of those modules.
+Kernels are compiled for the machine on first use and kept next to their source. A module with kernels, or one that uses them
+all, has a function `warm` that calls them on a few rows of each layout that occurs; this is the list of those modules.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ MODULES = (
     "cqc.runtime.lineage",
     "cqc.runtime.operators.grouped_filter",
     "cqc.runtime.operators.hash_chains",
+    "cqc.runtime.operators.item_filter",
     "cqc.runtime.operators.lanes",
-    "cqc.runtime.operators.probe",
-    "cqc.runtime.operators.rank_lineage",
     "cqc.runtime.operators.shared_state",
     "cqc.runtime.operators.theta_lists",
     "cqc.runtime.operators.time_order",
+    "cqc.runtime.aggregate_tree",
+    "cqc.runtime.group_slots",
+    "cqc.runtime.partials",
 )
 
 

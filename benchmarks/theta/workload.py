@@ -91,7 +91,7 @@ def _query(number: int, overlap: int, random: np.random.Generator) -> Query:
     filters, thetas, orders = [], [], []
     for item in items:
         column = COLUMNS[item][1]
-        filters.append(Filter(item, column, ">", float(np.round(random.uniform(105.0, 112.0), 2))))
+        filters.append(Filter(item, column, ">", float(np.round(random.uniform(112.0, 122.0), 2))))
     for left, right in zip(items, items[1:], strict=False):
         shared = random.uniform(0, 100) < overlap
         thetas.append(_common(left, right, random) if shared else _varied(left, right, random))

@@ -52,7 +52,7 @@ def emit(program: Program, notes: Mapping[str, str] | None = None) -> str:
 def _headline(graph: Graph) -> str:
     queries, bodies, joins = len(graph.queries), len(graph.bodies), len(graph.hosts)
     shared = f", asking {_count(bodies, 'different thing')}" if bodies < queries else ""
-    joined = f", {_count(joins, 'shared join')}" if joins else ""
+    joined = f", {_count(joins, 'join')}" if joins else ""
     return f"{_count(queries, 'query', 'queries')}{shared}{joined}"
 
 
@@ -72,9 +72,14 @@ def _bodies_by_relation(graph: Graph) -> dict[str, list[Body]]:
     return found
 
 
-def _users(bodies: Iterable[Body]) -> str:
+def _shared(bodies: Sequence[Body]) -> str:
+    """`shared by 3 queries (a, b, c)`, `for 1 query (a)`."""
+    users = _users(bodies)
+    return f"for {users}" if users.startswith("1 ") else f"shared by {users}"
+
+
+def _users(bodies: Sequence[Body]) -> str:
     """`3 queries (a, b, c)`, long lists cut."""
-    bodies = list(bodies)
     count = sum(len(body.users) if isinstance(body.users, dict) else 1 for body in bodies)
     names = list(islice((query.name for body in bodies for query in body.queries), _MOST_NAMES))
     if count > len(names):
@@ -96,7 +101,7 @@ def _relations(
         if joining and relation.is_stream:
             kept = kept_text(relation, joining)
             note = _note(notes, "state", relation.name)
-            yield f"  state shared by {_users(joining)}: keeps {kept}{note}"
+            yield f"  state {_shared(joining)}: keeps {kept}{note}"
         elif any(body.host is not None for body in bodies):
             yield f"  held in memory for the joins{_note(notes, 'state', relation.name)}"
         if relation.is_stream and any(body.has_pull for body in bodies):
@@ -128,7 +133,7 @@ def _filters(relation: Relation, bodies: Sequence[Body], notes: Mapping[str, str
     for column, users in sorted(by_column.items()):
         name = relation.columns[column].name
         note = _note(notes, "filter", f"{relation.name}.{name}")
-        yield f"filter on {name_text(name)}, shared by {_users(users)}{note}"
+        yield f"filter on {name_text(name)}, {_shared(users)}{note}"
     shown = list(residuals)[:_MOST_FAMILIES]
     for text in shown:
         yield f"condition on several columns or a function, evaluated once: {text}"
@@ -141,10 +146,10 @@ def _filters(relation: Relation, bodies: Sequence[Body], notes: Mapping[str, str
 def _hosts(graph: Graph, notes: Mapping[str, str]) -> Iterator[str]:
     for _, host in sorted(graph.hosts.items()):
         inputs = " x ".join(name_text(relation.name) for relation in host.relations)
-        users = _users(body for _, body in sorted(host.bodies.items()))
+        users = _shared([body for _, body in sorted(host.bodies.items())])
         inside = "" if host.parent is None else f", part of {host.parent.name}"
         note = _note(notes, "join", str(host.number))
-        yield f"{host.name}: {inputs}{inside}, shared by {users}{note}"
+        yield f"{host.name}: {inputs}{inside}, {users}{note}"
         yield from _indent(_equalities(host))
         families = [family for _, family in sorted(host.families.items())]
         lists = [family for family in families if len(family.members) > 1]

@@ -52,7 +52,7 @@ def write_json(graph: Graph) -> str:
         "hosts": [_host(host) for _, host in sorted(graph.hosts.items())],
         "bodies": [_body(body) for _, body in sorted(graph.bodies.items())],
         "queries": [_query(node) for node in graph.queries.values()],
-        "operators": [_plain(each) for each in operators],
+        "nodes": [_plain(each) for each in operators],
         "edges": [_plain(each) for each in edges],
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False)

@@ -26,6 +26,15 @@ _NEEDS = {
     "JOIN": ("the name of a stream or table", "`JOIN trades ON a.id = b.id`"),
 }
 
+# Words that are names elsewhere begin a clause only after these.
+_FOLLOWS = {
+    "RANGE": ("[",),
+    "ROWS": ("[",),
+    "AFTER": ("BEGIN",),
+    "BEFORE": ("END",),
+    "BY": ("GROUP", "ORDER"),
+}
+
 
 def empty_select_list(place: Place) -> Mistake | None:
     """`SELECT FROM b`."""
@@ -51,11 +60,12 @@ def incomplete_clause(place: Place) -> Mistake | None:
         return _missing_by(place)
     if "UNIT" in place.expected and place.kind(-1) in (NUMBER, STRING):
         return _missing_unit(place)
-    word = place.kind(-1)
-    if word not in _NEEDS or word in place.expected:
+    word, before = place.kind(-1), place.kind(-2)
+    if word not in _NEEDS or word in place.expected or before not in _FOLLOWS.get(word, (before,)):
         return None
     what, example = _NEEDS[word]
-    shown = word if word != "BY" else f"{place.kind(-2)} BY"
+    shown = word if word != "BY" else f"{before} BY"
+    example = example if word != "BY" else f"`{before} BY x`"
     return Mistake(
         make("CQ017", place.span(-1), clause=shown, what=what, hint=f"For example {example}.")
     )

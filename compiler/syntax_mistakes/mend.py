@@ -33,12 +33,14 @@ from cqc.compiler.syntax_mistakes.punctuation import (
 from cqc.compiler.syntax_mistakes.words import (
     foreign_construct,
     has_outer_join,
+    joined_words,
     misspelt_word,
     outer_join,
     reserved_name,
     unknown_type_or_unit,
     wrong_quotes,
 )
+from cqc.compiler.tokens import NUMBER, STRING, TYPE
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics import Diagnostic
@@ -49,7 +51,15 @@ if TYPE_CHECKING:
 DEEPEST = 200
 """How deep expressions may be nested: every later stage walks trees by recursion."""
 
-_SYMBOLS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "COMMA": ",", "EQUAL": "="}
+_SYMBOLS = {"RPAR": ")", "RSQB": "]", "COMMA": ",", "EQUAL": "="}
+_HINTS = {
+    ("NOW", "("): "`NOW` is written without brackets.",
+    (TYPE, "("): "Types have no length.",
+    ("IN", NUMBER): "The values of `IN` are in brackets: `IN (1, 2)`.",
+    ("IN", STRING): "The values of `IN` are in brackets: `IN ('a', 'b')`.",
+    ("RANGE", NUMBER): "Write it in brackets, as in `[RANGE 5 MINUTES]`.",
+    ("ROWS", NUMBER): "Write it in brackets, as in `[ROWS 10]`.",
+}
 _MOST_MISTAKES = 10
 _ENOUGH = 100  # mistakes between two semicolons
 _STATEMENT_STARTS = ("SELECT", "CREATE", "SET")
@@ -63,6 +73,7 @@ MISTAKES = (
     foreign_construct,
     empty_select_list,
     extra_comma,
+    joined_words,
     misspelt_word,
     unknown_type_or_unit,
     reserved_name,
@@ -131,7 +142,9 @@ def recognise(place: Place) -> Mistake:
         found = mistake(place)
         if found is not None:
             return found
-    diagnostic = make("CQ001", place.span(), expected=describe(place.expected), found=place.found())
+    hint = _HINTS.get((place.kind(-1), place.kind()))
+    expected, found_text = describe(place.expected), place.found()
+    diagnostic = make("CQ001", place.span(), expected=expected, found=found_text, hint=hint)
     return Mistake(diagnostic, _with_the_only_token_that_fits(place))
 
 
@@ -139,6 +152,8 @@ def _with_the_only_token_that_fits(place: Place) -> Tokens | None:
     if len(place.expected) != 1:
         return None
     (only,) = place.expected
+    if only in ("LPAR", "LSQB"):
+        return None  # nobody knows where the other bracket belongs
     token = _SYMBOLS.get(only, only)
     mended = place.inserted(token, token)
     return mended if place.reach(mended) > place.at + 1 else None

@@ -107,9 +107,10 @@ def missing_comma(place: Place) -> Mistake | None:
     mended = place.inserted(",", ",")
     if not _goes_on(place, mended):
         return None
-    hint = f"Write `{place.text(-1)}, {place.text()}`."
-    if "AS" in place.expected and "FROM" in place.expected:
-        hint = f"Write `{place.text(-1)}, {place.text()}`, or `{place.text(-1)} AS {place.text()}`."
+    before = f"{place.text(-1)} " if place.text(-1).isidentifier() else ""
+    hint = f"Write `{before.rstrip()}, {place.text()}`."
+    if "AS" in place.expected and "FROM" in place.expected and place.kind() == NAME:
+        hint = f"Write `{before.rstrip()}, {place.text()}`, or `{before}AS {place.text()}`."
         renamed = place.inserted("AS", "AS")
         # What follows an expression in a SELECT list is as often its new name: no second error about a column.
         mended = renamed if place.kind(1) in (",", "FROM") and place.kind() == NAME else mended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cqc.compiler.durations import UNITS
 from cqc.compiler.errors_catalogue import make
-from cqc.compiler.suggest import closest
+from cqc.compiler.suggest import closest, edit_distance
 from cqc.compiler.syntax_mistakes.place import Mistake, Place, span_at
 from cqc.compiler.tokens import (
     COMPARISON,
@@ -36,6 +36,7 @@ _HINTS = {
         ("INSERT", "UPDATE", "DELETE"), "Streams are read only; use `CREATE` or `SELECT`."
     ),
     **dict.fromkeys(("DROP", "ALTER"), "Declare the stream as it should be."),
+    "INTO": "A query has a name instead: `CREATE QUERY name AS SELECT ...`.",
     "USING": "Write the condition with `ON`.",
     "OFFSET": "`LIMIT n` keeps the first n rows.",
     "OVER": "Use `BEGIN ... END ... EVERY` for windows.",
@@ -51,6 +52,17 @@ def misspelt_word(place: Place) -> Mistake | None:
     return best[1] if best else None
 
 
+def joined_words(place: Place) -> Mistake | None:
+    """`GROUPBY x`, which reads as a name."""
+    word = place.text(-1).upper()
+    if word not in ("GROUPBY", "ORDERBY"):
+        return None
+    apart = [word[:-2], "BY"]
+    mended = place.tokens.replaced(place.at - 1, 1, apart, apart)
+    diagnostic = make("CQ004", place.span(-1), word=word, hint=f"Write `{' '.join(apart)}`.")
+    return Mistake(diagnostic, mended) if place.reach(mended) > place.at else None
+
+
 def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:
     word, kind = place.text(offset), place.kind(offset)
     if not word.isidentifier() or kind in RESERVED or place.at + offset < 0:
@@ -59,11 +71,7 @@ def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:
     # Of two words as close, the one that begins alike is the likelier.
     candidates = sorted(_words(expected), key=lambda each: each[0] != word[0].upper())
     meant = closest(word, candidates)
-    if (
-        meant is None
-        or meant == word.upper()
-        or (len(word) < 3 and sorted(meant) != sorted(word.upper()))
-    ):
+    if meant is None or not _is_likely(word.upper(), meant):
         return None
     mended = place.replaced(kind_of_word(meant), meant, offset)
     reached = place.reach(mended)
@@ -77,6 +85,13 @@ def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:
     if meant in TYPE_NAMES and "TYPE" in expected:
         return reached, Mistake(make("CQ019", span, word=word, kind="type", hint=hint), mended)
     return reached, Mistake(make("CQ004", span, word=word, hint=hint), mended)
+
+
+def _is_likely(word: str, meant: str) -> bool:
+    """Whether a short word is close enough: two letters exchanged, or one edit in up to four."""
+    if len(word) < 3:
+        return word != meant and sorted(word) == sorted(meant)
+    return word != meant and (len(word) > 4 or edit_distance(word, meant, 2) == 1)
 
 
 def _words(expected: frozenset[str]) -> list[str]:

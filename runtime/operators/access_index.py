@@ -22,19 +22,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from cqc.runtime.operators.bit_sweep import EVERY_TUPLE, NO_TUPLE
 from cqc.runtime.operators.formula_bits import MOST_ACCESS_PAIRS
-from cqc.runtime.operators.row_vectors import lowest_bit, popcount
+from cqc.runtime.operators.row_vectors import inside, lowest_bit, popcount
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from cqc.runtime.operators.query_store import QueryStore
 
 MOST_OTHERS = MOST_ACCESS_PAIRS - 1  # pairs beside the access predicate
 _FEW_NEW = 256
 # Estimated costs in machine cycles (of a list and the tuples that have its value).
-_CYCLES_ENTRY, _CYCLES_COMPARED = 8.0, 0.75
+_CYCLES_COMPARED = 30.0  # a query and up to 64 tuples
 _CYCLES_CUT, _CYCLES_WORD = 2.0, 8.0
 
 
@@ -43,7 +44,9 @@ class Lists(NamedTuple):
 
     begin: NDArray[np.int32]  # by row id
     end: NDArray[np.int32]
-    others: NDArray[np.int32]  # [queries, 2 * MOST_OTHERS]: the other pairs, then (every tuple, no tuple)
+    others: NDArray[
+        np.int32
+    ]  # [queries, 2 * MOST_OTHERS]: the other pairs, then (every tuple, no tuple)
     slots: NDArray[np.int32]
 
 
@@ -140,7 +143,7 @@ def count_candidates(buckets, ranks, lists, step):  # type: ignore[no-untyped-de
         start = ranks.starts[column]
         for row in range(0, buckets.shape[1], step):
             bucket = buckets[column, row]
-            if 0 < bucket:
+            if bucket > 0:
                 cut = ranks.ids[start + bucket - 1]
                 if cut < len(lists.begin):
                     total += lists.end[cut] - lists.begin[cut]
@@ -154,11 +157,14 @@ def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyp
     # for a thousand short lists costs more than the lists.
     begin, end, others, slots = lists.begin, lists.end, lists.others, lists.slots
     starts, ids, position, column_of = ranks.starts, ranks.ids, ranks.position, ranks.column
-    counts, union, cursors, positions = wanted.counts, wanted.union, wanted.cursors, wanted.positions
+    counts, union, cursors, positions = (
+        wanted.counts,
+        wanted.union,
+        wanted.cursors,
+        wanted.positions,
+    )
     tuples = buckets.shape[1]
     grouped, local = np.empty(tuples, np.int32), np.empty((buckets.shape[0], 64), np.int32)
-    low, high = np.zeros(MOST_OTHERS, np.int32), np.zeros(MOST_OTHERS, np.int32)
-    source = np.zeros(MOST_OTHERS, np.int32)
     gathered, chunk = np.zeros(buckets.shape[0], np.int64), 0
     for column in ranks.listed:
         start, length = starts[column], starts[column + 1] - starts[column]
@@ -171,7 +177,10 @@ def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyp
             cut = ids[start + bucket - 1]
             if first == last or cut >= len(begin) or begin[cut] == end[cut]:
                 continue
-            by_word = _word_pays(len(words), end[cut] - begin[cut], last - first)
+            queries = end[cut] - begin[cut]
+            by_word = len(words) > 0 and (
+                len(words) * _CYCLES_CUT + queries * _CYCLES_WORD < queries * _CYCLES_COMPARED
+            )
             for at in range(first, last, 64):
                 stop = min(at + 64, last)
                 if by_word:
@@ -184,17 +193,9 @@ def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyp
                     chunk += 1
                     _check_list(
                         buckets, grouped, at, stop, begin[cut], end[cut], others, slots,
-                        position, column_of, local, gathered, chunk, low, high, source,
+                        position, column_of, local, gathered, chunk,
                         counts, union, cursors, positions,
                     )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _word_pays(ids, queries, tuples):  # type: ignore[no-untyped-def]
-    if ids == 0:
-        return False
-    by_word = ((tuples + 63) // 64) * (ids * _CYCLES_CUT + queries * _CYCLES_WORD)
-    return by_word < queries * (_CYCLES_ENTRY + tuples * _CYCLES_COMPARED)
 
 
 @njit(cache=True, nogil=True)
@@ -248,58 +249,29 @@ def _group(buckets, length, grouped):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _check_list(  # type: ignore[no-untyped-def]
     buckets, grouped, first, last, begin, end, others, slots, position, column,
-    local, gathered, chunk, low, high, source, counts, union, cursors, positions,
+    local, gathered, chunk, counts, union, cursors, positions,
 ):  # fmt: skip
     """Compare some tuples with each query; their buckets are brought side by side when a column is first asked for."""
-    tuples = last - first
+    everyone = ~np.uint64(0) >> np.uint64(64 - (last - first))
+    address = np.uintp(local.ctypes.data)
     for entry in range(begin, end):
-        pairs = 0
-        while pairs < MOST_OTHERS and others[entry, 2 * pairs + 1] != NO_TUPLE:
-            low[pairs] = position[others[entry, 2 * pairs]]
-            high[pairs] = position[others[entry, 2 * pairs + 1]]
-            where = column[others[entry, 2 * pairs + 1]]
-            source[pairs] = where
+        left = everyone if others[entry, 0] != NO_TUPLE or others[entry, 1] else np.uint64(0)
+        for pair in range(MOST_OTHERS):
+            low, high = others[entry, 2 * pair], others[entry, 2 * pair + 1]
+            if high == NO_TUPLE:
+                break
+            where = column[high]
             if gathered[where] != chunk:
                 gathered[where] = chunk
-                for at in range(tuples):
+                for at in range(last - first):
                     local[where, at] = buckets[where, grouped[first + at]]
-            pairs += 1
-        if pairs == 0 and others[entry, 0] == NO_TUPLE:
-            continue
+            left &= inside(np.uintp(address + where * 256), position[low], position[high])
         if len(counts):
-            counts[slots[entry]] += _inside(local, tuples, pairs, source, low, high)
+            counts[slots[entry]] += popcount(left)
             continue
-        for at in range(tuples):
-            held = True
-            for pair in range(pairs):
-                held = held and low[pair] < local[source[pair], at] <= high[pair]
-            if held:
-                _take(slots[entry], grouped[first + at], union, cursors, positions)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _inside(local, tuples, pairs, source, low, high):  # type: ignore[no-untyped-def]
-    """How many tuples lie inside all pairs; one loop for each number of pairs, so that it becomes vector code."""
-    count = np.int32(0)
-    one, low0, high0 = source[0], low[0], high[0]
-    two, low1, high1 = source[1], low[1], high[1]
-    three, low2, high2 = source[2], low[2], high[2]
-    if pairs == 0:
-        count = np.int32(tuples)
-    elif pairs == 1:
-        for at in range(tuples):
-            a = local[one, at]
-            count += np.int32((a > low0) & (a <= high0))
-    elif pairs == 2:
-        for at in range(tuples):
-            a, b = local[one, at], local[two, at]
-            count += np.int32((a > low0) & (a <= high0) & (b > low1) & (b <= high1))
-    else:
-        for at in range(tuples):
-            a, b, c = local[one, at], local[two, at], local[three, at]
-            inside = (a > low0) & (a <= high0) & (b > low1) & (b <= high1)
-            count += np.int32(inside & (c > low2) & (c <= high2))
-    return count
+        while left:
+            _take(slots[entry], grouped[first + lowest_bit(left)], union, cursors, positions)
+            left &= left - np.uint64(1)
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,6 @@
 """Many short lists of numbers in one array of links, so that kernels can walk them and Python can change them.
 
-    heads  2 -1 1        links (number, next)  (7, -1) (9, -1) (8, 0)      list 0: 8 7   list 1: empty   list 2: 9
+heads  2 -1 1        links (number, next)  (7, -1) (9, -1) (8, 0)      list 0: 8 7   list 1: empty   list 2: 9
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from cqc.compiler.normal import Atom, ExpressionAtom, PatternAtom, ValueAtom
-from cqc.compiler.types import ColumnType
 from cqc.runtime.evaluate import Compiled, compile_expression
 from cqc.runtime.operators.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.operators.column_cuts import ColumnCuts
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.normal import Value
+    from cqc.compiler.types import ColumnType
     from cqc.runtime.operators.point_index import Hits
     from cqc.runtime.packet import Packet
 
@@ -68,13 +68,15 @@ class Atoms:
     @property
     def nbytes(self) -> int:
         """Memory, about; a shared atom is counted as 400 bytes."""
-        indexes = (*self.cuts.values(), *self._points.values(), *self._texts.values())
-        return sum(index.nbytes for index in indexes) + 16 * len(self.ids) + 400 * len(self._id_of)
+        held = sum(cuts.nbytes for cuts in self.cuts.values())
+        held += sum(points.nbytes for points in self._points.values())
+        held += sum(texts.nbytes for texts in self._texts.values())
+        return held + 16 * len(self.ids) + 400 * len(self._id_of)
 
     @property
-    def failed(self) -> int:
+    def failures(self) -> int:
         """Evaluations of expressions that gave NULL instead of an error."""
-        return sum(mask.failed for mask in self._masks.values() if isinstance(mask, Compiled))
+        return sum(mask.failures for mask in self._masks.values() if isinstance(mask, Compiled))
 
     def leaf(self, atom: Atom) -> Leaf:
         """The rows of an atom, used once more."""
@@ -191,6 +193,8 @@ class Atoms:
                 self._points[atom.column].remove(row_id, atom.values)
             case PatternAtom():
                 self._texts[atom.column].remove(row_id, atom)
+            case ExpressionAtom():
+                pass
 
 
 def _is_point(atom: ValueAtom) -> bool:

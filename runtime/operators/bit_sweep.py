@@ -24,11 +24,10 @@ cuts between two neighbouring values share it; an atom that no tuple of the bloc
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from cqc.runtime.operators.row_vectors import (
     BLOCK,
@@ -40,6 +39,9 @@ from cqc.runtime.operators.row_vectors import (
     popcount,
 )
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 NO_TUPLE, EVERY_TUPLE, FIRST_ID = 0, 1, 2
 MOST_PAIRS = 8
 PUSH, AND, OR, XOR, AND_TOP, OR_TOP = range(6)
@@ -50,8 +52,12 @@ _ONE = np.uint64(1)
 class Located(NamedTuple):
     """Where the packet's values lie among each column's cuts."""
 
-    buckets: NDArray[np.int32]  # [columns, tuples]: how many cuts are not above the value; beyond the last for NULL
-    order: NDArray[np.int32]  # column after column, the rows (or, if ranked, the ids) of its cuts in order
+    buckets: NDArray[
+        np.int32
+    ]  # [columns, tuples]: how many cuts are not above the value; beyond the last for NULL
+    order: NDArray[
+        np.int32
+    ]  # column after column, the rows (or, if ranked, the ids) of its cuts in order
     starts: NDArray[np.int64]  # where each column begins in `order`
     rank_rows: NDArray[np.int64]  # the first row of a column whose rows are ranks, else -1
 
@@ -82,7 +88,9 @@ class Programs(NamedTuple):
     end: NDArray[np.int64]
     slots: NDArray[np.int32]
     always: NDArray[np.int32]  # programs to run on every block
-    guard_head: NDArray[np.int32]  # by id, the first link of the programs to run when it is hit, or -1
+    guard_head: NDArray[
+        np.int32
+    ]  # by id, the first link of the programs to run when it is hit, or -1
     guard_links: NDArray[np.int32]  # [links, 2]: program, next link
     depth: int
 
@@ -128,7 +136,9 @@ def sweep(  # type: ignore[no-untyped-def]
             )  # fmt: skip
         for program in programs.always:
             _run_program(table, row_of, marked.mapped, programs, program, block, stack, outcome)
-        count = _choose_programs(marked, programs, first_hit, next_hit, block, stamps, walked, chosen)
+        count = _choose_programs(
+            marked, programs, first_hit, next_hit, block, stamps, walked, chosen
+        )
         for program in chosen[:count]:
             _run_program(table, row_of, marked.mapped, programs, program, block, stack, outcome)
         _forget_hits(table, marked, row_of, first_hit, next_hit)

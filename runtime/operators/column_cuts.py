@@ -1,4 +1,4 @@
-"""The constants of all queries on one column, in order, and where a packet's values lie among them.
+r"""The constants of all queries on one column, in order, and where a packet's values lie among them.
 
 An interval is two *cuts*, places between neighbouring values of the column's type. A cut is kept as the smallest value above
 it: `x <= 4` and `x < 5` over BIGINT are the same cut, 5. Values of DOUBLE are cut by their bits, read as whole numbers that
@@ -149,7 +149,7 @@ def _key(type_: ColumnType, value: Value, *, above: bool) -> Key | None:
 
 def double_key(value: float) -> int:
     """A whole number for a double, in the order of the doubles: one zero, NaN above Infinity."""
-    if value != value:  # noqa: PLR0124 - NaN
+    if value != value:
         return _NAN_KEY
     bits: int = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
     return bits if bits >= 0 else bits ^ _LARGEST
@@ -183,12 +183,8 @@ class _WholeLocator:
         return self._starts.nbytes
 
     def locate(self, column: Column, out: NDArray[np.int32]) -> None:
-        values = column.values
-        if values.dtype != np.int64:
-            values = values.astype(np.int64)
-        locate_whole(
-            values, _mask(column), self._keys, self._base, self._shift, self._starts, out
-        )
+        values = np.ascontiguousarray(column.values, np.int64)
+        locate_whole(values, _mask(column), self._keys, self._base, self._shift, self._starts, out)
 
 
 class _DoubleLocator:
@@ -242,7 +238,7 @@ _NO_MASK = np.empty(0, np.bool_)
 
 
 def _mask(column: Column) -> NDArray[np.bool_]:
-    return _NO_MASK if column.valid is None else column.valid
+    return _NO_MASK if column.valid is None else np.ascontiguousarray(column.valid)
 
 
 def _starts(cell_of_key: NDArray[np.int64], cells: int) -> NDArray[np.int32]:

@@ -13,8 +13,8 @@ TRUE wherever the formula is; without a hit of a guard the code need not run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cqc.compiler.normal import AllOf, AnyOf, Atom, Formula
 from cqc.runtime.operators.bit_sweep import (
@@ -28,6 +28,9 @@ from cqc.runtime.operators.bit_sweep import (
     PUSH,
     XOR,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MOST_ACCESS_PAIRS = 4
 Pair = tuple[int, int]

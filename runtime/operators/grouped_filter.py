@@ -26,8 +26,9 @@ import numpy as np
 from cqc.runtime.lineage import Lineage
 from cqc.runtime.operators.access_index import AccessIndex, build_lists, make_ranks
 from cqc.runtime.operators.atoms import Atoms
+from cqc.runtime.operators.filter_samples import FORMULAS, TYPES, sample_packets
 from cqc.runtime.operators.formula_bits import compile_formula
-from cqc.runtime.operators.match_source import Access, Costs, MatchSource
+from cqc.runtime.operators.match_source import Access, Costs, MatchSource, Side
 from cqc.runtime.operators.packet_index import (
     MOST_DIRECT_ROWS,
     Layout,
@@ -59,20 +60,23 @@ class FilterCount:
     bytes: int
     cuts_by_column: dict[int, int]
     sparse_atoms: int
-    failed: int  # evaluations that gave NULL instead of an error
+    failures: int  # evaluations that gave NULL instead of an error
 
 
 class StreamFilter:
-    """The filters of many slots over tuples of one relation, whose columns have these types."""
+    """The filters of many slots over tuples of one relation, whose columns have these types.
 
-    def __init__(self, types: Sequence[ColumnType]) -> None:
+    `costs` are what both sides are known to cost from earlier; they decide which one answers, never the answer.
+    """
+
+    def __init__(self, types: Sequence[ColumnType], costs: Costs | None = None) -> None:
         self._atoms = Atoms(types)
         self._store = QueryStore()
         self._table = RowTable()
         self._layout: Layout | None = None
         self._lists: AccessIndex | None = None
         self._access: Access | None = None
-        self._costs = Costs()
+        self._costs = costs or Costs()
         self._lineages: weakref.WeakSet[Lineage] = weakref.WeakSet()
         self._packets = 0
         self._tuples = 0
@@ -123,7 +127,7 @@ class StreamFilter:
             self._store.nbytes + self._atoms.nbytes + self._table.nbytes + lists,
             cuts,
             self._atoms.sparse_count,
-            self._atoms.failed,
+            self._atoms.failures,
         )
 
     def _before_change(self) -> None:
@@ -150,6 +154,24 @@ class StreamFilter:
         listed = 0 if self._lists is None else len(self._lists) - self._lists.removed
         if self._lists is None or self._lists.is_stale(accessible - listed):
             self._lists = build_lists(self._store, ids)
-        ranks = make_ranks([cuts.order for cuts in self._atoms.cuts.values()], ids, self._lists.lists)
+        ranks = make_ranks(
+            [cuts.order for cuts in self._atoms.cuts.values()], ids, self._lists.lists
+        )
         words = np.empty(ids if ids <= MOST_DIRECT_ROWS else 0, np.uint64)
         return Access(self._lists, ranks, words)
+
+
+def warm() -> None:
+    """Compile the kernels of the filter and of what it is made of."""
+    for costs in (Costs(access=Side(0.0)), Costs(packet=Side(0.0))):
+        filters = StreamFilter(TYPES, costs)
+        for slot, formula in enumerate(FORMULAS):
+            filters.add(slot, formula)
+        for packet in sample_packets():
+            lineage = filters.match(packet)
+            lineage.counts()
+            lineage.any_tuple()
+            lineage.by_tuple()
+            lineage.pairs()
+        for slot in range(len(FORMULAS)):
+            filters.remove(slot)

@@ -49,6 +49,8 @@ class Growing:
 
     def _reserve(self, length: int) -> None:
         if length > len(self._buffer):
-            grown = np.zeros((max(length, 2 * len(self._buffer)), *self._buffer.shape[1:]), self._buffer.dtype)
+            grown = np.zeros(
+                (max(length, 2 * len(self._buffer)), *self._buffer.shape[1:]), self._buffer.dtype
+            )
             grown[: self._length] = self._buffer[: self._length]
             self._buffer = grown

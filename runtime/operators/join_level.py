@@ -15,6 +15,7 @@ from numba import njit
 
 from cqc.runtime.operators.probe import extend_by_key, extend_by_time
 from cqc.runtime.operators.rank_lineage import FAR_US, RankSets
+from cqc.runtime.operators.scan import scan_stretches
 from cqc.runtime.operators.theta_lists import PredicateList, code_of
 
 if TYPE_CHECKING:
@@ -149,7 +150,8 @@ class Level:
                 out.positions, out.ts, out.lineage,
             )  # fmt: skip
         order = state.time_order()
-        return extend_by_time(  # type: ignore[no-any-return]
+        scan = scan_stretches if rows.lineage.shape[1] == 1 else extend_by_time
+        return scan(  # type: ignore[no-any-return]
             rows.count, rows.positions, rows.ts, rows.lineage, self._loosest,
             order.ts, order.positions, order.start, order.end,
             state.base, limit, self.target.lineage.values,

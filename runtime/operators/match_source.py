@@ -120,9 +120,7 @@ class MatchSource:
         outcome = Outcome(_NO_NUMBERS, _NO_WORDS, rows, _NO_NUMBERS, _NO_NUMBERS)
         self._packet.sweep(conjunctions, programs, outcome)
 
-    def positions(
-        self, slots: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         ends = np.cumsum(counts)
         positions = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
         cursors = ends - counts

@@ -55,7 +55,9 @@ def make_layout(atoms: Atoms) -> Layout:
     rank_rows = np.full(len(columns), -1, np.int64)
     if len(atoms.ids) <= MOST_DIRECT_ROWS:
         order = np.concatenate(orders) if orders else np.empty(0, np.int32)
-        return Layout(columns, order, starts, rank_rows, np.empty(0, np.int32), len(atoms.ids), mapped=False)
+        return Layout(
+            columns, order, starts, rank_rows, np.empty(0, np.int32), len(atoms.ids), mapped=False
+        )
     row_of = np.zeros(len(atoms.ids), np.int32)
     row_of[1] = 1
     row = FIRST_ID
@@ -108,7 +110,9 @@ class PacketIndex:
             mask_words[at].view(np.uint8)[: len(packed)] = packed
         mask_rows = np.array([row_id for row_id, _ in masks], np.int32)
         if layout.mapped:
-            layout.row_of[mask_rows] = mask_rows = np.arange(rows, rows + len(masks), dtype=np.int32)
+            layout.row_of[mask_rows] = mask_rows = np.arange(
+                rows, rows + len(masks), dtype=np.int32
+            )
             rows += len(masks)
         free_row = rows
         if layout.mapped and len(hit_ids):

@@ -107,7 +107,11 @@ class PointIndex:
         """Start again with the points that have atoms."""
         kept = {key: self._atoms.members(point) for key, point in self._points.items()}
         self._points, self._waiting, self._atoms = {}, [], AtomLists()
-        self._keys, self._ends, self._bytes = Growing(np.int64), Growing(np.int64), Growing(np.uint8)
+        self._keys, self._ends, self._bytes = (
+            Growing(np.int64),
+            Growing(np.int64),
+            Growing(np.uint8),
+        )
         self._ends.append(0)
         self._slots = np.full(32, _NONE, np.int32)
         for key, atoms in kept.items():
@@ -193,7 +197,7 @@ def _same_text(offsets, data, row, ends, texts, point):  # type: ignore[no-untyp
     length = offsets[row + 1] - offsets[row]
     if length != ends[point + 1] - ends[point]:
         return False
-    for byte in range(length):
-        if data[offsets[row] + byte] != texts[ends[point] + byte]:
-            return False
-    return True
+    byte = 0
+    while byte < length and data[offsets[row] + byte] == texts[ends[point] + byte]:
+        byte += 1
+    return byte == length

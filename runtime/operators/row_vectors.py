@@ -8,6 +8,7 @@ picked by number from a table and never outlives the call.
     conjunction   out = (row a0 ^ row b0) & (row a1 ^ row b1) & ...
     accumulate    each listed row becomes the union of itself and those listed before it
     clear         the listed rows become empty
+    inside        a bit for each of 64 numbers that lies between two others
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as _intrinsic
 
+intrinsic: Any = _intrinsic  # its declared type is that of the call outside kernels
 WORDS = 8
 BLOCK = 64 * WORDS  # tuples
 
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
 _ROW = ir.VectorType(_I64, WORDS)
+_NUMBERS = ir.VectorType(_I32, 64)
 
 
 def _pointer(builder: Any, address: Any, kind: Any) -> Any:
@@ -83,12 +86,11 @@ def accumulate(typing_context, table, rows, start, stop):  # type: ignore[no-unt
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         table, rows, start, stop = arguments
         table, rows = _pointer(builder, table, _ROW), _pointer(builder, rows, _I32)
-        union = cgutils.alloca_once_value(builder, ir.Constant(_ROW, None))
+        union = cgutils.alloca_once(builder, _ROW)  # type: ignore[no-untyped-call]
+        builder.store(ir.Constant(_ROW, None), union, align=8)
         with cgutils.for_range_slice(builder, start, stop, _I64(1)) as (at, _):
             place = _row_at(builder, table, rows, at)
-            grown = builder.or_(
-                builder.load(union, align=8), builder.load(place, align=8)
-            )
+            grown = builder.or_(builder.load(union, align=8), builder.load(place, align=8))
             builder.store(grown, place, align=8)
             builder.store(grown, union, align=8)
         return context.get_dummy_value()
@@ -107,6 +109,27 @@ def clear(typing_context, table, rows, start, stop):  # type: ignore[no-untyped-
         with cgutils.for_range_slice(builder, start, stop, _I64(1)) as (at, _):
             builder.store(ir.Constant(_ROW, None), _row_at(builder, table, rows, at), align=8)
         return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def inside(typing_context, numbers, low, high):  # type: ignore[no-untyped-def]
+    """The bits of those of 64 int32 numbers, at an address, that are above `low` and not above `high`."""
+    signature = types.uint64(types.uintp, types.int32, types.int32)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers, low, high = arguments
+        values = builder.load(_pointer(builder, numbers, _NUMBERS), align=4)
+
+        def spread(number: Any) -> Any:
+            single = builder.insert_element(ir.Constant(_NUMBERS, ir.Undefined), number, _I32(0))
+            lanes = ir.Constant(ir.VectorType(_I32, 64), None)
+            return builder.shuffle_vector(single, ir.Constant(_NUMBERS, ir.Undefined), lanes)
+
+        above = builder.icmp_signed(">", values, spread(low))
+        bits = builder.and_(above, builder.icmp_signed("<=", values, spread(high)))
+        return builder.bitcast(bits, _I64)
 
     return signature, generate
 

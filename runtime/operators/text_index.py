@@ -84,7 +84,7 @@ class LiteralSearch:
         self._settle()
         offsets, data = text_buffers(texts)
         first, last = int(offsets[0]), int(offsets[-1])
-        haystack = memoryview(data)[first:last]
+        haystack = memoryview(data.data)[first:last]
         sure: list[Hits] = []
         maybe: list[Hits] = []
         for level in self._levels if last > first else ():
@@ -109,12 +109,12 @@ class LiteralSearch:
         at_start = matches[:, 1] == offsets[tuples]
         at_end = matches[:, 2] == offsets[tuples + 1]
         lists = literals[matches[:, 0]] * np.int32(_PLACES)
-        tuples = tuples.astype(np.int32)
+        rows = tuples.astype(np.int32)
         holds = {Place.START: at_start, Place.END: at_end, Place.WHOLE: at_start & at_end}
         for place, where in holds.items():
-            sure.append(self._lists.spread(tuples[where], lists[where] + np.int32(place.value)))
-        sure.append(self._lists.spread(tuples, lists + np.int32(Place.ANYWHERE.value)))
-        maybe.append(self._lists.spread(tuples, lists + np.int32(Place.CANDIDATE.value)))
+            sure.append(self._lists.spread(rows[where], lists[where] + np.int32(place.value)))
+        sure.append(self._lists.spread(rows, lists + np.int32(Place.ANYWHERE.value)))
+        maybe.append(self._lists.spread(rows, lists + np.int32(Place.CANDIDATE.value)))
 
     def _settle(self) -> None:
         """Build an automaton of the new literals, with those of levels that are not much larger."""

@@ -81,6 +81,11 @@ def _plan_like(tokens: tuple[Token, ...], *, folded: bool) -> Literal | Other:
             return Literal(literal, Place.END, folded)
         case (Wildcard.MANY, str(literal), Wildcard.MANY):
             return Literal(literal, Place.ANYWHERE, folded)
+        case _:
+            return _plan_candidates(tokens, folded=folded)
+
+
+def _plan_candidates(tokens: tuple[Token, ...], *, folded: bool) -> Literal | Other:
     literals = [token for token in tokens if isinstance(token, str)]
     if not literals:
         return Other.RUN

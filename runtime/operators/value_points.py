@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def points_of(type_: ColumnType, intervals: Sequence[Interval]) -> Listed | None
         return Listed(inside, complement=False)
     if intervals[0].low is not None or intervals[-1].high is not None or len(intervals) == 1:
         return None
-    outside = _single_values(type_, [_gap(*pair) for pair in zip(intervals, intervals[1:], strict=False)])
+    outside = _single_values(type_, [_gap(*pair) for pair in itertools.pairwise(intervals)])
     return None if outside is None else Listed(outside, complement=True)
 
 

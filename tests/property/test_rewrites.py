@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 
+import cqc
 from cqc.compiler import bound
 from cqc.compiler.bound import ArithmeticOp, ComparisonOp
-from cqc.compiler.catalog import Column, Relation
+from cqc.compiler.catalog import Column, Relation, fold
+from cqc.compiler.graph.graph import Graph
 from cqc.compiler.normal import (
     AllOf,
     AnyOf,
@@ -29,8 +32,13 @@ from cqc.compiler.normal import (
 from cqc.compiler.pipeline import normalise
 from cqc.compiler.source import SourceFile, Span
 from cqc.compiler.types import ColumnType
-from tests.oracle.brute_force import event_time_us
+from tests.generators import random_case
+from tests.oracle.brute_force import Data, event_time_us
+from tests.oracle.judge import data_of
 from tests.oracle.scalars import Row, Scope, Value, compare, evaluate, is_true, order_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SPAN = Span(SourceFile("random", "?"), 0, 1)
 BIGINT, DOUBLE, STRING = ColumnType.BIGINT, ColumnType.DOUBLE, ColumnType.STRING
@@ -212,25 +220,33 @@ class Conditions:
         return (time, number, double, text, self.random.choice([None, True, False]))
 
 
+def times_of(items: Sequence[bound.Item], rows: list[Row]) -> list[int | None]:
+    """The instants of the rows; None for rows of tables."""
+    return [
+        event_time_us(item.relation, row) if item.relation.is_stream else None
+        for item, row in zip(items, rows, strict=True)
+    ]
+
+
 def expected(query: bound.Query, rows: list[Row]) -> bool:
     """WHERE, WINDOW, MAXWINDOW and RANGE as written."""
     scope = Scope(rows)
-    times = [event_time_us(item.relation, row) for item, row in zip(query.items, rows, strict=True)]
+    times = [time for time in times_of(query.items, rows) if time is not None]
     inside = query.max_window_us is None or max(times) - min(times) <= query.max_window_us
     alive = all(
-        item.range_us is None or max(times) <= time + item.range_us
-        for item, time in zip(query.items, times, strict=True)
+        item.range_us is None or time is None or max(times) <= time + item.range_us
+        for item, time in zip(query.items, times_of(query.items, rows), strict=True)
     )
     return inside and alive and is_true(query.where, scope) and is_true(query.window, scope)
 
 
 def actual(query: NormalQuery, rows: list[Row]) -> bool:
     """The classes, one by one; theta joins by their expression."""
-    times = [event_time_us(item.relation, row) for item, row in zip(query.items, rows, strict=True)]
-    size = range(len(times))
-    most = query.bounds.most_us
+    times = times_of(query.items, rows)
     in_time = not query.bounds.contradictory and all(
-        most[i][j] is None or times[j] - times[i] <= most[i][j] for i in size for j in size
+        most is None or times[j] - times[i] <= most
+        for i, row in enumerate(query.bounds.most_us)
+        for j, most in enumerate(row)
     )
     scope = Scope(rows)
     return (
@@ -346,6 +362,34 @@ def check(seed: int, row_count: int = 40) -> None:
         assert actual(normal, rows) == expected(query, rows), f"seed {seed}: {rows}\n{normal}"
 
 
+def check_program(seed: int, combinations: int = 40) -> None:
+    """A random program: normal forms, made and kept by the graph, and the graph through JSON."""
+    case = random_case(seed)
+    program = cqc.compile(case.program)
+    data = data_of(case)
+    chooser = random.Random(seed)
+    graph = Graph.from_json(program.graph.to_json())
+    assert graph.to_json() == program.graph.to_json()
+    for query in program.queries:
+        forms = [normalise(query), program.normal(query.name), graph.normal(query.name)]
+        choices = [rows_of(data, item.relation) for item in query.items]
+        for _ in range(combinations if all(choices) else 0):
+            rows = [chooser.choice(each) for each in choices]
+            wanted = expected(query, rows)
+            found = [actual(form, rows) for form in forms]
+            assert found == [wanted] * 3, f"seed {seed}\n{case.program}\n{query.name}: {rows}"
+    for name in chooser.sample(list(graph.queries), len(graph.queries)):
+        graph.remove(name)
+    assert graph.to_json() == Graph().to_json()
+
+
+def rows_of(data: Data, relation: Relation) -> list[Row]:
+    name = fold(relation.name)
+    if relation.is_stream:
+        return [row for row, _ in data.streams.get(name, [])]
+    return list(data.tables.get(name, []))
+
+
 @pytest.mark.parametrize("first", range(0, 600, 100))
 def test_the_classes_of_a_query_say_what_its_conditions_said(first: int) -> None:
     for seed in range(first, first + 100):
@@ -354,3 +398,9 @@ def test_the_classes_of_a_query_say_what_its_conditions_said(first: int) -> None
 
 def test_the_linear_form_of_a_theta_join_is_as_close_as_promised() -> None:
     assert sum(check_theta(seed) for seed in range(500)) > 300
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_random_programs_mean_the_same_in_every_form(first: int) -> None:
+    for seed in range(first, first + 20):
+        check_program(seed)

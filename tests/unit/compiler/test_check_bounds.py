@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cqc.compiler import CompileError, compile
+import cqc
+from cqc.compiler import CompileError
 from cqc.compiler.diagnostics import Diagnostic, Severity, render_text
 
 STREAMS = """
@@ -17,12 +18,12 @@ CREATE TABLE t (x BIGINT);
 
 def errors(query: str) -> list[Diagnostic]:
     with pytest.raises(CompileError) as raised:
-        compile(STREAMS + query)
+        cqc.compile(STREAMS + query)
     return list(raised.value.diagnostics)
 
 
 def warnings(query: str) -> list[Diagnostic]:
-    return list(compile(STREAMS + query).warnings)
+    return list(cqc.compile(STREAMS + query).warnings)
 
 
 @pytest.mark.parametrize(

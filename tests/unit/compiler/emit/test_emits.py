@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from cqc.compiler import Program, compile, compile_files
+import cqc
 from cqc.compiler.emit import dot, explain, mermaid, svg
 from cqc.compiler.emit import json as emit_json
 from cqc.compiler.emit.time_wording import distance_text
 from tests.conftest import GOLDEN, Golden
+
+if TYPE_CHECKING:
+    from cqc.compiler import Program
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
 def icu() -> Program:
-    return compile_files([GOLDEN / "explain" / "icu.cq"])
+    return cqc.compile_files([GOLDEN / "explain" / "icu.cq"])
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +34,7 @@ def many() -> Program:
         for at in range(60)
     )
     streams = "CREATE STREAM s (ts TIMESTAMP, x BIGINT, y BIGINT); CREATE STREAM r (ts TIMESTAMP, x BIGINT, y BIGINT);"
-    return compile(streams + queries + joins)
+    return cqc.compile(streams + queries + joins)
 
 
 def test_the_explanation_is_as_recorded(icu: Program, golden: Golden) -> None:
@@ -87,7 +91,7 @@ def test_no_box_of_the_picture_covers_another(name: str, request: pytest.Fixture
 
 
 def test_names_that_look_like_markup_are_escaped() -> None:
-    program = compile(
+    program = cqc.compile(
         'CREATE STREAM "a<b" (ts TIMESTAMP, "x&y" BIGINT); SELECT "x&y" FROM "a<b" WHERE "x&y" > 1;'
     )
     ET.fromstring(svg.emit(program))
@@ -96,7 +100,7 @@ def test_names_that_look_like_markup_are_escaped() -> None:
 
 
 def test_a_program_without_queries_is_shown_too() -> None:
-    program = compile("CREATE STREAM s (ts TIMESTAMP);")
+    program = cqc.compile("CREATE STREAM s (ts TIMESTAMP);")
     assert "read by no query" in explain.emit(program)
     ET.fromstring(svg.emit(program))
     assert dot.emit(program).startswith("digraph")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 
-from cqc.compiler import Program, compile
+import cqc
 from cqc.compiler.bound import ComparisonOp
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.graph.nodes import Direction, ThresholdKind
 from cqc.compiler.pipeline import normalise
+
+if TYPE_CHECKING:
+    from cqc.compiler import Program
 
 STREAMS = """
 CREATE STREAM B (ts TIMESTAMP, bed BIGINT, pressure DOUBLE, temp DOUBLE);
@@ -37,7 +41,7 @@ CREATE QUERY recent AS SELECT B.temp FROM B [ROWS 2], T [ROWS 3] WHERE B.bed = T
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return compile(STREAMS + QUERIES)
+    return cqc.compile(STREAMS + QUERIES)
 
 
 def test_queries_with_the_same_conditions_share_a_body(program: Program) -> None:
@@ -137,7 +141,7 @@ def test_removing_is_the_inverse_of_adding(program: Program) -> None:
 
 def test_a_change_says_what_came_and_what_went() -> None:
     graph = Graph()
-    program = compile(STREAMS + QUERIES)
+    program = cqc.compile(STREAMS + QUERIES)
     first = graph.add(program.normal("pair"))
     assert (first.body_is_new, first.host_is_new, first.family_is_new) == (True, True, True)
     second = graph.add(program.normal("pair_turned"))

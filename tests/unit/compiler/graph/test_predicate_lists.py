@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 
 import pytest
 
-from cqc.compiler import compile
+import cqc
 from cqc.compiler.graph.nodes import Direction, Family
 
 STREAMS = """
@@ -18,7 +18,7 @@ CREATE STREAM B (ts TIMESTAMP, x DOUBLE);
 
 def family_of(conditions: list[str]) -> Family:
     queries = [f"SELECT A.x FROM A, B WHERE {each} MAXWINDOW 1 SEC;" for each in conditions]
-    program = compile(STREAMS + "".join(queries))
+    program = cqc.compile(STREAMS + "".join(queries))
     (host,) = program.graph.hosts.values()
     (family,) = host.families.values()
     return family
@@ -65,6 +65,6 @@ def test_a_negative_scale_turns_the_comparison() -> None:
 
 
 def test_equality_is_in_no_family() -> None:
-    program = compile(STREAMS + "SELECT A.x FROM A, B WHERE A.x = B.x + 1 MAXWINDOW 1 SEC;")
+    program = cqc.compile(STREAMS + "SELECT A.x FROM A, B WHERE A.x = B.x + 1 MAXWINDOW 1 SEC;")
     (body,) = program.graph.bodies.values()
     assert body.family is None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cqc.compiler import compile_files
-from cqc.compiler.bound import Query
 from cqc.compiler.emit.time_wording import pair_texts
 from cqc.compiler.emit.wording import duration_text, expression_text, formula_text
 from cqc.compiler.normal import ALWAYS
@@ -16,6 +15,11 @@ from cqc.compiler.rewrites.fold_constants import fold_constants
 from cqc.compiler.rewrites.push_negations import push_negations
 from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
 from tests.conftest import GOLDEN, Golden
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cqc.compiler.bound import Query
 
 
 def conditions(query: Query) -> list[str]:

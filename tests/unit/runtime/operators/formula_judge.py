@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-import random
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import from_python
 from cqc.runtime.packet import Packet
 
+if TYPE_CHECKING:
+    import random
+
 TYPES = (
     ColumnType.BIGINT,
     ColumnType.DOUBLE,
@@ -22,14 +25,27 @@ TYPES = (
     ColumnType.BOOLEAN,
     ColumnType.TIMESTAMP,
 )
-EXPRESSIONS = ("a", "^ab", "a.b", "ba$", "a+b", "(ab)?A", "[ab]ä", "b|ä", "", "(?i)AB", "a{2}", "\\.", "ab*A", "[\\]ab]%")
+EXPRESSIONS = (
+    "a",
+    "^ab",
+    "a.b",
+    "ba$",
+    "a+b",
+    "(ab)?A",
+    "[ab]ä",
+    "b|ä",
+    "",
+    "(?i)AB",
+    "a{2}",
+    "\\.",
+    "ab*A",
+    "[\\]ab]%",
+)
 EXTREMES = (-(2**63), 2**63 - 1, 0)
 
 
 def packet_of(types: tuple[ColumnType, ...], rows: list[tuple[Any, ...]]) -> Packet:
-    columns = tuple(
-        from_python(type_, [row[at] for row in rows]) for at, type_ in enumerate(types)
-    )
+    columns = tuple(from_python(type_, [row[at] for row in rows]) for at, type_ in enumerate(types))
     numbers = np.arange(len(rows), dtype=np.int64)
     return Packet(columns, numbers, numbers)
 
@@ -132,14 +148,20 @@ def random_intervals(rng: random.Random, type_: ColumnType) -> tuple[Interval, .
         return () if rng.random() < 0.2 else (Interval(None, False, None, False),)
     if shape == 1:
         low, high = values[0], values[-1]
-        closed = (True, True) if order(low) == order(high) else (rng.random() < 0.5, rng.random() < 0.5)
+        closed = (
+            (True, True) if order(low) == order(high) else (rng.random() < 0.5, rng.random() < 0.5)
+        )
         one = Interval(low, closed[0], high, closed[1])
-        return (rng.choice([one, Interval(None, False, high, closed[1]), Interval(low, closed[0], None, False)]),)
+        return (
+            rng.choice(
+                [one, Interval(None, False, high, closed[1]), Interval(low, closed[0], None, False)]
+            ),
+        )
     kept = values[: rng.randrange(1, len(values) + 1)]
     if shape == 2:
         return tuple(Interval(v, True, v, True) for v in kept)
     edges: list[Any] = [None, *kept, None]
-    return tuple(Interval(low, False, high, False) for low, high in zip(edges, edges[1:], strict=False))
+    return tuple(Interval(low, False, high, False) for low, high in itertools.pairwise(edges))
 
 
 def random_formula(rng: random.Random, types: tuple[ColumnType, ...], depth: int = 3) -> Formula:

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from cqc.compiler.normal import ALWAYS, NEVER, AllOf, AnyOf, Formula, Interval, ValueAtom
 from cqc.compiler.types import ColumnType
-from cqc.runtime.lineage import Lineage
-from cqc.runtime.operators import packet_index
+from cqc.runtime.operators import grouped_filter, packet_index
 from cqc.runtime.operators.grouped_filter import StreamFilter
+from cqc.runtime.operators.match_source import Costs, Side
 from tests.unit.runtime.operators.formula_judge import (
     TYPES,
     is_true,
@@ -18,6 +18,11 @@ from tests.unit.runtime.operators.formula_judge import (
     random_formula,
     random_rows,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cqc.runtime.lineage import Lineage
 
 INTS = (ColumnType.BIGINT, ColumnType.BIGINT)
 
@@ -83,14 +88,24 @@ def test_lineage_keeps_its_answer_when_queries_change_later() -> None:
     assert lineage.tuples_of(0).tolist() == [0]
 
 
+def packet_side() -> Costs:
+    return Costs(packet=Side(0.0))
+
+
+def access_side() -> Costs:
+    return Costs(access=Side(0.0), packet=Side(1e9))
+
+
 @pytest.mark.parametrize("direct_rows", [6144, 0])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("costs", [packet_side, access_side])
+@pytest.mark.parametrize("seed", range(8))
 def test_random_formulas_over_all_types_agree_with_the_judge(
-    seed: int, direct_rows: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, costs: Callable[[], Costs], direct_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packet_index, "MOST_DIRECT_ROWS", direct_rows)
+    monkeypatch.setattr(grouped_filter, "MOST_DIRECT_ROWS", direct_rows)
     rng = random.Random(seed)
-    filters = StreamFilter(TYPES)
+    filters = StreamFilter(TYPES, costs())
     formulas = {slot: random_formula(rng, TYPES) for slot in range(60)}
     for slot, formula in formulas.items():
         filters.add(slot, formula)
@@ -99,10 +114,50 @@ def test_random_formulas_over_all_types_agree_with_the_judge(
         check(filters.match(packet_of(TYPES, rows)), formulas, rows)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_queries_that_come_and_go_do_not_disturb_others(seed: int) -> None:
+def random_point_query(rng: random.Random, columns: int) -> Formula:
+    """An equality and up to three ranges, in any order."""
+    chosen = rng.sample(range(columns), rng.randint(1, 4))
+    atoms = []
+    for at, column in enumerate(chosen):
+        low = rng.randrange(12)
+        high = low if at == 0 else low + rng.randrange(6)
+        atoms.append(ValueAtom(column, ColumnType.BIGINT, (Interval(low, True, high, True),)))
+    rng.shuffle(atoms)
+    return AllOf(tuple(atoms))
+
+
+@pytest.mark.parametrize("tuples", [1, 30, 3000])
+@pytest.mark.parametrize("queries", [3, 400, 4000])
+def test_lists_of_equalities_and_packet_index_agree(tuples: int, queries: int) -> None:
+    rng = random.Random(tuples + queries)
+    types = (ColumnType.BIGINT,) * 5
+    both = [StreamFilter(types, costs) for costs in (packet_side(), access_side())]
+    for slot in range(queries):
+        formula = random_point_query(rng, 5)
+        for filters in both:
+            filters.add(slot, formula)
+    gone = rng.sample(range(queries), queries // 3)
+    rows = [tuple(rng.choice([None, *range(12)]) for _ in types) for _ in range(tuples)]
+    packet = packet_of(types, rows)
+    for _ in range(2):
+        one, other = (filters.match(packet) for filters in both)
+        assert one.counts().tolist() == other.counts().tolist()
+        assert one.any_tuple().tolist() == other.any_tuple().tolist()
+        for mine, its in zip(one.pairs(), other.pairs(), strict=True):
+            assert mine.tolist() == its.tolist()
+        for filters in both:
+            for slot in gone:
+                filters.remove(slot)
+                filters.add(slot, below(0, slot % 13))
+
+
+@pytest.mark.parametrize("costs", [packet_side, access_side])
+@pytest.mark.parametrize("seed", range(4))
+def test_queries_that_come_and_go_do_not_disturb_others(
+    seed: int, costs: Callable[[], Costs]
+) -> None:
     rng = random.Random(seed)
-    filters = StreamFilter(TYPES)
+    filters = StreamFilter(TYPES, costs())
     formulas: dict[int, Formula] = {}
     for _ in range(12):
         for _ in range(30):

@@ -1,0 +1,239 @@
+"""The measurements, one function for each figure or table of the paper's section 5, and the aggregates it lacks.
+
+Response times are medians over queries and instants, with the contestants taking turns at every question, so that whatever
+else the machine does hits all of them alike.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.benchmarks.pull.contestants import (
+    Contestant,
+    CqcContestant,
+    DuckContestant,
+    engine_with,
+    feed,
+)
+from cqc.benchmarks.pull.workload import (
+    equalities,
+    inequality_join,
+    intervals,
+    selection,
+    tuples,
+    window,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+
+    import cqc
+
+Row = dict[str, float]
+_QUERIES = 8
+_DUCK_WINDOW = "AND ts > $begin AND ts <= $end"
+_DUCK_JOIN_WINDOW = "AND r.ts > $begin AND r.ts <= $end AND s.ts > $begin AND s.ts <= $end"
+
+
+def selections_by_window(kind: str, sizes: Sequence[int], repeats: int) -> list[Row]:
+    """Figure 7: response time of selections against the window's size."""
+    condition = equalities if kind == "equality" else intervals
+    rng = Random(7)
+    conditions = [condition(rng, 1 + at % 4) for at in range(_QUERIES)]
+    streams = {"r": tuples(2 * max(sizes), seed=7)}
+    rows = []
+    for size in sizes:
+        rows.append(_selection_row(conditions, size, streams, repeats, {"window": float(size)}))
+    return rows
+
+
+def selections_by_predicates(counts: Sequence[int], size: int, repeats: int) -> list[Row]:
+    """Table 2: response time against the number of interval predicates."""
+    streams = {"r": tuples(2 * size, seed=8)}
+    rows = []
+    for count in counts:
+        rng = Random(count)
+        conditions = [intervals(rng, count) for _ in range(_QUERIES)]
+        rows.append(
+            _selection_row(conditions, size, streams, repeats, {"predicates": float(count)})
+        )
+    return rows
+
+
+def _selection_row(
+    conditions: Sequence[str], size: int, streams: dict[str, pa.Table], repeats: int, row: Row
+) -> Row:
+    kept = [selection(condition, window(size)) for condition in conditions]
+    plain = [selection(condition, _DUCK_WINDOW) for condition in conditions]
+    return row | _response_times(_contestants(kept, plain, streams, size), streams, size, repeats)
+
+
+def joins_by_window(sizes: Sequence[int], repeats: int) -> list[Row]:
+    """Figure 8: response time of two-stream inequality joins against the window's size (tuples of each stream)."""
+    rows = []
+    for size in sizes:
+        streams = {"r": tuples(2 * size, seed=1), "s": tuples(2 * size, seed=2)}
+        kept = [inequality_join(Random(at), window(size)) for at in range(4)]
+        plain = [inequality_join(Random(at), _DUCK_JOIN_WINDOW) for at in range(4)]
+        contestants: list[Contestant] = [
+            CqcContestant("kept", "eager", kept, streams),
+            DuckContestant(plain, streams, size),
+        ]
+        rows.append({"window": float(size)} | _response_times(contestants, streams, size, repeats))
+    return rows
+
+
+def aggregates_by_window(sizes: Sequence[int], repeats: int) -> list[Row]:
+    """Five aggregates over a window, against its size."""
+    chosen = "COUNT(*) AS n, SUM(x) AS t, AVG(x) AS m, MIN(a) AS lo, MAX(a) AS hi"
+    return _aggregate_rows(f"SELECT {chosen} FROM r", "", sizes, repeats)
+
+
+def groups_by_window(sizes: Sequence[int], repeats: int) -> list[Row]:
+    """The same for each of sixteen groups."""
+    chosen = "a % 16 AS g, COUNT(*) AS n, SUM(x) AS t, AVG(x) AS m"
+    return _aggregate_rows(f"SELECT {chosen} FROM r", "GROUP BY a % 16", sizes, repeats)
+
+
+def _aggregate_rows(select: str, group: str, sizes: Sequence[int], repeats: int) -> list[Row]:
+    streams = {"r": tuples(max(sizes) + max(sizes) // 8, seed=9)}
+    rows = []
+    for size in sizes:
+        kept = [f"{select} {window(size)} {group}".strip()]
+        plain = [f"{select} WHERE ts > $begin AND ts <= $end {group}".strip()]
+        contestants = _contestants(kept, plain, streams, size)
+        rows.append({"window": float(size)} | _response_times(contestants, streams, size, repeats))
+    return rows
+
+
+def _contestants(
+    kept: Sequence[str], plain: Sequence[str], streams: dict[str, pa.Table], size: int
+) -> list[Contestant]:
+    return [
+        CqcContestant("kept", "eager", kept, streams),
+        CqcContestant("NoMat", "lazy", kept, streams),
+        DuckContestant(plain, streams, size),
+    ]
+
+
+def _response_times(
+    contestants: Sequence[Contestant], streams: dict[str, pa.Table], size: int, repeats: int
+) -> Row:
+    """Median seconds of each contestant, and the mean number of rows; their answers must agree in size."""
+    latest = len(streams["r"]) - 1
+    queries = len(contestants[0].queries)
+    seconds: dict[str, list[float]] = {each.name: [] for each in contestants}
+    rows: list[int] = []
+    for question in range(
+        -queries, repeats * queries
+    ):  # the first round fills caches and is not counted
+        now = latest - (question % 5) * size // 16
+        counts = {}
+        for each in contestants:
+            started = perf_counter()
+            counts[each.name] = each.ask(question % queries, now).num_rows
+            if question >= 0:
+                seconds[each.name].append(perf_counter() - started)
+        if len(set(counts.values())) != 1:
+            raise AssertionError(f"the contestants disagree: {counts}")
+        rows.append(counts[contestants[0].name])
+    times = {name: median(values) for name, values in seconds.items()}
+    return times | {"rows": float(np.mean(rows))}
+
+
+def arrival_rates(counts: Sequence[int], tuple_count: int, most_unshared: int) -> list[Row]:
+    """Figure 9: tuples a second against the number of standing interval selections."""
+    streams = {"r": tuples(tuple_count, seed=11)}
+    rows = []
+    for count in counts:
+        rng = Random(count)
+        conditions = [intervals(rng, 1 + at % 4) for at in range(count)]
+        pulls = [selection(condition, window(1000)) for condition in conditions]
+        pushes = [selection(condition, "") for condition in conditions]
+        row = {"queries": float(count)}
+        row["kept, shared"] = _rate(lambda: engine_with(pulls, "eager"), streams)
+        row["lazy"] = _rate(lambda: engine_with(pulls, "lazy"), streams)
+        row["push"] = _rate(lambda: engine_with(pushes), streams)
+        if count <= most_unshared:
+            row["kept, unshared"] = _rate(
+                lambda: engine_with(pulls, "eager", sharing=False), streams
+            )
+        rows.append(row)
+    return rows
+
+
+def _rate(make: Callable[[], cqc.Engine], streams: dict[str, pa.Table]) -> float:
+    """Tuples a second, after a first micro-batch that compiles what is not compiled yet."""
+    engine = make()
+    warm = {name: table.slice(0, 1024) for name, table in streams.items()}
+    rest = {name: table.slice(1024) for name, table in streams.items()}
+    feed(engine, warm, 1024)
+    started = perf_counter()
+    feed(engine, rest, 1024, drain=True)
+    return sum(map(len, rest.values())) / (perf_counter() - started)
+
+
+def late_joins(sizes: Sequence[int]) -> list[Row]:
+    """Figure 11: a join query registered late, over the retained past: all tuples at once against one after the other."""
+    rows = []
+    for size in sizes:
+        streams = {"r": tuples(size, seed=3), "s": tuples(size, seed=4)}
+        engine = engine_with([])
+        feed(engine, streams)
+        started = perf_counter()
+        handle = engine.register(inequality_join(Random(0), window(size)))
+        found = engine.invoke(handle).num_rows
+        composite = perf_counter() - started
+        started = perf_counter()
+        separate = _join_one_by_one(streams, Random(0))
+        rows.append(
+            {
+                "past": float(size),
+                "composite": composite,
+                "separate": perf_counter() - started,
+                "rows": float(found),
+            }
+        )
+        if separate != found:
+            raise AssertionError(f"the joins disagree: {found} and {separate}")
+    return rows
+
+
+def _join_one_by_one(streams: dict[str, pa.Table], rng: Random) -> int:
+    """Every tuple of r probes s by itself."""
+    low, high = rng.randrange(256), rng.randrange(256)
+    left = streams["r"]["a"].to_numpy()
+    right = streams["s"]["b"].to_numpy()
+    return sum(
+        int(np.count_nonzero((right > value) & (right < high))) for value in left if value > low
+    )
+
+
+def periodic(counts: Sequence[int], tuple_count: int) -> list[Row]:
+    """Periodic averages of different periods and lengths over one stream, all on one tree."""
+    streams = {"r": tuples(tuple_count, seed=12)}
+    rows = []
+    for count in counts:
+        rng = Random(count)
+        queries = [
+            f"SELECT COUNT(*) AS n, AVG(x) AS m FROM r {window(rng.randint(10, tuple_count))} "
+            f"EVERY {rng.randint(tuple_count // 100, tuple_count // 10)} SEC"
+            for _ in range(count)
+        ]
+        engine = engine_with(queries)
+        started = perf_counter()
+        feed(engine, streams, 1024, drain=True)
+        engine.finish()
+        seconds = perf_counter() - started
+        answers = sum(engine.result_counts().values())
+        rows.append(
+            {"queries": float(count), "answers": float(answers), "us an answer": seconds / answers}
+        )
+    return rows

@@ -1,0 +1,110 @@
+"""Everything of a pull query but its window: answers windows, one or many at a time.
+
+Queries that differ only in their windows and periods share one clause, so a thousand periodic queries that are due together
+are answered by one walk over their windows, and compiled once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.pull_plan import Answer, PullPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.runtime.found import Seat
+    from cqc.runtime.group_tree import GroupTree, Request
+    from cqc.runtime.kept_body import KeptBody
+
+_ROWS_AT_ONCE = 1 << 18
+_WINDOWS_AT_ONCE = 1 << 16
+
+
+def clause_key(node: QueryNode, seat: Seat) -> Hashable:
+    """Equal for queries that share a clause."""
+    pull = node.pull
+    assert pull is not None
+    outputs = tuple((output.name, output.expression) for output in node.outputs)
+    rest = (pull.distinct, pull.group_by, pull.having, pull.order_by, pull.limit)
+    return seat, node.positions, outputs, rest
+
+
+class PullClause:
+    """A body's kept results, and what is made of the rows of each window."""
+
+    def __init__(self, key: Hashable, node: QueryNode, kept: KeptBody) -> None:
+        assert node.pull is not None
+        self.key = key
+        self.kept = kept
+        self.plan = PullPlan(node.outputs, node.pull)
+        self.users = 0
+        self._items = node.positions
+        self._tree_in_use: GroupTree | None = None
+        self._request: Request | None = None
+
+    @property
+    def failures(self) -> int:
+        return self.plan.failures
+
+    def close(self) -> None:
+        """Free what only this clause used."""
+        if self._tree_in_use is not None:
+            self.kept.release_tree(self._tree_in_use)
+
+    def answer_one(self, begin_us: int, end_us: int) -> Answer:
+        """The answer over one window, both ends inside."""
+        self.kept.settle()
+        if self.plan.is_aggregate:
+            return self._answer(np.array([begin_us], np.int64), np.array([end_us], np.int64))
+        rows = self.kept.rows(begin_us, end_us)
+        fetch = self.kept.fetch(self._items, rows)
+        return self.plan.answer_rows(np.zeros(len(rows[0]), np.int64), fetch, 1)
+
+    def answer_many(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> Iterator[tuple[int, Answer]]:
+        """The answers over windows, as many at a time as memory allows; with each the number of its first window."""
+        self.kept.settle()
+        for part in self._parts(begins_us, ends_us):
+            yield part.start, self._answer(begins_us[part], ends_us[part])
+
+    def _answer(self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]) -> Answer:
+        count = len(begins_us)
+        tree = self._tree(ends_us)
+        if tree is not None:
+            if self._request is None or self._request.tree is not tree:
+                self._request = tree.request(self.plan.aggregates)
+            return self.plan.answer_groups(tree.answer(self._request, begins_us, ends_us), count)
+        windows = zip(begins_us.tolist(), ends_us.tolist(), strict=True)
+        found = [self.kept.rows(begin_us, end_us) for begin_us, end_us in windows]
+        rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        window = np.repeat(np.arange(count), [len(each[0]) for each in found])
+        return self.plan.answer_rows(window, self.kept.fetch(self._items, rows), count)
+
+    def _tree(self, ends_us: NDArray[np.int64]) -> GroupTree | None:
+        if not self.plan.has_partials or not self.kept.has_tree_for(int(ends_us.min())):
+            return None
+        if self._tree_in_use is None or not self.kept.is_current(self._tree_in_use):
+            self._tree_in_use = self.kept.use_tree(self._items, self.plan.group_by)
+        return self._tree_in_use
+
+    def _parts(self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]) -> Iterator[slice]:
+        """Stretches of windows that together have not too many rows."""
+        if self._tree(ends_us) is not None:
+            for start in range(0, len(begins_us), _WINDOWS_AT_ONCE):
+                yield slice(start, min(start + _WINDOWS_AT_ONCE, len(begins_us)))
+            return
+        start, rows = 0, 0
+        for at in range(len(begins_us)):
+            rows += 1 + self.kept.row_count(int(begins_us[at]), int(ends_us[at]))
+            if rows > _ROWS_AT_ONCE:
+                yield slice(start, at + 1)
+                start, rows = at + 1, 0
+        if start < len(begins_us):
+            yield slice(start, len(begins_us))

@@ -1,0 +1,252 @@
+"""A program over streaming DataFrames that a user already has: what `cqc.spark.start` gives.
+
+One streaming query delivers the rows of all sources; the engine takes each micro-batch in this process. Queries come and go,
+and pull queries are asked, at any time: calls from other threads take turns with the micro-batches.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.engine import Engine
+from cqc.runtime.errors import RunError
+from cqc.runtime.results import results_of
+from cqc.runtime.sinks.parquet import table_of_block
+from cqc.runtime.sources import open_source
+from cqc.runtime.spark.slots import Slots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from cqc.compiler import Program
+    from cqc.runtime.engine import QueryHandle
+    from cqc.runtime.options import Strategy
+    from cqc.runtime.results import Result, ResultBlock
+
+    OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
+
+
+def start(
+    program: Program,
+    spark: SparkSession,
+    sources: Mapping[str, DataFrame],
+    *,
+    on_batch: OnBatch | None = None,
+    checkpoint: str | None = None,
+    finite: bool = False,
+    trigger: Mapping[str, Any] | None = None,
+    only: tuple[str, ...] = (),
+    strategy: Strategy | None = None,
+) -> Handle:
+    """Run a program over streaming DataFrames.
+
+    Args:
+        program: what `cqc.compile` gave.
+        spark: the session of the DataFrames.
+        sources: by declared name, a streaming DataFrame for each stream and a plain one for each table (a table with a
+            path in its WITH clause needs none).
+        on_batch: called after each micro-batch with its number and the results by query; results are then not kept for
+            `results`. With a checkpoint a micro-batch may be handed over again after a crash, with the same number.
+        checkpoint: a folder for Spark's checkpoint and the engine's state.
+        finite: take what the sources have now, then end; else go on until `stop`.
+        trigger: arguments for Spark's trigger, such as {"processingTime": "1 second"}.
+        only: names of the queries to run; all of them by default.
+        strategy: switches that change the cost of an answer and never the answer.
+
+    Raises:
+        RunError: when a source is missing, or lacks a declared column.
+    """
+    handle = Handle(
+        program, sources, on_batch=on_batch, only=only, strategy=strategy, finite=finite
+    )
+    handle.begin(spark, checkpoint, dict(trigger or ({"availableNow": True} if finite else {})))
+    return handle
+
+
+class Handle:
+    """A running program. Made by `start`."""
+
+    def __init__(
+        self,
+        program: Program,
+        sources: Mapping[str, DataFrame],
+        *,
+        on_batch: OnBatch | None,
+        only: tuple[str, ...],
+        strategy: Strategy | None,
+        finite: bool,
+    ) -> None:
+        self._on_batch = on_batch
+        self._finite = finite
+        self._lock = threading.RLock()
+        self._failure: BaseException | None = None
+        self._query: StreamingQuery | None = None
+        self._number = 0
+        self._engine = Engine(program, strategy=strategy, only=only)
+        by_fold = {fold(name): frame for name, frame in sources.items()}
+        relations = program.catalog.relations
+        unknown = [name for name in sources if fold(name) not in relations]
+        if unknown:
+            raise RunError(f"there is no stream or table {unknown[0]} in the program")
+        used = self._engine.relations_used() | by_fold.keys()
+        streams = {}
+        for name, relation in relations.items():
+            if name not in used:
+                continue
+            frame = by_fold.get(name)
+            if not relation.is_stream:
+                self._fill(name, frame, program)
+            elif frame is None or not frame.isStreaming:
+                kind = "has no source" if frame is None else "needs a streaming DataFrame"
+                raise RunError(f"stream {relation.name} {kind}")
+            else:
+                streams[name] = (relation, frame)
+        self._slots = Slots(streams)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def begin(self, spark: SparkSession, checkpoint: str | None, trigger: dict[str, Any]) -> None:
+        """Start the streaming query; `start` does this."""
+        del spark  # the DataFrames know their session
+        writer = self._slots.union.writeStream.foreachBatch(self._take)
+        if trigger:
+            writer = writer.trigger(**trigger)
+        if checkpoint is not None:
+            writer = writer.option("checkpointLocation", checkpoint)
+        self._query = writer.start()
+
+    # Results
+
+    def results(self) -> Iterator[Result]:
+        """Results found so far and not fetched yet, in result-time order within each micro-batch."""
+        with self._lock:
+            batches = list(self._engine.drain_blocks())
+        for blocks in batches:
+            yield from results_of(blocks)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
+        with self._lock:
+            blocks = [block for batch in self._engine.drain_blocks() for block in batch]
+        return tables_of(blocks)
+
+    # Queries come and go
+
+    def register(self, text: str, name: str | None = None) -> QueryHandle:
+        """Add a query; it sees the micro-batches from now on (a pull query also the retained past)."""
+        with self._lock:
+            return self._engine.register(text, name)
+
+    def unregister(self, query: QueryHandle | str) -> None:
+        """Remove a query."""
+        with self._lock:
+            self._engine.unregister(query)
+
+    def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
+        """The value of a pull query now, or at an instant."""
+        with self._lock:
+            return self._engine.invoke(query, at)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for its counters; what changes it goes through the handle."""
+        return self._engine
+
+    # The end
+
+    def process_all_available(self) -> None:
+        """Wait until everything that the sources have at this moment is processed."""
+        assert self._query is not None
+        try:
+            self._query.processAllAvailable()
+        finally:
+            self._raise_failure()
+
+    def await_end(self, timeout: float | None = None) -> bool:
+        """Wait for the end of a finite run, or for somebody to stop it; False when the time is over before.
+
+        Raises:
+            RunError: when the run failed.
+        """
+        assert self._query is not None
+        try:
+            ended = (
+                self._query.awaitTermination()
+                if timeout is None
+                else self._query.awaitTermination(timeout)
+            )
+        finally:
+            self._raise_failure()
+        if ended is False:
+            return False
+        if self._finite:
+            self.finish()
+        return True
+
+    def finish(self) -> None:
+        """The input has ended: deliver what only the end decides (EVERY instants, closing invocations)."""
+        with self._lock:
+            self._engine.finish()
+            self._engine.closing_invocations()
+            self._hand_over(self._number)
+
+    def stop(self) -> None:
+        """Stop the streaming query."""
+        if self._query is not None:
+            self._query.stop()
+
+    # Inside
+
+    def _take(self, batch: DataFrame, number: int) -> None:
+        with self._lock:
+            try:
+                self._engine.push_batch(self._slots.split(batch.toArrow()))
+                self._hand_over(number)
+                self._number = number + 1
+            except BaseException as error:  # it loses its type on the way through the JVM
+                self._failure = error
+                raise
+
+    def _hand_over(self, number: int) -> None:
+        if self._on_batch is None:
+            return
+        blocks = [block for batch in self._engine.drain_blocks() for block in batch]
+        self._on_batch(number, tables_of(blocks))
+
+    def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:
+        if frame is not None:
+            self._engine.push(name, frame.toArrow())
+            return
+        for chunk in open_source(program.catalog.relations[name]):
+            self._engine.push_taken({name: chunk})
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+
+def tables_of(blocks: Sequence[ResultBlock]) -> dict[str, pa.Table]:
+    """Result blocks as one Arrow table a query."""
+    by_query: dict[str, list[pa.Table]] = {}
+    for block in blocks:
+        if len(block):
+            by_query.setdefault(block.query, []).append(table_of_block(block))
+    return {query: pa.concat_tables(tables) for query, tables in by_query.items()}

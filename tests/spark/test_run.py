@@ -1,0 +1,87 @@
+"""`cqc run` on Spark: the answers of the local engine, row for row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cqc
+from cqc.runtime.errors import RunError
+from cqc.runtime.options import RunOptions
+from cqc.runtime.run import LocalRun
+from cqc.runtime.spark.run import SparkRun
+
+if TYPE_CHECKING:
+    from cqc.runtime.run import RunSummary
+    from cqc.runtime.spark.session import Session
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "queries"
+DECLARED = "CREATE STREAM s (ts BIGINT, x BIGINT); CREATE STREAM r (ts BIGINT, x BIGINT);"
+
+
+def lines_of(run: LocalRun | SparkRun, out: Path) -> tuple[list[str], RunSummary]:
+    run.to_end(None)
+    summary = run.close()
+    return sorted(out.read_text(encoding="utf-8").splitlines()), summary
+
+
+@pytest.mark.parametrize("name", ["icu", "building", "traffic"])
+def test_an_example_gives_the_lines_of_the_local_engine(
+    name: str, session: Session, tmp_path: Path
+) -> None:
+    program = cqc.compile_files([str(EXAMPLES / f"{name}.cq")])
+    local, expected = lines_of(
+        LocalRun(program, RunOptions(out=str(tmp_path / "l.jsonl"))), tmp_path / "l.jsonl"
+    )
+    found, summary = lines_of(
+        SparkRun(program, RunOptions(out=str(tmp_path / "s.jsonl")), session), tmp_path / "s.jsonl"
+    )
+    assert found == local
+    assert summary.queries == expected.queries
+    assert summary.streams == expected.streams
+
+
+def test_micro_batches_of_one_row_give_the_same(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("ts,x\n1,1\n2,2\n4,3\n", encoding="utf-8")
+    (tmp_path / "r.jsonl").write_text('{"ts": 1, "x": 2}\n{"ts": 3, "x": 3}\n', encoding="utf-8")
+    program = cqc.compile(DECLARED + "SELECT s.x FROM s, r WHERE s.x = r.x MAXWINDOW 1 SEC")
+    options = RunOptions(
+        binds={"s": str(tmp_path / "s.csv"), "r": str(tmp_path / "r.jsonl")},
+        out=str(tmp_path / "out.jsonl"),
+        rows_per_batch=1,
+    )
+    found, _ = lines_of(SparkRun(program, options, session), tmp_path / "out.jsonl")
+    assert found == [
+        '{"query": "q1", "ts": 2, "row": {"x": 2}}',
+        '{"query": "q1", "ts": 4, "row": {"x": 3}}',
+    ]
+
+
+def test_a_row_that_does_not_fit_is_rejected_as_everywhere(
+    session: Session, tmp_path: Path
+) -> None:
+    (tmp_path / "s.csv").write_text("ts,x\n1,one\n2,2\n", encoding="utf-8")
+    program = cqc.compile(DECLARED + "SELECT x FROM s")
+    options = RunOptions(
+        binds={"s": str(tmp_path / "s.csv")},
+        out=str(tmp_path / "out.jsonl"),
+        rejects=str(tmp_path / "rejects.jsonl"),
+    )
+    found, summary = lines_of(SparkRun(program, options, session), tmp_path / "out.jsonl")
+    assert found == ['{"query": "q1", "ts": 2, "row": {"x": 2}}']
+    assert summary.streams["s"].rejected == 1
+    assert '"x is not a BIGINT"' in (tmp_path / "rejects.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_strict_run_ends_with_the_sentence_of_the_engine(
+    session: Session, tmp_path: Path
+) -> None:
+    (tmp_path / "s.csv").write_text("ts,x\n1,one\n", encoding="utf-8")
+    program = cqc.compile(DECLARED + "SELECT x FROM s")
+    options = RunOptions(binds={"s": str(tmp_path / "s.csv")}, sink="none", strict=True)
+    run = SparkRun(program, options, session)
+    with pytest.raises(RunError, match="rejected"):
+        run.to_end(None)
+    run.close()
