@@ -9,7 +9,9 @@ from cqc.cli.programs import program_argument, read_sources
 
 @click.command("check")
 @program_argument
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 def check_command(programs: tuple[str, ...], form: str) -> int:
     """Report what is wrong with the programs; exit code 1 when there is an error."""
     from cqc.cli.report import show_diagnostics

@@ -13,7 +13,13 @@ FORMS = ["explain", "json", "dot", "svg", "mermaid", "sql"]
 
 @click.command("compile")
 @program_argument
-@click.option("--emit", type=click.Choice(FORMS), default="explain", show_default=True, help="The form to print.")
+@click.option(
+    "--emit",
+    type=click.Choice(FORMS),
+    default="explain",
+    show_default=True,
+    help="The form to print.",
+)
 @click.option(
     "--dialect",
     type=click.Choice(["duckdb", "spark"]),
@@ -21,7 +27,12 @@ FORMS = ["explain", "json", "dot", "svg", "mermaid", "sql"]
     show_default=True,
     help="The SQL engine that --emit sql is for.",
 )
-@click.option("-o", "--out", type=click.Path(dir_okay=False), help="Write to a file instead of standard output.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False),
+    help="Write to a file instead of standard output.",
+)
 def compile_command(programs: tuple[str, ...], emit: str, dialect: str, out: str | None) -> None:
     """Compile the programs and print the shared operator graph."""
     from cqc.cli.write_whole import write_output

@@ -1,16 +1,18 @@
 """The command `cqc`: the group, its exit codes and what a user sees when something goes wrong.
 
-Commands are loaded when they are named, so that `cqc --help` answers at once. Exit codes are INTERFACE.md's:
-0 done, 1 the program has errors, 2 wrong usage, 3 the run failed, 130 interrupted.
+Commands are loaded when they are named, so that `cqc --help` answers at once. Exit codes are the same for all commands:
+0 done, 1 the program has errors, 2 wrong usage (click's own), 3 the run failed, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -34,7 +36,7 @@ COMMANDS = {
 }
 CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch"}
 
-USAGE, FAILED, INTERRUPTED = 2, 3, 130
+PROGRAM_HAS_ERRORS, FAILED, INTERRUPTED, TERMINATED = 1, 3, 130, 143
 
 
 class LazyGroup(click.Group):
@@ -68,79 +70,95 @@ def cqc() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    _prepare_streams()
+    # A service manager's stop is a clean one too: files are closed and nothing is left running.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     code = run_command([argument for argument in given if argument != "--debug"], debug=debug)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _leave_broken_pipe()
-    sys.exit(code)
+    sys.exit(_flush_output(code))
 
 
 def run_command(arguments: list[str], *, debug: bool = False) -> int:
     """Run one command and return its exit code; nothing but the code and messages gets out."""
-    # Imported here: --help must not pay for it.
-    from cqc.compiler.diagnostics import CompileError, InternalError
-
     try:
-        result = cqc.main(arguments, prog_name="cqc", standalone_mode=False)
+        # Not click's own main(): it has other exit codes for a closed pipe and for the end of standard input.
+        with cqc.make_context("cqc", list(arguments)) as context:
+            result = cqc.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.Abort:
-        return INTERRUPTED
     except click.ClickException as wrong:
         wrong.show()
         return wrong.exit_code
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
-        _leave_broken_pipe()
+        _discard_output()
         return 0
-    except CompileError as error:
-        from cqc.cli.report import show_diagnostics
-
-        show_diagnostics(error.diagnostics)
-        return 1
-    except InternalError as error:
-        return _internal(error, debug=debug)
     except Exception as error:  # the only place: no traceback reaches a user
-        return _failed(error, debug=debug)
+        return _explain_failure(error, debug=debug)
     return result if isinstance(result, int) else 0
 
 
-def _failed(error: Exception, *, debug: bool) -> int:
+def _explain_failure(error: Exception, *, debug: bool) -> int:
+    # Imported here: --help must not pay for it.
+    from cqc.cli.report import show_diagnostics
+    from cqc.compiler.diagnostics import CompileError
     from cqc.runtime.errors import RunError
 
     if debug:
         traceback.print_exception(error)
+    if isinstance(error, CompileError):
+        show_diagnostics(error.diagnostics)
+        return PROGRAM_HAS_ERRORS
     if isinstance(error, RunError):
-        click.echo(f"error: {error}", err=True)
-        return FAILED
-    if isinstance(error, OSError) and error.filename is not None:
-        click.echo(f"error: {error.filename}: {error.strerror}", err=True)
-        return FAILED
-    return _internal(error, debug=False)
-
-
-def _internal(error: Exception, *, debug: bool) -> int:
-    if debug:
-        traceback.print_exception(error)
-    click.echo(
-        f"error: this is a bug in cqc ({type(error).__name__}: {error}). "
-        "Please report it with your program; --debug shows where it happened.",
-        err=True,
+        return _say(str(error))
+    if isinstance(error, OSError) and error.strerror is not None:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return _say(f"{place}{error.strerror}")
+    if isinstance(error, MemoryError):
+        return _say("out of memory")
+    return _say(
+        f"this is a bug in cqc ({type(error).__name__}: {error}). "
+        "Please report it with your program; --debug shows where it happened."
     )
+
+
+def _say(sentence: str) -> int:
+    click.echo(f"error: {sentence}", err=True)
     return FAILED
 
 
-def _leave_broken_pipe() -> None:
-    """Whoever read our output has gone (`| head`): not an error, but Python must not try to flush again."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+def _prepare_streams() -> None:
+    """Text is UTF-8 whatever the locale says, and a stream that the caller closed leads nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _flush_output(code: int) -> int:
+    """Hand over what is still buffered; the exit code tells when that fails."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+    except OSError as error:
+        _discard_output()
+        if code == 0:
+            return _say(f"cannot write standard output: {error.strerror}")
+    return code
+
+
+def _discard_output() -> None:
+    """Nobody takes our output any more (`| head`): Python must not try to flush it again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     main()

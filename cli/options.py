@@ -1,13 +1,16 @@
-"""Values that options of several commands share: `--bind NAME=PATH` and instants."""
+"""Values that options of several commands share: `--bind NAME=PATH`, queries, instants and strategies."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
+    from cqc.runtime.options import Strategy
+
+SHOWN_NAMES = 20
 
 
 def parse_binds(binds: tuple[str, ...], program: Program) -> dict[str, str]:
@@ -24,6 +27,59 @@ def parse_binds(binds: tuple[str, ...], program: Program) -> dict[str, str]:
         relation = program.catalog.find(name.strip())
         if relation is None:
             known = ", ".join(relation.name for relation in program.catalog.relations.values())
-            raise click.UsageError(f"--bind {name}: the program declares no such stream or table ({known})")
+            raise click.UsageError(
+                f"--bind {name}: the program declares no such stream or table ({known})"
+            )
         bound[relation.name] = path
     return bound
+
+
+def check_only(only: tuple[str, ...], program: Program) -> tuple[str, ...]:
+    """The queries that `--only` names.
+
+    Raises:
+        click.UsageError: for a name that the program does not have.
+    """
+    for name in only:
+        if name not in program.queries:
+            known = program.queries.names
+            more = ", ..." if len(known) > SHOWN_NAMES else ""
+            listing = ", ".join(known[:SHOWN_NAMES]) + more
+            raise click.UsageError(f"--only {name}: no such query (there are: {listing})")
+    return only
+
+
+def parse_at(text: str | None) -> int | None:
+    """The instant of `--at` in microseconds.
+
+    Raises:
+        click.UsageError: for text that is no instant.
+    """
+    from cqc.runtime.options import parse_instant
+
+    try:
+        return None if text is None else parse_instant(text)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def parse_strategy(given: dict[str, Any]) -> Strategy:
+    """The switches that change cost and never an answer.
+
+    Raises:
+        click.UsageError: for a packet size that is none.
+    """
+    from cqc.runtime.options import Strategy, parse_packet
+
+    try:
+        packet = parse_packet(given["packet"])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return Strategy(
+        join=given["join"],
+        feedback=given["feedback"],
+        routing=given["routing"],
+        order=given["order"],
+        packet=packet,
+        sharing=given["sharing"] == "on",
+    )

@@ -12,41 +12,56 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.source import SourceFile
 
+STANDARD_INPUT = "<stdin>"
+
 program_argument = click.argument("programs", metavar="PROGRAM...", nargs=-1, required=True)
 
 
 def read_sources(programs: tuple[str, ...]) -> list[tuple[SourceFile, str]]:
-    """The files that the arguments name, each with the folder its relative paths start from.
+    """The files that the arguments name, each once, with the folder its relative paths start from.
 
     Raises:
         click.UsageError: when a file does not exist or a folder holds no programs (exit code 2).
     """
     from cqc.compiler.source import SourceFile
 
-    found: list[tuple[SourceFile, str]] = []
+    found: dict[str, tuple[SourceFile, str]] = {}
     for name in programs:
         if name == "-":
-            found.append((SourceFile("<stdin>", read_text(sys.stdin.buffer.read(), "<stdin>")), "."))
+            if name not in found:
+                text = read_text(sys.stdin.buffer.read(), STANDARD_INPUT)
+                found[name] = SourceFile(STANDARD_INPUT, text), "."
             continue
         for path in files_of(Path(name)):
-            try:
-                data = path.read_bytes()
-            except OSError as error:
-                raise click.UsageError(f"cannot read {path}: {error.strerror}") from error
-            found.append((SourceFile(str(path), read_text(data, str(path))), str(path.parent)))
-    return found
+            key = str(path.absolute())
+            if key not in found:
+                found[key] = (
+                    SourceFile(str(path), read_text(_read(path), str(path))),
+                    str(path.parent),
+                )
+    return list(found.values())
 
 
 def files_of(path: Path) -> list[Path]:
     """The program files that one argument stands for, a folder's in name order."""
-    if path.is_dir():
-        files = sorted(path.glob("*.cq"))
-        if not files:
-            raise click.UsageError(f"no .cq file in the folder {path}")
-        return files
-    if not path.exists():
-        raise click.UsageError(f"no such program file: {path}")
+    try:
+        if path.is_dir():
+            files = sorted(file for file in path.glob("*.cq") if not file.is_dir())
+            if not files:
+                raise click.UsageError(f"no .cq file in the folder {path}")
+            return files
+        if not path.exists():
+            raise click.UsageError(f"no such program file: {path}")
+    except OSError as error:
+        raise click.UsageError(f"cannot read {path}: {error.strerror}") from error
     return [path]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"cannot read {path}: {error.strerror}") from error
 
 
 def read_text(data: bytes, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -25,26 +24,37 @@ def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     click.echo(render_text(diagnostics), err=True)
     errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
     if errors:
-        click.echo(f"\n{errors} error{'s' if errors != 1 else ''}", err=True)
+        click.echo(f"\n{counted(errors, 'error')}", err=True)
 
 
 def show_summary(summary: RunSummary) -> None:
     """Per stream read, late and rejected; per query results; time and rate."""
-    lines = [
-        f"{name}: {count.read:,} read, {count.late:,} late, {count.rejected:,} rejected"
-        for name, count in summary.streams.items()
-    ]
+    lines: list[str] = []
     for name, count in summary.streams.items():
-        lines += [f"  {name}: {number:,} x {reason}" for reason, number in count.reasons.items()]
-    busiest = sorted(summary.queries.items(), key=lambda entry: (-entry[1], entry[0]))
-    lines += [f"{name}: {number:,} results" for name, number in busiest[:SHOWN_QUERIES]]
-    if len(busiest) > SHOWN_QUERIES:
-        rest = sum(number for _, number in busiest[SHOWN_QUERIES:])
-        lines.append(f"... and {len(busiest) - SHOWN_QUERIES:,} more queries with {rest:,} results")
+        lines.append(
+            f"{name}: {count.read:,} read, {count.late:,} late, {count.rejected:,} rejected"
+        )
+        lines += [f"  {number:,} rejected: {reason}" for reason, number in count.reasons.items()]
+    lines += query_lines(summary)
     if summary.failed_evaluations:
-        lines.append(f"{summary.failed_evaluations:,} evaluations failed and gave NULL")
+        lines.append(f"{counted(summary.failed_evaluations, 'evaluation')} failed and gave NULL")
     read = sum(count.read for count in summary.streams.values())
     rate = read / summary.seconds if summary.seconds > 0 else 0.0
-    lines.append(f"{read:,} tuples in {summary.seconds:.2f} s, {rate:,.0f} tuples/s")
-    sys.stdout.flush()
+    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {rate:,.0f} tuples/s")
     click.echo("\n".join(lines), err=True)
+
+
+def query_lines(summary: RunSummary) -> list[str]:
+    """Results by query; of many queries those with the most."""
+    busiest = sorted(summary.queries.items(), key=lambda entry: (-entry[1], entry[0]))
+    lines = [f"{name}: {counted(number, 'result')}" for name, number in busiest[:SHOWN_QUERIES]]
+    if len(busiest) > SHOWN_QUERIES:
+        rest = sum(number for _, number in busiest[SHOWN_QUERIES:])
+        more = counted(len(busiest) - SHOWN_QUERIES, "more query", "more queries")
+        lines.append(f"... and {more} with {counted(rest, 'result')}")
+    return lines
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 result`, `1,200 results`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cqc.cli.options import parse_binds
+from cqc.cli.options import check_only, parse_at, parse_binds, parse_strategy
 from cqc.cli.programs import load_program, program_argument
 
 if TYPE_CHECKING:
@@ -14,26 +14,45 @@ if TYPE_CHECKING:
     from cqc.runtime.options import RunOptions
 
 ORDERS = ["adaptive", "AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA"]
+STRATEGY_OPTIONS = (
+    click.option(
+        "--join",
+        type=click.Choice(["auto", "flat", "left-deep", "bushy"]),
+        default="auto",
+        help="The shape of joins.",
+    ),
+    click.option(
+        "--feedback",
+        type=click.Choice(["auto", "on", "off", "exact", "bloom", "demand"]),
+        default="auto",
+        help="What a join tells its inputs not to send.",
+    ),
+    click.option(
+        "--routing",
+        type=click.Choice(["lottery", "selectivity", "fixed", "random"]),
+        default="selectivity",
+        help="Which operator a packet visits next.",
+    ),
+    click.option(
+        "--order",
+        type=click.Choice(ORDERS, case_sensitive=False),
+        default="adaptive",
+        metavar="ORDER",
+        help="adaptive, or attribute, join and window conditions in a fixed order: AJW, AWJ, JAW, ...",
+    ),
+    click.option("--packet", default="auto", metavar="auto|N", help="Tuples in a packet."),
+    click.option(
+        "--sharing",
+        type=click.Choice(["on", "off"]),
+        default="on",
+        help="off: every query has operators of its own.",
+    ),
+)
 
 
 def strategy_options(command: Any) -> Any:  # Any: click's decorators are untyped here
     """The switches that change what a run costs, never what it answers."""
-    for option in (
-        click.option("--join", type=click.Choice(["auto", "flat", "left-deep", "bushy"]), default="auto"),
-        click.option(
-            "--feedback",
-            type=click.Choice(["auto", "on", "off", "exact", "bloom", "demand"]),
-            default="auto",
-        ),
-        click.option(
-            "--routing",
-            type=click.Choice(["lottery", "selectivity", "fixed", "random"]),
-            default="selectivity",
-        ),
-        click.option("--order", type=click.Choice(ORDERS, case_sensitive=False), default="adaptive"),
-        click.option("--packet", default="auto", metavar="auto|N"),
-        click.option("--sharing", type=click.Choice(["on", "off"]), default="on"),
-    ):
+    for option in reversed(STRATEGY_OPTIONS):
         command = option(command)
     return command
 
@@ -48,10 +67,18 @@ def strategy_options(command: Any) -> Any:  # Any: click's decorators are untype
     default="jsonl",
     show_default=True,
 )
-@click.option("--out", type=click.Path(), help="Where results go; standard output by default.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    help="A file or a folder for the results; standard output by default.",
+)
 @click.option("--follow", is_flag=True, help="Keep watching for new input.")
-@click.option("--checkpoint", type=click.Path(), help="Survive a crash: state and results by batch.")
-@click.option("--at", "at_text", metavar="INSTANT", help="NOW for the closing invocation of pull queries.")
+@click.option(
+    "--checkpoint", type=click.Path(), help="Survive a crash: state and results by batch."
+)
+@click.option(
+    "--at", "at_text", metavar="INSTANT", help="NOW for the closing invocation of pull queries."
+)
 @click.option("--only", multiple=True, metavar="QUERY", help="Run this query only (repeatable).")
 @click.option("--late", type=click.Path(), help="Write late tuples there.")
 @click.option("--rejects", type=click.Path(), help="Write rejected rows there, as JSON lines.")
@@ -64,7 +91,11 @@ def strategy_options(command: Any) -> Any:  # Any: click's decorators are untype
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
 @strategy_options
 def run_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:
-    """Compile the programs and run them."""
+    """Compile the programs and run them.
+
+    Results go to standard output, one JSON object a line; everything else goes to standard error. The options from --join to
+    --sharing change what a run costs, never its answers.
+    """
     program = load_program(programs)
     options = make_options(program, programs, binds, given)
     from cqc.cli.running import run_to_end
@@ -80,40 +111,21 @@ def make_options(
     Raises:
         click.UsageError: for values that cannot be (exit code 2).
     """
-    from cqc.runtime.options import RunOptions, Strategy, parse_instant, parse_packet
+    from cqc.runtime.options import RunOptions
 
-    unknown = [name for name in given["only"] if name not in program.queries]
-    if unknown:
-        known = ", ".join(program.queries.names[:20])
-        raise click.UsageError(f"--only {unknown[0]}: no such query (there are: {known})")
-    try:
-        strategy = Strategy(
-            join=given["join"],
-            feedback=given["feedback"],
-            routing=given["routing"],
-            order=given["order"],
-            packet=parse_packet(given["packet"]),
-            sharing=given["sharing"] == "on",
-        )
-        at_us = None if given["at_text"] is None else parse_instant(given["at_text"])
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    out = None if given["out"] == "-" else given["out"]
+    if given["sink"] == "parquet" and out is None:
+        raise click.UsageError("--sink parquet needs --out: Parquet cannot go to standard output")
+    plain = ("engine", "sink", "follow", "checkpoint", "late", "rejects", "strict", "stats")
     return RunOptions(
         programs=programs,
         binds=parse_binds(binds, program),
-        engine=given["engine"],
-        sink=given["sink"],
-        out=given["out"],
-        follow=given["follow"],
-        checkpoint=given["checkpoint"],
-        at_us=at_us,
-        only=given["only"],
-        late=given["late"],
-        rejects=given["rejects"],
-        strict=given["strict"],
-        stats=given["stats"],
+        out=out,
+        at_us=parse_at(given["at_text"]),
+        only=check_only(given["only"], program),
         distribute=given["distribute"],
         master=given["master"],
         rows_per_batch=given["rows_per_batch"],
-        strategy=strategy,
+        strategy=parse_strategy(given),
+        **{name: given[name] for name in plain},
     )

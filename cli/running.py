@@ -2,83 +2,99 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
+from cqc.cli.interrupts import Interrupts
+from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.report import show_summary
-from cqc.runtime.errors import OutputClosed
+from cqc.runtime.errors import OutputClosed, RunError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.run import RunSummary
 
 INTERRUPTED = 130
 NOTHING_TO_RUN = 1
 
 
+class Run(Protocol):
+    """What a local run and a run on Spark have in common."""
+
+    def to_end(self, progress: Callable[[int], None] | None = None) -> None: ...
+
+    def close(self) -> RunSummary: ...
+
+
 def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: bool) -> int:
-    """Run the program and return the exit code."""
+    """Run the program, show what it did and return the exit code.
+
+    Raises:
+        RunError: when the run cannot go on; everything it opened is closed then.
+    """
     if not program.queries:
         click.echo("error: nothing to run: the program has no query", err=True)
         return NOTHING_TO_RUN
-    if options.engine == "spark":
-        from cqc.runtime.spark.run import SparkRun
-
-        run = SparkRun(program, options)
-    else:
-        from cqc.runtime.run import LocalRun
-
-        run = LocalRun(program, options)
-    shown = Progress(enabled=not quiet and (progress or sys.stderr.isatty()))
-    code = 0
+    run = open_run(program, options)
+    shown = Progress(enabled=wants_progress(options, quiet=quiet, asked=progress))
+    # A run that waits for input must hear Ctrl-C at once; a finite one soon comes to the end of its micro-batch.
+    interrupts = Interrupts(deferred=options.engine == "local" and not options.follow)
     try:
-        run.to_end(shown)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    except OutputClosed:
-        sys.stdout = None  # nobody reads it any more, and Python must not flush it
+        interrupted = drive(run, shown, interrupts)
+    except BaseException:
+        with suppress(RunError):  # what went wrong first is what the user should read
+            run.close()
+        raise
     finally:
         shown.end()
     summary = run.close()
     if not quiet:
-        for warning in summary.warnings:
-            click.echo(f"warning: {warning}", err=True)
-        if code == INTERRUPTED:
-            click.echo("interrupted", err=True)
-        show_summary(summary)
-    return code
+        tell(summary, interrupted=interrupted)
+    return INTERRUPTED if interrupted else 0
 
 
-class Progress:
-    """One line on the terminal that is written over: tuples so far, and the rate."""
+def open_run(program: Program, options: RunOptions) -> Run:
+    """The run that `--engine` asks for; Spark is loaded only then."""
+    if options.engine == "spark":
+        from cqc.runtime.spark.run import SparkRun
 
-    def __init__(self, *, enabled: bool) -> None:
-        self._enabled = enabled
-        self._started = time.monotonic()
-        self._last = 0.0
-        self._shown = False
+        return SparkRun(program, options)
+    from cqc.runtime.run import LocalRun
 
-    def __call__(self, tuples: int) -> None:
-        """Show the counts, a few times a second at most."""
-        now = time.monotonic()
-        if not self._enabled or now - self._last < 0.2:  # noqa: PLR2004 - seconds between two updates
-            return
-        self._last = now
-        rate = tuples / max(now - self._started, 1e-9)
-        self.say(f"{tuples:,} tuples, {rate:,.0f} tuples/s")
+    return LocalRun(program, options)
 
-    def say(self, text: str) -> None:
-        """Show one line in place of the one before."""
-        if self._enabled:
-            self._shown = True
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
 
-    def end(self) -> None:
-        """Clear the line."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+def drive(run: Run, shown: Progress, interrupts: Interrupts) -> bool:
+    """Run to the end, or until somebody stops it (True) or the results' reader has gone."""
+
+    class Observer:
+        """Called after each micro-batch; `say` is for what happens before the first."""
+
+        say = shown.say
+
+        def __call__(self, tuples: int) -> None:
+            shown(tuples)
+            interrupts.check()
+
+    try:
+        with interrupts:
+            run.to_end(Observer())
+    except KeyboardInterrupt:
+        return True
+    except OutputClosed:
+        pass  # `| head` has seen enough
+    return False
+
+
+def tell(summary: RunSummary, *, interrupted: bool) -> None:
+    """Warnings and the closing summary."""
+    for warning in summary.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if interrupted:
+        click.echo("interrupted", err=True)
+    show_summary(summary)

@@ -122,8 +122,10 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """`left op right`. Both BIGINT -> BIGINT (overflow NULL); a mix is done in DOUBLE; TIMESTAMP +/- INTERVAL ->
-    TIMESTAMP; TIMESTAMP - TIMESTAMP -> INTERVAL; INTERVAL +/- INTERVAL, INTERVAL * or / a number -> INTERVAL.
+    """`left op right`.
+
+    Both BIGINT -> BIGINT (overflow NULL); a mix is done in DOUBLE; TIMESTAMP +/- INTERVAL -> TIMESTAMP; TIMESTAMP -
+    TIMESTAMP -> INTERVAL; INTERVAL +/- INTERVAL, INTERVAL * or / a number -> INTERVAL.
     """
 
     op: ArithmeticOp
@@ -252,8 +254,9 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A built-in scalar function by its lower-case name: abs round floor ceil least greatest coalesce lower upper
-    length concat substring.
+    """A built-in scalar function by its lower-case name.
+
+    They are: abs round floor ceil least greatest coalesce lower upper length concat substring.
     """
 
     name: str

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics import InternalError
-from cqc.compiler.types import ColumnType
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cqc.compiler.source import Span
+    from cqc.compiler.types import ColumnType
 
 
 def fold(name: str) -> str:

@@ -82,7 +82,8 @@ def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
     graph = Graph()
     program_ = Program(bound.catalog, graph, ())
     queries = list(reversed(bound.queries))
-    del parsed, bound  # a hundred thousand syntax trees and bound queries need not all stay while the graph grows
+    # A hundred thousand syntax trees and bound queries need not all stay while the graph grows.
+    del parsed, bound
     while queries:
         query = queries.pop()
         normal = normalise(query)

@@ -16,9 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import ComparisonOp, Expression, Item, Output, PatternKind, Pull
-
 if TYPE_CHECKING:
+    from cqc.compiler.bound import ComparisonOp, Expression, Item, Output, PatternKind, Pull
     from cqc.compiler.source import Span
     from cqc.compiler.types import ColumnType
 
@@ -137,8 +136,9 @@ class Residual:
 
 @dataclass(frozen=True, slots=True)
 class TimeBounds:
-    """The closed difference-bound matrix of a query, over its FROM items (rows and columns of tables hold None, the
-    diagonal included; a stream's diagonal is 0).
+    """The closed difference-bound matrix of a query, over its FROM items.
+
+    Rows and columns of tables hold None, the diagonal included; a stream's diagonal is 0.
 
     `most_us[i][j]` is the largest possible ts_j - ts_i in microseconds, or None when nothing bounds it. The matrix is
     exact for window conditions it absorbed: a combination is inside all of them iff it is inside the matrix.
@@ -161,8 +161,10 @@ class TimeBounds:
 
 @dataclass(frozen=True, slots=True)
 class NormalQuery:
-    """A query whose conditions are classified. The conjunction of all its parts is exactly WHERE AND WINDOW AND the
-    windows of the items (`ROWS` excepted, which stays in `items`).
+    """A query whose conditions are classified.
+
+    The conjunction of all its parts is exactly WHERE AND WINDOW AND the windows of the items (`ROWS` excepted, which stays
+    in `items`).
     """
 
     name: str

@@ -1,24 +1,31 @@
 """A run whose micro-batches are lists of ranges: what runs on Spark, follows its input, or survives a crash.
 
-What a micro-batch holds is decided by the planner, and who drives the batches (Spark, or a loop here) does not matter.
+What a micro-batch holds is decided by the planner, and who drives the batches (Spark, or the loop in `BatchRun.to_end`) does
+not matter. Between two micro-batches the query set may change: a folder of programs is looked at each time.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from cqc.runtime.intake import join_taken
+from cqc.runtime.live_programs import LivePrograms
 from cqc.runtime.plan import Planner
+from cqc.runtime.query_set import first_set
 from cqc.runtime.ranges import read_range
-from cqc.runtime.run import LocalRun
+from cqc.runtime.run import LocalRun, source_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cqc.compiler import Program
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.plan import Positions
     from cqc.runtime.ranges import Range
+
+LOOK_S = 0.1  # how often a run that follows looks for new input
 
 
 class BatchRun(LocalRun):
@@ -31,6 +38,10 @@ class BatchRun(LocalRun):
     def __init__(self, program: Program, options: RunOptions) -> None:
         super().__init__(program, options)
         self._latest_us: dict[str, int] = {}
+        self._queries = first_set(self.engine, program, options.only)
+        self._live = LivePrograms(program, options) if options.follow else None
+        if self._live is not None and self._live.folders:
+            self._add_places()
         self._planner = Planner(
             {
                 name: (self._catalog.relations[name], place)
@@ -39,10 +50,28 @@ class BatchRun(LocalRun):
             },
             follow=options.follow,
             rows_per_batch=options.rows_per_batch,
+            positions=self._positions_before(),
         )
 
+    def to_end(self, progress: Callable[[int], None] | None = None) -> None:
+        """Run micro-batches until the input has ended; with `follow` until somebody interrupts."""
+        self.read_tables()
+        while True:
+            ranges = self.next_ranges()
+            if ranges:
+                self.process(ranges)
+                if progress is not None:
+                    progress(self.engine.tuples_read)
+            elif self._options.follow:
+                time.sleep(LOOK_S)
+            else:
+                break
+        self.end_of_input()
+
     def next_ranges(self) -> list[Range]:
-        """What the next micro-batch reads; nothing at the end of the input."""
+        """What the next micro-batch reads; nothing at the end of the input (for one that follows: at present)."""
+        if self._live is not None:
+            self._live.look(self._queries)
         return self._planner.next_batch(self._latest_us)
 
     def process(self, ranges: Sequence[Range]) -> None:
@@ -58,3 +87,16 @@ class BatchRun(LocalRun):
                 self._latest_us[name] = max(self._latest_us.get(name, latest), latest)
         self.engine.push_taken(rows)
         self._write()
+
+    def _positions_before(self) -> Positions:
+        """What was read before this run."""
+        return {}
+
+    def _add_places(self) -> None:
+        """Queries that come later may speak of any stream that has data."""
+        for name, relation in self._catalog.relations.items():
+            if name not in self._places and (
+                "path" in relation.options or name in self._options.binds
+            ):
+                self._places[name] = source_path(relation, self._options.binds)
+        self._used = set(self._places)

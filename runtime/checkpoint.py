@@ -42,7 +42,9 @@ class Commit:
 
     number: int
     engine: EngineState
-    schema: dict[str, list[list[str]]]  # stream -> its columns, to tell another program's checkpoint
+    schema: dict[
+        str, list[list[str]]
+    ]  # stream -> its columns, to tell another program's checkpoint
     positions: dict[str, dict[str, int | None]]
     latest_us: dict[str, int]
     outputs: dict[str, int]  # how long each file of results is
@@ -75,7 +77,9 @@ class Checkpoint:
         self._commits = self.folder / "commits"
         self._tuples = self.folder / "tuples"
         self._segments: dict[str, list[Segment]] = {}
-        self._whole = True  # the next commit writes all tuples: their positions are those of this process
+        self._whole = (
+            True  # the next commit writes all tuples: their positions are those of this process
+        )
         try:
             self._commits.mkdir(parents=True, exist_ok=True)
             self._tuples.mkdir(exist_ok=True)
@@ -110,7 +114,9 @@ class Checkpoint:
         for name in commit.engine.lines:
             own = [segment for segment in commit.segments if segment.stream == name]
             try:
-                packet = read_segments(self._tuples, relations[name], own, commit.firsts.get(name, 0))
+                packet = read_segments(
+                    self._tuples, relations[name], own, commit.firsts.get(name, 0)
+                )
             except (OSError, pa.ArrowInvalid) as error:
                 reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
                 raise RunError(
@@ -144,7 +150,11 @@ class Checkpoint:
         firsts = {}
         for name, state in stream_states(engine).items():
             firsts[name] = state.first
-            own = [each for each in self._segments.get(name, []) if each.start + each.count > state.first]
+            own = [
+                each
+                for each in self._segments.get(name, [])
+                if each.start + each.count > state.first
+            ]
             if self._whole or len(own) >= _MOST_SEGMENTS:
                 own = []
             start = own[-1].start + own[-1].count if own else state.first

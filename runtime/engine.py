@@ -40,10 +40,12 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.compiler.catalog import Relation
+    from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.normal import NormalQuery
     from cqc.runtime.found import Found, OperatorCount
     from cqc.runtime.intake import Reject, Taken
     from cqc.runtime.packet import Packet
+    from cqc.runtime.pull import Invocation
     from cqc.runtime.results import Result, ResultBlock
     from cqc.runtime.stream_line import StreamCount
 
@@ -220,10 +222,38 @@ class Engine:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
         return self._pulls.invoke(self._name(query), at)
 
+    def ask(self, query: QueryHandle | str, at: Any = None) -> Invocation:
+        """The same by column, with the instant it is for and what the asker should know."""
+        return self._pulls.ask(self._name(query), at)
+
+    def node(self, query: QueryHandle | str) -> QueryNode:
+        """How a query stands in the shared graph: its outputs, its body, its BEGIN-END clause."""
+        return self._circuit.query(self._name(query))
+
     @property
     def queries(self) -> tuple[str, ...]:
         """Names of the queries that run."""
         return tuple(self._counted_from)
+
+    # What a checkpoint holds beside the base tuples
+
+    @property
+    def lines(self) -> Mapping[str, StreamLine]:
+        """How far each stream and table has come, by folded name."""
+        return self._lines
+
+    @property
+    def states(self) -> Mapping[str, SharedState]:
+        """The base tuples that are kept, by folded name."""
+        return self._states
+
+    def next_instants(self) -> dict[str, int]:
+        """The next instant of each query with EVERY."""
+        return self._pulls.next_instants()
+
+    def resume_instants(self, next_instants: dict[str, int]) -> None:
+        """Go on with EVERY queries where a checkpoint was made."""
+        self._pulls.resume(next_instants)
 
     # Counters
 

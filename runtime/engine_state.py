@@ -88,9 +88,7 @@ def save(engine: Engine, queries: Sequence[QueryState]) -> EngineState:
 def stream_states(engine: Engine) -> dict[str, SharedState]:
     """The base tuples of every stream, by folded name."""
     return {
-        name: state
-        for name, state in engine._states.items()
-        if _is_stream(engine._lines[name])
+        name: state for name, state in engine._states.items() if _is_stream(engine._lines[name])
     }
 
 
@@ -179,4 +177,3 @@ def _is_stream(line: StreamLine) -> bool:
 def same_text(left: str, right: str) -> bool:
     """Whether two query texts say the same, white space aside."""
     return left.split() == right.split()
-

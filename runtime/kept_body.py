@@ -126,28 +126,32 @@ class KeptBody:
         if self._history is not None:
             self._history.settle()
 
-    def tree(self, items: Items, group_by: GroupBy, end_us: int) -> GroupTree | None:
-        """The aggregate tree of a GROUP BY clause, where it can answer windows that end there or later."""
-        if self._history is None or self.body.rows or self._history.cuts(end_us):
-            return None
-        key = (
-            items,
-            id(group_by),
-        )  # the clause holds on to it, and hashing expressions takes its time
-        tree = self._trees.get(key)
-        if tree is None:
-            tree = self._equal_tree(items, group_by)
-            if tree is None:
-                tree = GroupTree(self._history, group_by, lambda rows: self.fetch(items, rows))
-                self._history.followers.append(tree)
-            self._trees[key] = tree
-        return tree
+    def has_tree_for(self, end_us: int) -> bool:
+        """Whether aggregate trees can answer windows that end there or later."""
+        return not (self._history is None or self.body.rows or self._history.cuts(end_us))
 
-    def _equal_tree(self, items: Items, group_by: GroupBy) -> GroupTree | None:
-        for (other_items, _), tree in self._trees.items():
-            if other_items == items and tree.group_by == group_by:
-                return tree
-        return None
+    def is_current(self, tree: GroupTree) -> bool:
+        """Whether a tree belongs to what is kept now."""
+        return tree.history is self._history
+
+    def use_tree(self, items: Items, group_by: GroupBy) -> GroupTree:
+        """The aggregate tree of a GROUP BY clause, for one user more."""
+        assert self._history is not None
+        key = (items, group_by)
+        if key not in self._trees:
+            tree = GroupTree(self._history, group_by, lambda rows: self.fetch(items, rows))
+            self._trees[key] = tree
+            self._history.followers.append(tree)
+        self._trees[key].users += 1
+        return self._trees[key]
+
+    def release_tree(self, tree: GroupTree) -> None:
+        """One user of a tree less."""
+        tree.users -= 1
+        if not tree.users and self._history is not None and self.is_current(tree):
+            self._failed_before += tree.failures
+            self._history.followers.remove(tree)
+            self._trees = {key: each for key, each in self._trees.items() if each is not tree}
 
     def fetch(self, items: Items, rows: Positions) -> Fetch:
         """Columns of FROM items at the rows; `items` leads from FROM positions to host positions."""

@@ -25,8 +25,9 @@ class LeftOut:
 
     def __init__(self, engine: Engine, options: RunOptions) -> None:
         self._strict = options.strict
-        self._rejects = None if options.rejects is None else Output(Path(options.rejects))
-        self._late = None if options.late is None else Output(Path(options.late))
+        resumed = options.checkpoint is not None  # the files were cut back to what counts
+        self._rejects = _output(options.rejects, append=resumed)
+        self._late = _output(options.late, append=resumed)
         engine.on_left_out(
             self._take_rejects if self._strict or self._rejects is not None else None,
             self._take_late if self._late is not None else None,
@@ -51,6 +52,10 @@ class LeftOut:
         assert self._late is not None
         self._late.write(late_lines(relation, packet))
         self._late.flush()
+
+
+def _output(path: str | None, *, append: bool) -> Output | None:
+    return None if path is None else Output(Path(path), append=append)
 
 
 def _short(reject: Reject) -> str:

@@ -70,6 +70,15 @@ class PullQuery:
 Asked = tuple[PullQuery, "NDArray[np.int64]"]  # a periodic query, and instants
 
 
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One invocation: its rows, the instant they are for (None: nothing was seen yet), and warnings about them."""
+
+    block: ResultBlock
+    at_us: int | None
+    warnings: tuple[str, ...]
+
+
 class PullQueries:
     """All queries with BEGIN-END.
 
@@ -226,6 +235,21 @@ class PullQueries:
         answer = self._answer(query, instant)
         times = np.full(len(answer.window), NO_TIME if instant is None else instant, np.int64)
         return _block(query, answer, None, times)
+
+    def ask(self, name: str, at: Any = None) -> Invocation:
+        """The answer at an instant as `invoke` takes it; its warnings go to whoever asked, each time.
+
+        Raises:
+            RunError: for something that is no instant.
+        """
+        query = self._query(name)
+        at_us = query.latest_us if at is None else instant_us(at, query.time_type)
+        known = len(self.warnings)
+        query.warned = False
+        block = self.answer(name, at_us)
+        told = tuple(self.warnings[known:])
+        del self.warnings[known:]
+        return Invocation(block, at_us, told)
 
     def closing(self, at_us: int | None = None) -> list[ResultBlock]:
         """One invocation of every query without EVERY, for the end of a finite run."""

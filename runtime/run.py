@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.engine import Engine
-from cqc.runtime.errors import RunError
+from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.left_out import LeftOut
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from cqc.compiler import Program
     from cqc.compiler.catalog import Relation
     from cqc.runtime.found import OperatorCount
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.sinks.protocol import Shape
     from cqc.runtime.stream_line import StreamCount
+
+_MOST_SHAPES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,7 @@ class LocalRun:
 
     def __init__(self, program: Program, options: RunOptions) -> None:
         self._options = options
+        self._program = program
         self._started = time.perf_counter()
         self._catalog = program.catalog
         self.engine = Engine(
@@ -105,8 +110,7 @@ class LocalRun:
             if name in self._used
         }
         self._left_out = LeftOut(self.engine, options)
-        shapes = {name: shape_of_query(program.bound(name)) for name in self.engine.queries[:1000]}
-        self._sink = open_sink(options.sink, options.out, shapes if len(shapes) < 1000 else None)
+        self._open_sink(_shapes_of(program, self.engine))
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Read the input to its end, then invoke the pull queries once."""
@@ -145,7 +149,8 @@ class LocalRun:
 
     def close(self) -> RunSummary:
         """Close the sink and say what was done."""
-        self._sink.close()
+        with suppress(OutputClosed):  # what was found is counted even when nobody reads it any more
+            self._close_sink()
         self._left_out.close()
         summary = RunSummary(
             {
@@ -165,11 +170,26 @@ class LocalRun:
 
     def _open(self, name: str) -> Iterator[Taken]:
         relation = self._catalog.relations[name]
-        return open_source(relation, str(self._places[name]), self._options.rows_per_batch or ROWS_PER_CHUNK)
+        return open_source(
+            relation, str(self._places[name]), self._options.rows_per_batch or ROWS_PER_CHUNK
+        )
+
+    def _open_sink(self, shapes: Mapping[str, Shape] | None) -> None:
+        self._sink = open_sink(self._options.sink, self._options.out, shapes)
+
+    def _close_sink(self) -> None:
+        self._sink.close()
 
     def _write(self) -> None:
         for blocks in self.engine.drain_blocks():
             self._sink.write(blocks)
+
+
+def _shapes_of(program: Program, engine: Engine) -> dict[str, Shape] | None:
+    """The result columns of the queries; None when there are so many that working them out would take long."""
+    if len(engine.queries) >= _MOST_SHAPES:
+        return None
+    return {name: shape_of_query(program.bound(name)) for name in engine.queries}
 
 
 def source_path(relation: Relation, binds: dict[str, str]) -> Path:

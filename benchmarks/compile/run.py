@@ -8,8 +8,11 @@ Every measurement runs in a process of its own, so that memory is its own too.
 from __future__ import annotations
 
 import json
+import os
+import platform
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 _SIZES = ((10_000, 100), (25_000, 250), (50_000, 500), (100_000, 1_000))
@@ -28,9 +31,14 @@ def run(*, quick: bool = False) -> str:
     text = "\n".join([*_table(rows), "", *_single_figures(rows[-1], wide, kept)])
     if not quick:
         Path(__file__).with_name("results.md").write_text(
-            f"# Compiling\n\n`cqc bench compile`\n\n{text}\n", encoding="utf-8"
+            f"# Compiling\n\n`cqc bench compile`, {_machine()}\n\n{text}\n", encoding="utf-8"
         )
     return text
+
+
+def _machine() -> str:
+    python = platform.python_version()
+    return f"{os.cpu_count()} cores, Python {python}, {datetime.now(UTC):%Y-%m-%d}"
 
 
 def _table(rows: list[dict[str, float]]) -> list[str]:

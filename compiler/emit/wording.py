@@ -183,7 +183,9 @@ def _values_text(atom: ValueAtom, name: str) -> str:
         shown = [f"{name} <> {constant_text(gap, atom.type)}"]
     elif len(points) > 1:
         values = shortened([constant_text(each.low, atom.type) for each in points], ", ")
-        others = [_interval_text(each, name, atom.type) for each in intervals if not _is_point(each)]
+        others = [
+            _interval_text(each, name, atom.type) for each in intervals if not _is_point(each)
+        ]
         shown = [f"{name} IN ({values})", *others]
     else:
         shown = [_interval_text(each, name, atom.type) for each in intervals]

@@ -4,7 +4,7 @@ An interval is two *cuts*, places between neighbouring values of the column's ty
 it: `x <= 4` and `x < 5` over BIGINT are the same cut, 5. Values of DOUBLE are cut by their bits, read as whole numbers that
 have the order of the values (one zero, one NaN above Infinity); text by its bytes, where the cut above `ab` is `ab\\0`.
 
-Each cut has a row id that never changes. New cuts wait in a dict and are merged into the sorted order before the next packet,
+Each cut has a row id that never changes. New cuts wait and are merged into the sorted order before the next packet,
 so that registering a query costs a few lookups. A cut nobody uses stays until there are many of them.
 
 To locate a value, the range of the constants is divided into cells, and the few cuts of the value's cell are searched: one
@@ -35,6 +35,7 @@ _LARGEST = 2**63 - 1
 _NAN_KEY = 0x7FF8000000000000
 _MOST_CELLS = 1 << 16
 _FEW_UNUSED = 64
+_MOST_KNOWN = 1 << 16  # beyond, a search in the order finds a cut: a dict would take a hundred bytes each
 Key = int | bytes
 
 
@@ -48,7 +49,9 @@ class ColumnCuts:
         self.end = ids.take(column)  # its row: the tuples that are not NULL
         self.order: NDArray[np.int32] = np.array([self.end], np.int32)
         self._keys: Any = [] if type_ is ColumnType.STRING else np.empty(0, np.int64)
-        self._waiting: dict[Key, int] = {}
+        self._waiting: list[tuple[Any, int]] = []  # cuts that are not in the order yet
+        self._known: dict[Key, int] = {}  # all cuts, or if there are many only those that wait
+        self._many = False
         self._unused = 0
         self._locator = _make_locator(type_, self._keys)
 
@@ -94,22 +97,24 @@ class ColumnCuts:
         key = _key(self._type, value, above=above)
         if key is None:
             return self.end
-        row_id = self._waiting.get(key)
-        if row_id is None:
+        row_id = self._known.get(key)
+        if row_id is None and self._many:
             at = bisect_left(self._keys, key)
             if at < len(self._keys) and self._keys[at] == key:
                 row_id = int(self.order[at])
+        uses = self._ids.uses
         if row_id is None:
-            row_id = self._waiting[key] = self._ids.take(self._column)
+            row_id = self._known[key] = self._ids.take(self._column)
+            self._waiting.append((key, row_id))
             return row_id
-        if not self._ids.uses[row_id]:
+        if not uses[row_id]:
             self._unused -= 1
-        self._ids.uses[row_id] += 1
+        uses[row_id] += 1
         return row_id
 
     def _merge(self) -> None:
-        new = sorted(self._waiting.items())
-        self._waiting = {}
+        new = sorted(self._waiting)
+        self._waiting = []
         ids = np.array([row_id for _, row_id in new], np.int32)
         keys = [key for key, _ in new]
         if self._type is ColumnType.STRING:
@@ -119,6 +124,8 @@ class ColumnCuts:
             places = np.searchsorted(self._keys, np.array(keys, np.int64))
             self._keys = np.insert(self._keys, places, np.array(keys, np.int64))
         self.order = np.insert(self.order, places, ids)
+        if len(self.order) > _MOST_KNOWN:
+            self._known, self._many = {}, True
 
     def _purge(self) -> None:
         uses = self._ids.uses
@@ -131,6 +138,9 @@ class ColumnCuts:
         else:
             self._keys = self._keys[keep[:-1]]
         self._unused = 0
+        self._many = len(self.order) > _MOST_KNOWN
+        keys = [] if self._many else list(self._keys)
+        self._known = dict(zip(keys, self.order.tolist(), strict=False))
 
 
 def _key(type_: ColumnType, value: Value, *, above: bool) -> Key | None:

@@ -131,10 +131,11 @@ class StreamFilter:
         )
 
     def _before_change(self) -> None:
-        for lineage in list(self._lineages):
-            lineage.settle()
-        self._lineages.clear()
-        self._layout = None
+        if self._layout is not None:
+            for lineage in list(self._lineages):
+                lineage.settle()
+            self._lineages.clear()
+            self._layout = None
 
     def _settled(self) -> Layout:
         if self._layout is None:

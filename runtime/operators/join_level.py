@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from cqc.runtime.operators.probe import extend_by_key, extend_by_time
+from cqc.runtime.operators.probe import extend_by_key
 from cqc.runtime.operators.rank_lineage import FAR_US, RankSets
-from cqc.runtime.operators.scan import scan_stretches
+from cqc.runtime.operators.scan import extend_by_time
+from cqc.runtime.operators.scan_lane import ScanLane
 from cqc.runtime.operators.theta_lists import PredicateList, code_of
 
 if TYPE_CHECKING:
@@ -105,8 +106,18 @@ class Level:
         self._prepare_windows(windows, words)
         self._prepare_thetas(thetas, words)
         self._scratch(_ROOM)
-        if not edges:
-            target.state.time_order()
+        self._scanned: ScanLane | None = None
+
+    @property
+    def scanned_columns(self) -> list[int]:
+        """The value columns of the target's state that a scan reads."""
+        return [] if self._edges else list(self._thetas[1])
+
+    def scan_lane(self, lane: ScanLane) -> None:
+        """Where the tuples of the target are in time order."""
+        self._scanned = lane
+        places = {column: row for row, column in enumerate(lane.columns)}
+        self._lane_columns = np.array([places[column] for column in self._thetas[1]], np.int64)
 
     @property
     def by_key(self) -> bool:
@@ -149,13 +160,13 @@ class Level:
                 *self._windows, *self._thetas, self._probing, state.values,
                 out.positions, out.ts, out.lineage,
             )  # fmt: skip
-        order = state.time_order()
-        scan = scan_stretches if rows.lineage.shape[1] == 1 else extend_by_time
-        return scan(  # type: ignore[no-any-return]
+        lane = self._scanned
+        assert lane is not None
+        lane.drop_before(state.first)
+        return extend_by_time(  # type: ignore[no-any-return]
             rows.count, rows.positions, rows.ts, rows.lineage, self._loosest,
-            order.ts, order.positions, order.start, order.end,
-            state.base, limit, self.target.lineage.values,
-            *self._windows, *self._thetas, self._probing, state.values,
+            lane.ts, lane.positions, lane.lineage, lane.values, lane.start, lane.end, state.first, limit,
+            *self._windows, self._thetas[0], self._lane_columns, *self._thetas[2:], self._probing,
             out.positions, out.ts, out.lineage,
         )  # fmt: skip
 

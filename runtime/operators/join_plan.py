@@ -16,6 +16,7 @@ from cqc.runtime.operators.hash_chains import KeyKind
 from cqc.runtime.operators.join_level import KeyEdge, Level, Rows
 from cqc.runtime.operators.join_order import default_order
 from cqc.runtime.operators.rank_lineage import FAR_US, bitmap, interval_sets
+from cqc.runtime.operators.scan_lane import ScanLane
 from cqc.runtime.operators.theta_forms import theta_form
 from cqc.runtime.operators.theta_lists import predicate_lists
 
@@ -99,6 +100,7 @@ class JoinPlan:
             for each in inputs
             if each.state.relation.is_stream
         }
+        self.lanes = self._scan_lanes()
 
     def most_us(self, item: int, other: int) -> int | None:
         """The largest ts of `other` minus ts of `item` that any slot allows; None when some slot has no limit."""
@@ -179,6 +181,29 @@ class JoinPlan:
             places[each.item] = place
         streams = [each.item for each in self._inputs if each.state.relation.is_stream]
         return Path(Rows(1, self._words), chosen, tuple(levels), places, places[streams])
+
+    def _scan_lanes(self) -> dict[int, ScanLane]:
+        """For every item that some level scans, its tuples so far in time order."""
+        levels: dict[int, list[Level]] = {}
+        for path in self.paths.values():
+            for level in path.levels:
+                if not level.by_key:
+                    levels.setdefault(level.target.item, []).append(level)
+        lanes = {}
+        for item, own in levels.items():
+            columns = sorted({column for level in own for column in level.scanned_columns})
+            lanes[item] = ScanLane(self._words, tuple(columns))
+            self._fill(lanes[item], self._inputs[item])
+            for level in own:
+                level.scan_lane(lanes[item])
+        return lanes
+
+    def _fill(self, lane: ScanLane, each: JoinInput) -> None:
+        state = each.state
+        live = slice(state.first - state.base, state.head - state.base)
+        lineage = each.lineage.values[live]
+        kept = np.flatnonzero(lineage.any(axis=1))
+        lane.insert(state.ts[live][kept], kept + state.first, lineage[kept], state.values, state.base)
 
     def _default_order(self, start: int) -> tuple[int, ...]:
         pairs = frozenset((each.shape.left_item, each.shape.right_item) for each in self._conditions)

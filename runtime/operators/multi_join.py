@@ -206,6 +206,8 @@ class MultiJoin:
             self._store(self._inputs[item], lineage, first)
         if any(limit.exceeded for limit in plan.whole_limits):
             plan = self._prepare()
+        else:
+            self._store_in_order(plan, relation, packet, first)
         found = []
         for item in self._items_of[relation]:
             path = plan.paths.get(item)
@@ -220,6 +222,14 @@ class MultiJoin:
         target = each.lineage.values[at : at + len(lineage)]
         target[:, :words] = lineage[:, :words]
         target[:, words:] = 0
+
+    def _store_in_order(self, plan: JoinPlan, relation: str, packet: Packet, first: int) -> None:
+        for item in self._items_of[relation]:
+            lane = plan.lanes.get(item)
+            if lane is not None:
+                state, lineage = self._inputs[item].state, self._admitted[item]
+                kept = keep_rows(lineage)
+                lane.insert(packet.ts_us[kept], kept + first, lineage[kept], state.values, state.base)
 
     def _start(
         self,

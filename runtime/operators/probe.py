@@ -1,8 +1,8 @@
 """The kernels of the n-ary join: extend a block of partial combinations by one more item.
 
 A partial combination is a row: the position and event time of the tuple of each item bound so far, and its lineage, the
-slots that are still alive. Extending goes through the candidates of every row, by hash chain or by stretch of time, and
-for each candidate ANDs
+slots that are still alive. Extending goes through the candidates of every row, here by hash chain (by stretch of time in
+`scan.py`), and for each candidate ANDs
 
 - the lineage of the row and that of the candidate (what the filters said of each),
 - the slots whose window allows the distance to each bound item (`rank_lineage`),
@@ -141,70 +141,6 @@ def extend_by_key(  # type: ignore[no-untyped-def]
                     written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out
                 )  # fmt: skip
             position = following
-    return written, candidates
-
-
-@njit(cache=True, nogil=True)
-def extend_by_time(  # type: ignore[no-untyped-def]
-    count, positions_in, ts_in, lineage_in,  # the rows
-    loosest,  # per bound item the least and the largest distance that any slot allows
-    order_ts, order_positions, order_start, order_end,  # the state to join with, in time order
-    base, limit, lineage_target,
-    cut_starts, cuts, window_sets,
-    codes, columns, starts, parameters, theta_sets, theta_members, probing, values,
-    positions_out, ts_out, lineage_out,
-):  # fmt: skip
-    """Extend rows by the tuples within their stretch of time, at positions below `limit`."""
-    words = lineage_in.shape[1]
-    alive = np.empty(words, np.uint64)
-    bound = len(positions_in)
-    places = np.empty(bound, np.int64)
-    written = 0
-    candidates = 0
-    for row in range(count):
-        begin = ts_in[0, row] + loosest[0, 0]
-        end = ts_in[0, row] + loosest[0, 1]
-        for item in range(1, bound):
-            begin = max(begin, ts_in[item, row] + loosest[item, 0])
-            end = min(end, ts_in[item, row] + loosest[item, 1])
-        at = order_start + rank_of(order_ts, order_start, order_end, begin - 1)
-        if at >= order_end:
-            continue
-        for item in range(bound):
-            start, stop = cut_starts[item], cut_starts[item + 1]
-            places[item] = rank_of(cuts, start, stop, order_ts[at] - ts_in[item, row])
-        while at < order_end and order_ts[at] <= end:
-            ts = order_ts[at]
-            position = order_positions[at]
-            at += 1
-            if position >= limit:
-                continue
-            candidates += 1
-            index = position - base
-            left = np.uint64(0)
-            for word in range(words):
-                alive[word] = lineage_in[row, word] & lineage_target[index, word]
-                left |= alive[word]
-            ok = left != 0
-            item = 0
-            while ok and item < bound:
-                start, stop = cut_starts[item], cut_starts[item + 1]
-                if stop > start:
-                    distance = ts - ts_in[item, row]
-                    place = places[item]
-                    while place < stop - start and cuts[start + place] <= distance:
-                        place += 1
-                    places[item] = place
-                    ok = intersect(alive, window_sets, start + item + place)
-                item += 1
-            if ok and len(codes):
-                ok = thetas_hold(
-                    alive, row, index, codes, columns, starts, parameters, theta_sets, theta_members, probing, values
-                )  # fmt: skip
-            if ok:
-                written = write_row(
-                    written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out
-                )  # fmt: skip
     return written, candidates
 
 

@@ -1,8 +1,7 @@
 """Shared state: the base tuples of one stream or table, kept once however many queries need them (CACQ's SteM).
 
 Tuples are by column and numbered by a growing position. What a query needs beside them is made when the first such query
-comes: hash chains per join column, the time order for scans, values for theta lists, lineage words per host. All of it can
-be rebuilt from the columns.
+comes: hash chains per join column, values for theta lists, lineage words per host. All of it can be rebuilt from the columns.
 
 Purging drops a prefix of the positions. Tuples arrive nearly in event-time order: the running maximum of event time tells
 up to which position everything is old enough, so a late straggler delays the purge of what came after it by a moment.
@@ -22,7 +21,6 @@ from numba import njit
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.hash_chains import HashChains, KeyKind
 from cqc.runtime.operators.lanes import ColumnLane, Lane, NumberLane, TextLane
-from cqc.runtime.operators.time_order import TimeOrder
 from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
@@ -57,7 +55,6 @@ class SharedState:
         self._arrival = Lane(np.zeros(self._capacity, np.int64))
         self._attached: list[Lane] = []
         self.chains = HashChains(self._capacity)
-        self._time_order: TimeOrder | None = None
         self._value_columns: dict[int, int] = {}
         self._values = Lane(np.zeros((self._capacity, 0), np.float64))
         self._largest: list[float] = []  # of each value column: the largest magnitude seen
@@ -98,8 +95,6 @@ class SharedState:
     def _insert_derived(self, packet: Packet, first: int) -> None:
         for form, (column, _) in enumerate(self.chains.forms):
             self.chains.insert(form, packet.columns[column], first, self.base)
-        if self._time_order is not None:
-            self._time_order.insert(packet.ts_us, first)
         for column, number in self._value_columns.items():
             self._write_values(packet.columns[column], number, first - self.base)
 
@@ -108,8 +103,6 @@ class SharedState:
         live = self._newest.values[self.first - self.base : self.head - self.base]
         gone = int(np.searchsorted(live, before_us))
         self.first += gone
-        if gone and self._time_order is not None:
-            self._time_order.purge(self.first, before_us)
         return gone
 
     def first_since(self, ts_us: int) -> int:
@@ -150,14 +143,6 @@ class SharedState:
             self.chains.insert(form, kept, self.first, self.base)
         return form
 
-    def time_order(self) -> TimeOrder:
-        """The time order, made now if there is none."""
-        if self._time_order is None:
-            self._time_order = TimeOrder()
-            live = slice(self.first - self.base, self.head - self.base)
-            self._time_order.insert(self._ts.values[live], self.first)
-        return self._time_order
-
     def value_column(self, column: int) -> int:
         """The number of a column among `values`, stored from now on (and for what is kept) if it was not."""
         number = self._value_columns.get(column)
@@ -187,8 +172,7 @@ class SharedState:
     def bytes(self) -> int:
         """Memory of the tuples and of everything derived from them."""
         lanes: Sequence[Lane | ColumnLane] = (*self._columns, *self._all_lanes())
-        order = 0 if self._time_order is None else self._time_order.nbytes
-        return sum(lane.nbytes for lane in lanes) + self.chains.nbytes + order
+        return sum(lane.nbytes for lane in lanes) + self.chains.nbytes
 
     def _all_lanes(self) -> list[Lane]:
         return [self._ts, self._newest, self._arrival, self._values, *self._attached]

@@ -41,19 +41,21 @@ def open_sink(
     """
     path = None if out is None else Path(out)
     folder = path is not None and (path.is_dir() or (out is not None and out.endswith("/")))
+    # A name without an extension is a new folder where a folder makes sense; a pipe or a device is what it is.
+    per_query = path is not None and (folder or not (path.suffix or path.exists()))
     match kind:
         case "none":
             return NoneSink()
         case "table":
             return TableSink(path, hold_rows=0 if live else 20_000)
         case "csv":
-            if path is not None and (folder or not path.suffix):
+            if path is not None and per_query:
                 return CsvFolderSink(path, shapes)
             return CsvSink(path, shapes)
         case "parquet":
             if path is None:
                 raise RunError("--sink parquet needs --out: Parquet cannot go to standard output")
-            if folder or not path.suffix:
+            if per_query:
                 return ParquetFolderSink(path, shapes)
             return ParquetFileSink(path, shapes)
         case "jsonl":

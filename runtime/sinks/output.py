@@ -28,6 +28,8 @@ class Output:
         )
 
     def write(self, data: bytes | memoryview) -> None:
+        if self._file.closed:  # writing has failed before, and the user was told
+            return
         rest = memoryview(data)
         try:
             while rest:  # a file without a buffer may take less than it is given

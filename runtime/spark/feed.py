@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.runtime.errors import RunError
 from cqc.runtime.ranges import Range
 
 if TYPE_CHECKING:
@@ -18,25 +17,25 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-_GLOB = set("*?[]{}\\")
-
 
 class Feed:
     """The folder of files that Spark watches."""
 
     def __init__(self, folder: Path) -> None:
-        if _GLOB & set(str(folder)):
-            raise RunError(
-                f"Spark cannot keep a checkpoint in {folder}: its name has one of the characters * ? [ ] {{ }} \\"
-            )
         self._folder = folder
+        self._number = 0
         folder.mkdir(parents=True, exist_ok=True)
 
-    def put(self, number: int, ranges: Sequence[Range]) -> None:
-        """Give Spark the ranges of one more micro-batch."""
+    def put(self, ranges: Sequence[Range]) -> None:
+        """Give Spark the ranges of one more micro-batch, and remove the file of the one before the last."""
         aside = self._folder / ".next"  # hidden files are not delivered
         aside.write_text("".join(f"{part.to_json()}\n" for part in ranges), encoding="utf-8")
-        aside.replace(self._folder / f"{number:012d}.jsonl")
+        aside.replace(self._file(self._number))
+        self._file(self._number - 2).unlink(missing_ok=True)
+        self._number += 1
+
+    def _file(self, number: int) -> Path:
+        return self._folder / f"{number:012d}.jsonl"
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The streaming DataFrame of the folder: one file a micro-batch."""

@@ -7,13 +7,14 @@ end is never inside a call to the JVM, so that Ctrl-C is heard at once.
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from cqc.runtime.batch_run import BatchRun
+from cqc.runtime.batch_run import LOOK_S, BatchRun
+from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import RunError
 from cqc.runtime.spark.feed import Feed, ranges_of
 from cqc.runtime.spark.session import Session
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from cqc.runtime.options import RunOptions
     from cqc.runtime.ranges import Range
     from cqc.runtime.run import RunSummary
-
-_TICK_S = 0.2
 
 
 class SparkRun:
@@ -48,12 +47,15 @@ class SparkRun:
         self, program: Program, options: RunOptions, session: Session | None = None
     ) -> None:
         self._options = options
-        self._run = BatchRun(program, options)
-        self._given = session
+        make = BatchRun if options.checkpoint is None else DurableRun
+        self._run = make(program, options)
+        self._own_session = session is None
         self._session = session
-        self._stopping = False
+        self._feed: Feed | None = None
         self._failure: BaseException | None = None
         self._ended = threading.Event()
+        self._hungry = False  # Spark has had everything there was to read
+        self._stopping = False
         self._working = threading.Lock()
         self._progress: Callable[[int], None] | None = None
 
@@ -67,28 +69,35 @@ class SparkRun:
         say = getattr(progress, "say", None)
         if say is not None:
             say("starting Spark")
-        with ThreadPoolExecutor(1) as starter:
-            starting = None if self._session else starter.submit(Session, self._options.master)
-            try:
-                self._run.read_tables()
-                first = self._run.next_ranges()
-            finally:
-                if starting is not None:
-                    self._session = starting.result()
+        starting = None if self._session is not None else _Start(self._options.master)
+        self._run.read_tables()
+        first = self._run.next_ranges()
+        while not first and self._options.follow:
+            time.sleep(LOOK_S)
+            first = self._run.next_ranges()
         if first:
+            if starting is not None:
+                self._session = starting.result()
             self._stream(first)
         self._run.end_of_input()
 
+    def close(self) -> RunSummary:
+        """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
+        self._stopping = True
+        with self._working:
+            if self._session is not None and self._own_session:
+                self._session.close()
+            return self._run.close()
+
     def _stream(self, first: list[Range]) -> None:
         """Let Spark deliver micro-batches until there is no input left."""
-        session = self._session
-        assert session is not None
-        folder = session.new_folder()
+        assert self._session is not None
+        folder = self._session.new_folder()
         self._feed = Feed(folder / "feed")
-        self._feed.put(0, first)
+        self._feed.put(first)
         try:
             query = (
-                self._feed.stream(session.spark)
+                self._feed.stream(self._session.spark)
                 .writeStream.foreachBatch(self._take_batch)
                 .option("checkpointLocation", str(folder / "spark"))
                 .trigger(processingTime="0 seconds")
@@ -96,14 +105,15 @@ class SparkRun:
             )
         except (PySparkException, Py4JError) as error:
             raise self._spark_failed(error) from error
-        waiter = threading.Thread(target=self._wait_for, args=(query,), daemon=True)
-        waiter.start()
+        threading.Thread(target=self._wait_for, args=(query,), daemon=True).start()
         try:
-            while not self._ended.wait(_TICK_S):
-                pass
+            while not self._ended.wait(LOOK_S):
+                if self._hungry:
+                    with self._working:
+                        self._go_on()
         finally:
             self._stopping = True
-            if self._session is self._given:
+            if not self._own_session:
                 query.stop()
         if self._failure is not None:
             raise self._failure
@@ -117,37 +127,56 @@ class SparkRun:
                 self._failure = self._spark_failed(error)
         self._ended.set()
 
-    def _take_batch(self, batch: DataFrame, batch_id: int) -> None:
+    def _take_batch(self, batch: DataFrame, number: int) -> None:
         """What Spark calls with each micro-batch, in a thread of its own."""
+        del number  # micro-batches are numbered by the run, whose checkpoint outlives Spark's
         with self._working:
             if self._stopping:
                 return
             try:
                 self._run.process(ranges_of(batch))
-                self._go_on(batch_id + 1)
+                if self._progress is not None:
+                    self._progress(self._run.engine.tuples_read)
+                self._go_on()
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 self._ended.set()
                 raise
 
-    def _go_on(self, number: int) -> None:
-        if self._progress is not None:
-            self._progress(self._run.engine.tuples_read)
-        following = self._run.next_ranges()
-        if following:
-            self._feed.put(number, following)
-        else:
+    def _go_on(self) -> None:
+        """Give Spark the next micro-batch, if there is one."""
+        assert self._feed is not None
+        ranges = self._run.next_ranges()
+        self._hungry = not ranges
+        if ranges:
+            self._feed.put(ranges)
+        elif not self._options.follow:
             self._ended.set()
 
     def _spark_failed(self, error: BaseException) -> RunError:
-        session = self._session
-        log = "" if session is None else f"; its log is {session.keep_log()}"
+        log = "" if self._session is None else f"; its log is {self._session.keep_log()}"
         return RunError(f"Spark failed: {str(error).strip().partition(chr(10))[0]}{log}")
 
-    def close(self) -> RunSummary:
-        """End Spark, close the sink and say what was done."""
-        with self._working:
-            summary = self._run.close()
-        if self._session is not None and self._session is not self._given:
-            self._session.close()
-        return summary
+
+class _Start:
+    """A session that starts in a thread of its own, so that nobody has to wait for it before its result is needed."""
+
+    def __init__(self, master: str | None) -> None:
+        self._master = master
+        self._session: Session | None = None
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._start, daemon=True)
+        self._thread.start()
+
+    def result(self) -> Session:
+        while self._thread.is_alive():
+            self._thread.join(LOOK_S)
+        if self._session is None:
+            raise self._failure or RunError("Spark does not start")
+        return self._session
+
+    def _start(self) -> None:
+        try:
+            self._session = Session(self._master)
+        except BaseException as error:  # it is raised where the session is asked for
+            self._failure = error

@@ -9,6 +9,7 @@ A session that is there already (`spark-submit`, a notebook) is used as it is, a
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -63,6 +64,7 @@ class Session:
         self._folder = Path(tempfile.mkdtemp(prefix="cqc-spark-"))
         self.log = self._folder / "spark.log"
         self._java: Any = None  # the process of our own JVM
+        atexit.register(self.close)
         try:
             self.spark = self._existing() or self._start(master)
         except BaseException:
@@ -100,6 +102,7 @@ class Session:
             self._java = None
             _forget_context()
         shutil.rmtree(self._folder, ignore_errors=True)
+        atexit.unregister(self.close)
 
     def _existing(self) -> SparkSession | None:
         active = SparkSession.getActiveSession()

@@ -1,0 +1,56 @@
+"""How far a run has come, on standard error: one line that is written over, or a line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cqc.runtime.options import RunOptions
+
+_TERMINAL_S, _LOG_S = 0.2, 5.0  # between two updates
+
+
+def wants_progress(options: RunOptions, *, quiet: bool, asked: bool) -> bool:
+    """By default only where a person looks at it, and where it does not run through the results."""
+    if quiet or asked:
+        return not quiet
+    results_on_terminal = options.out is None and options.sink != "none" and sys.stdout.isatty()
+    return sys.stderr.isatty() and not results_on_terminal
+
+
+class Progress:
+    """Tuples so far and the rate. A run calls it after each micro-batch."""
+
+    def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._enabled = enabled
+        self._clock = clock
+        self._on_terminal = sys.stderr.isatty()
+        self._started = clock()
+        self._next = self._started
+        self._shown = False
+
+    def __call__(self, tuples: int) -> None:
+        """Show the counts, but not more often than one can read."""
+        now = self._clock()
+        if not self._enabled or now < self._next:
+            return
+        self._next = now + (_TERMINAL_S if self._on_terminal else _LOG_S)
+        rate = tuples / max(now - self._started, 1e-9)
+        self.say(f"{tuples:,} tuples, {rate:,.0f} tuples/s")
+
+    def say(self, text: str) -> None:
+        """Show one line, on a terminal in place of the one before."""
+        if self._enabled:
+            self._shown = True
+            sys.stderr.write(f"\r\x1b[K{text}" if self._on_terminal else f"{text}\n")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Clear the line."""
+        if self._shown and self._on_terminal:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

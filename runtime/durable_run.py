@@ -1,0 +1,157 @@
+"""A run that survives a crash: every micro-batch counts as a whole or not at all.
+
+Results are written, then the checkpoint is committed with their length; a run that starts from the checkpoint cuts the
+results back to that length, restores the engine, and asks for the micro-batch after the last one that counts.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cqc.compiler import CompileError
+from cqc.runtime.batch_run import BatchRun
+from cqc.runtime.checkpoint import Checkpoint, Commit
+from cqc.runtime.engine_state import restore, save
+from cqc.runtime.errors import RunError
+from cqc.runtime.query_set import QuerySet, texts_of
+from cqc.runtime.sinks.durable import DurableSink
+from cqc.runtime.sinks.output import cannot_write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cqc.compiler import Program
+    from cqc.runtime.options import RunOptions
+    from cqc.runtime.plan import Positions
+    from cqc.runtime.ranges import Range
+    from cqc.runtime.sinks.protocol import Shape
+
+
+class DurableRun(BatchRun):
+    """Pushes ranges into the engine and commits each micro-batch.
+
+    Raises:
+        RunError: when the checkpoint cannot be read or written, or belongs to another program.
+    """
+
+    def __init__(self, program: Program, options: RunOptions) -> None:
+        assert options.checkpoint is not None
+        self._checkpoint = Checkpoint(options.checkpoint)
+        self._last = self._checkpoint.last()
+        self._schema = _schema_of(program)
+        self._number = -1
+        self._idle = True  # nothing has come since the start
+        if self._last is not None:
+            self._number = self._last.number
+            self._check_program(program, self._last)
+        for path in (options.rejects, options.late):
+            if path is not None:
+                _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
+        super().__init__(program, options)
+
+    def read_tables(self) -> None:
+        """Fill the tables, and bring the engine to where the last commit left it."""
+        super().read_tables()
+        if self._last is None:
+            return
+        tuples = self._checkpoint.tuples(self._last, self._catalog.relations)
+        try:
+            restore(self.engine, self._last.engine, tuples)
+            self._queries = QuerySet(self.engine, self._last.engine.queries)
+            self._queries.change_to(texts_of(self._program, self._options.only))
+        except CompileError as error:
+            raise self._of_another_program(str(error).partition("\n")[0]) from error
+        self._latest_us = dict(self._last.latest_us)
+
+    def process(self, ranges: Sequence[Range]) -> None:
+        """Read the ranges as one micro-batch, write its results, and make it count."""
+        super().process(ranges)
+        self._idle = False
+        self._commit(ended=False)
+
+    def end_of_input(self) -> None:
+        """Deliver what only the end decides, once."""
+        if self._idle and self._last is not None and self._last.ended:
+            return
+        super().end_of_input()
+        self._commit(ended=True)
+
+    def _commit(self, *, ended: bool) -> None:
+        self._number += 1
+        outputs = self._durable.sync()
+        for path in (self._options.rejects, self._options.late):
+            if path is not None:
+                outputs[path] = Path(path).stat().st_size
+        commit = Commit(
+            self._number,
+            save(self.engine, self._queries.running),
+            self._schema,
+            self._planner.positions(),
+            self._latest_us,
+            outputs,
+            ended,
+        )
+        self._checkpoint.commit(commit, self.engine)
+
+    def _positions_before(self) -> Positions:
+        return {} if self._last is None else self._last.positions
+
+    def _open_sink(self, shapes: Mapping[str, Shape] | None) -> None:
+        self._durable = DurableSink(
+            self._options.sink,
+            self._options.out,
+            self._checkpoint.folder / "aside",
+            self._lengths(),
+            None if self._options.follow else shapes,
+        )
+
+    def _lengths(self) -> dict[str, int]:
+        """How long the files of results were at the last commit."""
+        if self._last is None:
+            return {}
+        beside = (self._options.rejects, self._options.late)
+        return {name: length for name, length in self._last.outputs.items() if name not in beside}
+
+    def _close_sink(self) -> None:
+        self._durable.close()
+
+    def _write(self) -> None:
+        batches = list(self.engine.drain_blocks())
+        if batches:
+            self._durable.write(self._number + 1, batches)
+
+    def _check_program(self, program: Program, last: Commit) -> None:
+        for name, columns in last.schema.items():
+            if name not in self._schema:
+                raise self._of_another_program(f"it has a stream {name}")
+            if self._schema[name] != columns:
+                raise self._of_another_program(f"its stream {name} has other columns")
+        before = {query.name: query.text.split() for query in last.engine.queries}
+        now = {name: text.split() for name, text in texts_of(program, ()).items()}
+        if before and not any(now.get(name) == text for name, text in before.items()):
+            raise self._of_another_program(f"it runs {', '.join(sorted(before)[:3])}")
+
+    def _of_another_program(self, reason: str) -> RunError:
+        return RunError(
+            f"the checkpoint {self._checkpoint.folder} belongs to another program ({reason}): "
+            "name another folder, or remove it to begin again"
+        )
+
+
+def _schema_of(program: Program) -> dict[str, list[list[str]]]:
+    return {
+        name: [[column.name, column.type.value] for column in relation.columns]
+        for name, relation in program.catalog.relations.items()
+        if relation.is_stream
+    }
+
+
+def _cut(path: Path, length: int) -> None:
+    """Make a file as long as it was when it last counted."""
+    try:
+        path.touch()
+        os.truncate(path, min(length, path.stat().st_size))
+    except OSError as error:
+        raise cannot_write(path, error) from error

@@ -1,0 +1,1 @@
+"""The engine as a long-running service: register, leave, come back, ask."""

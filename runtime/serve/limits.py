@@ -1,0 +1,24 @@
+"""How much one client may ask of the service, so that none of them can stop the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is refused, and what is forgotten."""
+
+    body_bytes: int = 32 * _MEGABYTE  # of one request
+    query_characters: int = 100_000  # of one query's text
+    name_characters: int = 200  # of a query's name or owner
+    queries: int = 100_000  # registered at once
+    result_rows: int = 1_000_000  # of one answer
+    invoke_seconds: float = 30.0  # until whoever asked is told to try again
+    waiting: int = 1_000  # requests that wait for the engine
+    waiting_bytes: int = 256 * _MEGABYTE  # of rows that wait for the engine
+    watchers: int = 1_000
+    watcher_seconds: float = 10.0  # that a watcher may take to read what was sent to it
+    kept_result_bytes: int = 64 * _MEGABYTE  # of results for watchers that come back

@@ -1,0 +1,103 @@
+"""The queries of a service as its users see them: who registered them, when, what they gave and what they cost.
+
+A query has a name that users choose and a number that is never given twice, so that results of a query that has gone are
+not taken for those of another one of its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.serve.refusal import Refusal, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cqc.compiler.graph.nodes import QueryNode
+
+PROGRAM = "program"  # the owner of the queries that the program brought
+
+
+@dataclass(slots=True)
+class Entry:
+    """One registered query."""
+
+    number: int
+    name: str
+    text: str
+    owner: str
+    created: float  # seconds since the epoch
+    kind: str
+    columns: tuple[tuple[str, str], ...]  # names and types
+    results: int = 0
+    invocations: int = 0
+    own_seconds: float = 0.0  # spent on this query alone: compiling, answering
+    shared_from: float = 0.0  # what a query's share of the common work was when this one came
+
+
+class Registry:
+    """The entries by name and by number, and what the work that all queries have in common costs each of them."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Entry] = {}
+        self.next_number = 1
+        self._shared_seconds = 0.0
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(list(self._by_name.values()))
+
+    def __contains__(self, name: str) -> bool:
+        return fold(name) in self._by_name
+
+    def find(self, name: str) -> Entry:
+        """The entry of a name.
+
+        Raises:
+            Refusal: when there is none.
+        """
+        entry = self._by_name.get(fold(name))
+        if entry is None:
+            raise Refusal(Status.NOT_FOUND, f"there is no query {name}")
+        return entry
+
+    def of(self, name: str) -> Entry:
+        """The entry of a query that is known to run."""
+        return self._by_name[fold(name)]
+
+    def add(self, entry: Entry) -> None:
+        entry.shared_from = self._shared_seconds
+        self._by_name[fold(entry.name)] = entry
+        self.next_number = max(self.next_number, entry.number + 1)
+
+    def remove(self, entry: Entry) -> None:
+        del self._by_name[fold(entry.name)]
+
+    def owned_by(self, owner: str) -> list[Entry]:
+        """The entries of one owner."""
+        return [entry for entry in self._by_name.values() if entry.owner == owner]
+
+    def share(self, seconds: float) -> None:
+        """Spread the time of common work over the queries that run now."""
+        if self._by_name:
+            self._shared_seconds += seconds / len(self._by_name)
+
+    def cost_seconds(self, entry: Entry) -> float:
+        """What a query has cost: the work for it alone, and its share of the work for all."""
+        return entry.own_seconds + self._shared_seconds - entry.shared_from
+
+
+def kind_of(node: QueryNode) -> str:
+    """`push`, `pull` (asked), or `every` (asked by the engine itself, and by anybody else)."""
+    if node.pull is None:
+        return "push"
+    return "pull" if node.pull.every_us is None else "every"
+
+
+def columns_of(node: QueryNode) -> tuple[tuple[str, str], ...]:
+    """Names and types of a query's outputs."""
+    return tuple((output.name, output.expression.type.value) for output in node.outputs)

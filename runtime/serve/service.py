@@ -1,0 +1,294 @@
+"""The service without its network: one engine, its registered queries, its latest results.
+
+Everything here runs in one thread (`worker.py`). A change is first made in memory; `commit` then writes what happened since
+the last one to the journal and only after that lets watchers see the results. Whoever asked for the change is answered after
+the commit, so nobody is ever told of something that a crash could undo.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cqc.compiler.catalog import fold
+from cqc.compiler.diagnostics import CompileError
+from cqc.compiler.graph.graph import Graph
+from cqc.compiler.program import Program
+from cqc.runtime.engine import Engine
+from cqc.runtime.errors import RunError
+from cqc.runtime.serve.limits import Limits
+from cqc.runtime.serve.refusal import Refusal, Status
+from cqc.runtime.serve.registry import PROGRAM, Entry, Registry, columns_of, kind_of
+from cqc.runtime.serve.result_log import Piece, ResultLog, render
+from cqc.runtime.serve.statements import Statement, statements_of_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cqc.runtime.intake import Taken
+    from cqc.runtime.options import Strategy
+    from cqc.runtime.pull import Invocation
+    from cqc.runtime.ranges import Range
+    from cqc.runtime.serve.durable import Durable
+
+DEFAULT_RETENTION_US = 3_600_000_000
+_NAME_IN_USE = "CQ029"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of pushed rows."""
+
+    read: int
+    accepted: int
+    late: int
+    rejected: int
+    reasons: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One micro-batch that was processed, for the journal."""
+
+    rows: Mapping[str, Taken]
+    ranges: Sequence[Range]
+    results: Mapping[int, int]  # how many each query (by number) had
+    pieces: Sequence[Piece]
+
+
+class Service:
+    """Queries come and go, rows come in, answers go out.
+
+    Args:
+        program: declarations, and the queries to begin with.
+        durable: where everything is written down; None for a service that forgets when it stops.
+        now: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        limits: Limits | None = None,
+        strategy: Strategy | None = None,
+        durable: Durable | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.registry = Registry()
+        self.started = now()
+        self.invocations = 0
+        self.failure: str | None = None
+        self._now = now
+        self._durable = durable
+        self._pending: list[Piece] = []
+        settled = _with_retention(program)
+        if durable is None or not durable.has_past:
+            self.program = settled
+            self.engine = Engine(settled, strategy=strategy)
+            self.results = ResultLog(self.limits.kept_result_bytes)
+            self._next_result = 1
+            for statement, name in zip(
+                statements_of_program(settled), settled.queries.names, strict=True
+            ):
+                self._note(name, statement.text, PROGRAM, 0.0)
+            if durable is not None:
+                durable.begin(self.engine, self.registry)
+        else:
+            self.program = Program(settled.catalog, Graph(), settled.warnings)
+            self.engine = Engine(self.program, strategy=strategy)
+            self.results = ResultLog(self.limits.kept_result_bytes)
+            self._next_result = durable.recover(self.engine, self.registry, self.results)
+            self.adopt(PROGRAM, statements_of_program(settled))
+        self.commit()
+
+    @property
+    def epoch(self) -> str:
+        """What tells the result numbers of this service from those of another life without memory."""
+        return f"{int(self.started):x}" if self._durable is None else self._durable.epoch
+
+    # Queries
+
+    def register(self, text: str, name: str | None = None, owner: str = "http") -> Entry:
+        """Add a query.
+
+        Raises:
+            CompileError: when the query has errors.
+            Refusal: when there are too many, or the name is taken.
+        """
+        if len(self.registry) >= self.limits.queries:
+            raise Refusal(
+                Status.TOO_MANY,
+                f"there are {len(self.registry):,} queries already; unregister some first",
+            )
+        started = time.perf_counter()
+        try:
+            handle = self.engine.register(text, name=name)
+        except CompileError as error:
+            if {each.code for each in error.diagnostics} == {_NAME_IN_USE}:
+                raise Refusal(Status.CONFLICT, error.diagnostics[0].message) from error
+            raise
+        return self._note(handle.name, text, owner, time.perf_counter() - started)
+
+    def unregister(self, name: str) -> Entry:
+        """Remove a query.
+
+        Raises:
+            Refusal: when there is none of this name.
+        """
+        entry = self.registry.find(name)
+        self.engine.unregister(entry.name)
+        self.registry.remove(entry)
+        if self._durable is not None:
+            self._durable.unregistered(entry)
+        return entry
+
+    def adopt(self, owner: str, statements: Sequence[Statement]) -> None:
+        """Make the queries of an owner exactly these; those that are there with the same text stay as they are.
+
+        Raises:
+            CompileError: when one of them has errors; nothing changes then.
+        """
+        leaving, coming = _compare(self.registry.owned_by(owner), statements)
+        gone = {fold(entry.name) for entry in leaving}
+        taken = {fold(entry.name) for entry in self.registry} - gone
+        for statement in coming:
+            try:
+                query = self.program.bind_one(statement.as_placed(), statement.name, taken)
+            except CompileError as error:
+                raise statement.explain(error) from error
+            taken.add(fold(query.name))
+        for entry in leaving:
+            self.unregister(entry.name)
+        for statement in coming:
+            self.register(statement.text, statement.name, owner)
+
+    def invoke(self, name: str, at: str | None = None) -> tuple[Entry, Invocation]:
+        """The value of a pull query at an instant.
+
+        Raises:
+            Refusal: when there is no such query, it is a push query, the instant is none, or the answer is too large.
+        """
+        entry = self.registry.find(name)
+        if entry.kind == "push":
+            raise Refusal(
+                Status.CONFLICT,
+                f"query {entry.name} delivers its results as they happen: watch it, or give it BEGIN-END",
+            )
+        started = time.perf_counter()
+        try:
+            asked = self.engine.ask(entry.name, at)
+        except RunError as error:
+            raise Refusal(Status.INVALID, str(error)) from error
+        finally:
+            entry.own_seconds += time.perf_counter() - started
+        entry.invocations += 1
+        self.invocations += 1
+        if len(asked.block) > self.limits.result_rows:
+            raise Refusal(
+                Status.TOO_LARGE,
+                f"the answer has {len(asked.block):,} rows, the limit is {self.limits.result_rows:,}: add a LIMIT",
+            )
+        return entry, asked
+
+    # Rows
+
+    def push(self, rows: Mapping[str, Taken], ranges: Sequence[Range] = ()) -> Accepted:
+        """Process one micro-batch.
+
+        Raises:
+            Refusal: when a table is filled after the first tuple of a stream.
+        """
+        started = time.perf_counter()
+        counts = {fold(name): self.engine.lines[fold(name)].count for name in rows}
+        late = sum(count.late for count in counts.values())
+        try:
+            self.engine.push_taken(rows)
+        except RunError as error:
+            raise Refusal(Status.CONFLICT, str(error)) from error
+        found: Counter[int] = Counter()
+        pieces: list[Piece] = []
+        for blocks in self.engine.drain_blocks():
+            for block in blocks:
+                entry = self.registry.of(block.query)
+                entry.results += len(block)
+                found[entry.number] += len(block)
+            pieces += render(
+                blocks,
+                pieces[-1].stop if pieces else self._next_result,
+                lambda name: self.registry.of(name).number,
+            )
+        self._next_result = pieces[-1].stop if pieces else self._next_result
+        self._pending += pieces
+        if self._durable is not None:
+            self._durable.pushed(Batch(rows, ranges, found, pieces))
+        self.registry.share(time.perf_counter() - started)
+        return _accepted(rows, sum(count.late for count in counts.values()) - late)
+
+    # Durability
+
+    def commit(self) -> None:
+        """Make what happened so far durable, then visible.
+
+        Raises:
+            OSError: when it cannot be written; the service must stop then.
+        """
+        if self._durable is not None:
+            self._durable.commit(self.results.oldest)
+        if self._pending:
+            self.results.append(self._pending)
+            self._pending = []
+
+    def close(self) -> None:
+        """Write what is left and let go of the files."""
+        self.commit()
+        if self._durable is not None:
+            self._durable.close()
+
+    def _note(self, name: str, text: str, owner: str, seconds: float) -> Entry:
+        node = self.engine.node(name)
+        number = self.registry.next_number
+        kind, columns = kind_of(node), columns_of(node)
+        entry = Entry(number, name, text, owner, self._now(), kind, columns, own_seconds=seconds)
+        self.registry.add(entry)
+        if self._durable is not None and self._durable.is_open:
+            self._durable.registered(entry)
+        return entry
+
+
+def _with_retention(program: Program) -> Program:
+    """The program with the history that a service keeps unless it is told otherwise."""
+    if program.settings.retention_us is not None:
+        return program
+    settings = replace(program.settings, retention_us=DEFAULT_RETENTION_US)
+    catalog = replace(program.catalog, settings=settings)
+    return Program(catalog, program.graph, program.warnings)
+
+
+def _compare(
+    entries: Sequence[Entry], statements: Sequence[Statement]
+) -> tuple[list[Entry], list[Statement]]:
+    """The entries that no statement stands for any more, and the statements that are new."""
+    by_text: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_text.setdefault(entry.text, []).append(entry)
+    coming: list[Statement] = []
+    for statement in statements:
+        same = by_text.get(statement.text, [])
+        matching = [each for each in same if statement.name in (None, each.name)]
+        if matching:
+            same.remove(matching[0])
+        else:
+            coming.append(statement)
+    return [entry for same in by_text.values() for entry in same], coming
+
+
+def _accepted(rows: Mapping[str, Taken], late: int) -> Accepted:
+    reasons: Counter[str] = Counter()
+    for taken in rows.values():
+        reasons.update(reject.reason for reject in taken.rejects)
+    read = sum(taken.read for taken in rows.values())
+    kept = sum(len(taken) for taken in rows.values())
+    return Accepted(read, kept - late, late, reasons.total(), dict(reasons))

@@ -1,0 +1,92 @@
+"""The program's own sources for a service: tables are read once, the files of streams are read and then followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.intake import join_taken
+from cqc.runtime.plan import Planner, Positions
+from cqc.runtime.ranges import read_range
+from cqc.runtime.sources import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cqc.compiler.catalog import Catalog, Relation
+    from cqc.runtime.intake import Taken
+    from cqc.runtime.ranges import Range
+
+ROWS_PER_BATCH = 65_536  # small enough that clients do not wait long behind a micro-batch
+
+
+class SourceFeed:
+    """Reads what the WITH clauses and `--bind` name; a stream without either is fed by clients alone.
+
+    Raises:
+        RunError: when a file or folder that is named does not exist.
+    """
+
+    def __init__(
+        self, catalog: Catalog, binds: Mapping[str, str], positions: Positions | None = None
+    ) -> None:
+        self._catalog = catalog
+        places = {
+            name: place
+            for name, relation in catalog.relations.items()
+            if (place := _place(relation, binds)) is not None
+        }
+        self._tables = {
+            name: place for name, place in places.items() if not catalog.relations[name].is_stream
+        }
+        streams = {
+            name: (catalog.relations[name], place)
+            for name, place in places.items()
+            if name not in self._tables
+        }
+        self._planner = Planner(
+            streams, follow=True, rows_per_batch=ROWS_PER_BATCH, positions=positions
+        )
+        self._latest_us: dict[str, int] = {}
+
+    def tables(self) -> dict[str, Taken]:
+        """The rows of all tables.
+
+        Raises:
+            RunError: when they cannot be read.
+        """
+        return {
+            name: join_taken(list(open_source(self._catalog.relations[name], place)))
+            for name, place in self._tables.items()
+        }
+
+    def read(self) -> tuple[dict[str, Taken], list[Range]]:
+        """The next micro-batch and where it comes from; nothing when there is nothing new.
+
+        Raises:
+            RunError: when a file cannot be read; it is left out from then on.
+        """
+        ranges = self._planner.next_batch(self._latest_us)
+        parts: dict[str, list[Taken]] = {}
+        for part in ranges:
+            relation = self._catalog.relations[part.stream]
+            parts.setdefault(part.stream, []).extend(read_range(relation, part))
+        rows = {name: join_taken(taken) for name, taken in parts.items() if taken}
+        for name, taken in rows.items():
+            if len(taken):
+                latest = int(taken.ts_us.max())
+                self._latest_us[name] = max(self._latest_us.get(name, latest), latest)
+        return rows, ranges
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._planner.close()
+
+
+def _place(relation: Relation, binds: Mapping[str, str]) -> Path | None:
+    bound = {fold(name): path for name, path in binds.items()}.get(fold(relation.name))
+    if bound is not None:
+        return Path(bound)
+    declared = relation.options.get("path")
+    return None if declared is None else Path(relation.folder) / declared

@@ -1,0 +1,78 @@
+"""The queries of a program or of a file in a folder, each as a text that can be registered by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics import CompileError, Diagnostic, order
+from cqc.compiler.errors_catalogue import make
+from cqc.compiler.parse import parse
+from cqc.compiler.source import SourceFile, Span
+from cqc.compiler.syntax import CreateQuery
+
+if TYPE_CHECKING:
+    from cqc.compiler import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One query: the name it gives itself (None: any will do), its text, and where it is written."""
+
+    name: str | None
+    text: str
+    span: Span | None = None
+
+    def as_placed(self) -> str:
+        """The text at the line and column where it is written, so that diagnostics point there."""
+        if self.span is None:
+            return self.text
+        line, column = self.span.source.line_and_column(self.span.start)
+        return "\n" * (line - 1) + " " * (column - 1) + self.text
+
+    def explain(self, error: CompileError) -> CompileError:
+        """The diagnostics of `as_placed` with the name of the file."""
+        if self.span is None:
+            return error
+        source = SourceFile(self.span.source.name, self.as_placed())
+        return CompileError([_in_file(each, source) for each in error.diagnostics])
+
+
+def statements_of_program(program: Program) -> list[Statement]:
+    """The queries of a compiled program."""
+    return [
+        Statement(None if _is_bare(node.span.text) else node.name, node.span.text)
+        for node in program.graph.queries.values()
+    ]
+
+
+def statements_of_file(source: SourceFile) -> list[Statement]:
+    """The queries of a file that holds nothing else.
+
+    Raises:
+        CompileError: when the file has errors, or declares something.
+    """
+    program, diagnostics = parse(source)
+    found: list[Statement] = []
+    for node in program.statements:
+        if isinstance(node, CreateQuery):
+            name = None if node.name is None else node.name.text
+            found.append(Statement(name, node.span.text, node.span))
+        else:
+            diagnostics = [*diagnostics, _not_a_query(node.span)]
+    if diagnostics:
+        raise CompileError(order(diagnostics))
+    return found
+
+
+def _not_a_query(span: Span) -> Diagnostic:
+    return make("CQ001", span, expected="a query", found="another statement")
+
+
+def _is_bare(text: str) -> bool:
+    return not text.lstrip().lower().startswith("create")
+
+
+def _in_file(diagnostic: Diagnostic, source: SourceFile) -> Diagnostic:
+    more = tuple(replace(span, source=source) for span in diagnostic.more)
+    return replace(diagnostic, span=replace(diagnostic.span, source=source), more=more)

@@ -1,0 +1,128 @@
+"""The one thread that owns the engine, and the way other threads ask it for something.
+
+Requests wait in one queue and are served in the order they came. Those that change something are answered after a commit;
+one commit serves all requests that were queued before it, so that many clients together pay for one write to the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from cqc.runtime.serve.refusal import Refusal, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cqc.runtime.serve.service import Service
+
+T = TypeVar("T")
+
+
+class Worker:
+    """Asks the service from the server's event loop.
+
+    Args:
+        service: used by nobody else from now on.
+        on_commit: called in the event loop when results may have become visible.
+        on_failure: called in the event loop when nothing can be made durable any more.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        on_commit: Callable[[], None],
+        on_failure: Callable[[], None],
+    ) -> None:
+        self.service = service
+        self._on_commit = on_commit
+        self._on_failure = on_failure
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="cqc-engine")
+        self._next_commit: asyncio.Future[None] | None = None
+        self.waiting = 0
+        self.waiting_bytes = 0
+
+    async def ask(self, work: Callable[[Service], T], seconds: float | None = None) -> T:
+        """Let the engine's thread do something that changes nothing.
+
+        Raises:
+            Refusal: when too many others wait, or it took longer than `seconds`.
+        """
+        future = self._submit(work)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
+        except TimeoutError as error:
+            raise Refusal(
+                Status.TOO_SLOW, f"no answer within {seconds:g} seconds; try again later"
+            ) from error
+
+    async def change(self, work: Callable[[Service], T], body_bytes: int = 0) -> T:
+        """Let the engine's thread change something, and wait until the change is durable.
+
+        Raises:
+            Refusal: when too many others wait, or nothing can be written any more.
+        """
+        if self.waiting_bytes + body_bytes > self.service.limits.waiting_bytes:
+            raise Refusal(Status.BUSY, "too many rows wait for the engine; try again later")
+        self.waiting_bytes += body_bytes
+        try:
+            # Shielded: once it is queued it happens, also when the client hangs up, and then it is committed too.
+            return await asyncio.shield(asyncio.ensure_future(self._change(work)))
+        finally:
+            self.waiting_bytes -= body_bytes
+
+    async def _change(self, work: Callable[[Service], T]) -> T:
+        changed = asyncio.wrap_future(self._submit(work))
+        committed = self._commit_after()
+        try:
+            return await changed
+        finally:
+            await committed
+
+    def stop(self) -> None:
+        """Finish what is queued, write everything down and end the thread."""
+        if self.service.failure is None:
+            self._thread.submit(self.service.close)
+        self._thread.shutdown(wait=True)
+
+    def _submit(self, work: Callable[[Service], T]) -> Future[T]:
+        if self.service.failure is not None:
+            raise Refusal(Status.BUSY, self.service.failure)
+        if self.waiting >= self.service.limits.waiting:
+            raise Refusal(Status.BUSY, "too many requests wait for the engine; try again later")
+        self.waiting += 1
+        future = self._thread.submit(work, self.service)
+        asyncio.wrap_future(future).add_done_callback(self._one_less)
+        return future
+
+    def _one_less(self, future: asyncio.Future[T]) -> None:
+        self.waiting -= 1
+        if not future.cancelled():
+            future.exception()  # whoever asked sees it; here it only counts as seen
+
+    def _commit_after(self) -> asyncio.Future[None]:
+        """The commit that includes everything submitted so far."""
+        if self._next_commit is None:
+            self._next_commit = asyncio.ensure_future(self._commit())
+        return asyncio.shield(self._next_commit)
+
+    async def _commit(self) -> None:
+        loop = asyncio.get_running_loop()
+        # What is submitted before the thread begins the commit is part of it; after that a new commit is needed.
+        begun = loop.create_future()
+
+        def commit() -> None:
+            loop.call_soon_threadsafe(begun.set_result, None)
+            self.service.commit()
+
+        done = asyncio.wrap_future(self._thread.submit(commit))
+        await begun
+        self._next_commit = None
+        try:
+            await done
+        except OSError as error:
+            self.service.failure = f"cannot write the checkpoint: {error.strerror or error}"
+            self._on_failure()
+            raise Refusal(Status.BUSY, self.service.failure) from error
+        self._on_commit()
