@@ -5,32 +5,60 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from cqc.cli.options import check_only, parse_binds, parse_strategy, strategy_options
 from cqc.cli.programs import load_program, program_argument
+
+if TYPE_CHECKING:
+    from cqc.compiler import Program
+    from cqc.runtime.options import RunOptions
 
 CODE = re.compile(r"CQ\d{3}", re.IGNORECASE)
 
 
 @click.command("explain")
 @program_argument
-@click.option("--analyze", is_flag=True, help="Run the program, then show what was measured.")
+@click.option("--analyze", is_flag=True, help="Run the program here, then show what was measured.")
 @click.option("--bind", "binds", multiple=True, metavar="NAME=PATH", help="Read NAME from PATH.")
-def explain_command(programs: tuple[str, ...], binds: tuple[str, ...], *, analyze: bool) -> None:
-    """Explain programs, or an error code such as CQ012."""
+@click.option("--only", multiple=True, metavar="QUERY", help="Run this query only (repeatable).")
+@click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
+@strategy_options
+def explain_command(programs: tuple[str, ...], *, analyze: bool, **given: Any) -> None:
+    """Explain programs, or an error code such as CQ012.
+
+    All options but --analyze are those of `cqc run`, for the run that --analyze makes.
+    """
+    from cqc.cli.write_whole import write_output
+
     if len(programs) == 1 and CODE.fullmatch(programs[0]) and not Path(programs[0]).exists():
-        click.echo(error_page(programs[0].upper()))
+        write_output(error_page(programs[0].upper()), None)
         return
     program = load_program(programs)
     if analyze:
         from cqc.cli.analyze import analyze_run
 
-        click.echo(analyze_run(program, binds))
-        return
-    from cqc.compiler.emit.explain import emit
+        text = analyze_run(program, analyze_options(program, given))
+    else:
+        from cqc.compiler.emit.explain import emit
 
-    click.echo(emit(program).rstrip("\n"))
+        text = emit(program)
+    write_output(text, None)
+
+
+def analyze_options(program: Program, given: dict[str, Any]) -> RunOptions:
+    """A local run whose results are counted only."""
+    from cqc.runtime.options import RunOptions
+
+    return RunOptions(
+        binds=parse_binds(given["binds"], program),
+        only=check_only(given["only"], program),
+        sink="none",
+        rows_per_batch=given["rows_per_batch"],
+        strategy=parse_strategy(given),
+    )
 
 
 def error_page(code: str) -> str:

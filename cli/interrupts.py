@@ -1,6 +1,7 @@
 """Ctrl-C ends a run between two micro-batches, so that every result found is written, whole and once.
 
-The first Ctrl-C is noted, and heard when the micro-batch in hand is done; a second one is heard at once.
+The first Ctrl-C is noted, and heard when the micro-batch in hand is done. A second one is heard at once, and so is the
+first when the micro-batch does not end soon: it may be waiting for input that never comes.
 """
 
 from __future__ import annotations
@@ -13,24 +14,28 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Self
 
+PATIENCE_S = 3.0
+
 
 class Interrupts:
     """While it is entered, SIGINT waits for `check`.
 
     Args:
-        deferred: with False, for runs that wait for input and stop cleanly by themselves, nothing changes.
+        deferred: with False, for runs that stop cleanly by themselves, nothing changes.
     """
 
     def __init__(self, *, deferred: bool) -> None:
         # Python lets only the main thread say what a signal does.
-        self._deferred = deferred and threading.current_thread() is threading.main_thread()
-        self._before: object = None
+        self._wanted = deferred and threading.current_thread() is threading.main_thread()
+        self._entered = False
         self._asked = False
 
     def __enter__(self) -> Self:
         # A shell starts background jobs with SIGINT ignored, and it stays so.
-        if self._deferred and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._note)
+        if self._wanted and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._note)
+            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            self._entered = True
         return self
 
     def __exit__(
@@ -39,7 +44,9 @@ class Interrupts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._before is not None:
+        if self._entered:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def check(self) -> None:
@@ -52,3 +59,4 @@ class Interrupts:
         if self._asked:
             raise KeyboardInterrupt
         self._asked = True
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)

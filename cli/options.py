@@ -11,6 +11,48 @@ if TYPE_CHECKING:
     from cqc.runtime.options import Strategy
 
 SHOWN_NAMES = 20
+ORDERS = ["adaptive", "AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA"]
+STRATEGY_OPTIONS = (
+    click.option(
+        "--join",
+        type=click.Choice(["auto", "flat", "left-deep", "bushy"]),
+        default="auto",
+        help="The shape of joins.",
+    ),
+    click.option(
+        "--feedback",
+        type=click.Choice(["auto", "on", "off", "exact", "bloom", "demand"]),
+        default="auto",
+        help="What a join tells its inputs not to send.",
+    ),
+    click.option(
+        "--routing",
+        type=click.Choice(["lottery", "selectivity", "fixed", "random"]),
+        default="selectivity",
+        help="Which operator a packet visits next.",
+    ),
+    click.option(
+        "--order",
+        type=click.Choice(ORDERS, case_sensitive=False),
+        default="adaptive",
+        metavar="ORDER",
+        help="adaptive, or attribute, join and window conditions in a fixed order: AJW, AWJ, JAW, ...",
+    ),
+    click.option("--packet", default="auto", metavar="auto|N", help="Tuples in a packet."),
+    click.option(
+        "--sharing",
+        type=click.Choice(["on", "off"]),
+        default="on",
+        help="off: every query has operators of its own.",
+    ),
+)
+
+
+def strategy_options(command: Any) -> Any:  # Any: click's decorators are untyped here
+    """The switches that change what a run costs, never what it answers."""
+    for option in reversed(STRATEGY_OPTIONS):
+        command = option(command)
+    return command
 
 
 def parse_binds(binds: tuple[str, ...], program: Program) -> dict[str, str]:

@@ -6,55 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cqc.cli.options import check_only, parse_at, parse_binds, parse_strategy
+from cqc.cli.options import (
+    check_only,
+    parse_at,
+    parse_binds,
+    parse_strategy,
+    strategy_options,
+)
 from cqc.cli.programs import load_program, program_argument
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
-
-ORDERS = ["adaptive", "AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA"]
-STRATEGY_OPTIONS = (
-    click.option(
-        "--join",
-        type=click.Choice(["auto", "flat", "left-deep", "bushy"]),
-        default="auto",
-        help="The shape of joins.",
-    ),
-    click.option(
-        "--feedback",
-        type=click.Choice(["auto", "on", "off", "exact", "bloom", "demand"]),
-        default="auto",
-        help="What a join tells its inputs not to send.",
-    ),
-    click.option(
-        "--routing",
-        type=click.Choice(["lottery", "selectivity", "fixed", "random"]),
-        default="selectivity",
-        help="Which operator a packet visits next.",
-    ),
-    click.option(
-        "--order",
-        type=click.Choice(ORDERS, case_sensitive=False),
-        default="adaptive",
-        metavar="ORDER",
-        help="adaptive, or attribute, join and window conditions in a fixed order: AJW, AWJ, JAW, ...",
-    ),
-    click.option("--packet", default="auto", metavar="auto|N", help="Tuples in a packet."),
-    click.option(
-        "--sharing",
-        type=click.Choice(["on", "off"]),
-        default="on",
-        help="off: every query has operators of its own.",
-    ),
-)
-
-
-def strategy_options(command: Any) -> Any:  # Any: click's decorators are untyped here
-    """The switches that change what a run costs, never what it answers."""
-    for option in reversed(STRATEGY_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.command("run")

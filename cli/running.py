@@ -64,9 +64,16 @@ def open_run(program: Program, options: RunOptions) -> Run:
         from cqc.runtime.spark.run import SparkRun
 
         return SparkRun(program, options)
+    import pyarrow as pa
+
+    from cqc.runtime.batch_run import BatchRun
+    from cqc.runtime.durable_run import DurableRun
     from cqc.runtime.run import LocalRun
 
-    return LocalRun(program, options)
+    pa.enable_signal_handlers(False)  # else reading a file answers Ctrl-C with an error of its own
+    if options.checkpoint is not None:
+        return DurableRun(program, options)
+    return BatchRun(program, options) if options.follow else LocalRun(program, options)
 
 
 def drive(run: Run, shown: Progress, interrupts: Interrupts) -> bool:

@@ -172,8 +172,10 @@ def _between(scope: Scope, node: syntax.Between) -> Expression | None:
     if operand is None or low is None or high is None:
         return None
     first = compare(scope, ComparisonOp.GE, operand, low, node.span)
+    if first is None:
+        return None  # the other bound is most likely wrong in the same way
     second = compare(scope, ComparisonOp.LE, operand, high, node.span)
-    if first is None or second is None:
+    if second is None:
         return None
     both = And((first, second), node.span)
     return Not(both, node.span) if node.negated else both

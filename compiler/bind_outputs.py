@@ -151,10 +151,12 @@ def _settle_names(scope: Scope, outputs: list[BoundOutput]) -> None:
 
 def _report_same_names(scope: Scope, outputs: list[BoundOutput]) -> None:
     seen: set[str] = set()
+    reported: Span | None = None
     for output in outputs:
         folded = fold(output.name)
-        # Where the expression is unknown so may be its name.
-        if folded in seen and output.expression is not None:
+        # Where the expression is unknown so may be its name; and a `*` too many is one mistake.
+        if folded in seen and output.expression is not None and output.span != reported:
             hint = "Give one of them another name with AS."
             scope.report("CQ037", output.span, name=output.name, hint=hint)
+            reported = output.span
         seen.add(folded)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics import InternalError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

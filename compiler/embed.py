@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind import bind_program
 from cqc.compiler.check_bounds import check_bounds
 from cqc.compiler.diagnostics import CompileError, Diagnostic, Severity, order
+from cqc.compiler.follow_ons import without_follow_ons
 from cqc.compiler.functions import user_functions
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.parse import parse
@@ -77,7 +78,7 @@ def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
         diagnostics.extend(found)
         parsed.append((program, source, folder))
     bound = bind_program(parsed, user_functions())
-    diagnostics.extend(bound.diagnostics)
+    diagnostics.extend(without_follow_ons(diagnostics, bound.diagnostics))
     has_errors = any(each.severity is Severity.ERROR for each in diagnostics)
     graph = Graph()
     program_ = Program(bound.catalog, graph, ())

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cqc.runtime.options import RunOptions
     from cqc.runtime.plan import Positions
     from cqc.runtime.ranges import Range
+    from cqc.runtime.run import RunSummary
 
 LOOK_S = 0.1  # how often a run that follows looks for new input
 
@@ -87,6 +88,11 @@ class BatchRun(LocalRun):
                 self._latest_us[name] = max(self._latest_us.get(name, latest), latest)
         self.engine.push_taken(rows)
         self._write()
+
+    def close(self) -> RunSummary:
+        """Let go of the files, and say what was done."""
+        self._planner.close()
+        return super().close()
 
     def _positions_before(self) -> Positions:
         """What was read before this run."""

@@ -182,7 +182,7 @@ class Checkpoint:
 
 def _write_whole(path: Path, data: dict[str, Any]) -> None:
     """Write a file that is there whole or not at all, also after the power fails."""
-    aside = path.with_name(f".{path.name}")
+    aside = path.with_suffix(".part")
     with aside.open("w", encoding="utf-8") as file:
         json.dump(data, file)
         file.flush()

@@ -16,12 +16,12 @@ far back as they reach.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +51,14 @@ class Follower(Protocol):
     def purge(self, before_us: int) -> None: ...
 
 
+class Lanes:
+    """Arrays that lie beside the rows of a history, in its order; made by `compute` for rows that are merged."""
+
+    def __init__(self, compute: Callable[[Positions], list[NDArray[Any]]]) -> None:
+        self.compute = compute
+        self.arrays: list[NDArray[Any]] = []
+
+
 class History:
     """The rows of one body. `states` are the shared states of its items, in host order."""
 
@@ -61,6 +69,7 @@ class History:
         self.newest_us: int | None = None  # of all rows
         self.followers: list[Follower] = []
         self._before_us = -(2**63)  # rows older than this are gone
+        self._lanes: list[Lanes] = []
         self._pending: list[Positions] = []
         self._pending_rows = 0
         self._start = 0
@@ -76,7 +85,7 @@ class History:
     @property
     def nbytes(self) -> int:
         noted = 8 * self._pending_rows * len(self._states)
-        return sum(int(array.nbytes) for array in self._arrays) + noted
+        return sum(int(array.nbytes) for array in self._all_arrays()) + noted
 
     def append(self, positions: Positions) -> None:
         """Note rows that were found."""
@@ -100,8 +109,8 @@ class History:
             return
         newest_us = int(columns[self.has_span].max())
         self.newest_us = newest_us if self.newest_us is None else max(self.newest_us, newest_us)
-        self._merge(columns)
         batch = Batch(columns[0], tuple(columns[1 + self.has_span :]))
+        self._merge(columns, [lanes.compute(batch.positions) for lanes in self._lanes])
         for follower in self.followers:
             follower.offer(batch)
 
@@ -130,12 +139,31 @@ class History:
         """All settled rows."""
         return Batch(self.oldest, self._rows(slice(self._start, self._stop)))
 
+    def attach(self, compute: Callable[[Positions], list[NDArray[Any]]]) -> Lanes:
+        """Keep arrays beside the rows from now on, those that are there included."""
+        lanes = Lanes(compute)
+        room = len(self._arrays[0])
+        for values in compute(self.everything().positions):
+            array = np.zeros(room, values.dtype)
+            array[self._start : self._stop] = values
+            lanes.arrays.append(array)
+        self._lanes.append(lanes)
+        return lanes
+
+    def detach(self, lanes: Lanes) -> None:
+        """Keep them no longer."""
+        self._lanes.remove(lanes)
+
+    def stretch(self, begin_us: int, end_us: int) -> slice:
+        """Where the arrays beside the rows hold the rows that began inside a window."""
+        oldest = self._arrays[0][self._start : self._stop]
+        start = self._start + int(oldest.searchsorted(begin_us))
+        stop = self._start + int(oldest.searchsorted(end_us, "right"))
+        return slice(start, max(start, stop))
+
     def window(self, begin_us: int, end_us: int) -> Positions:
         """The settled rows inside a window, in the order of their oldest event time."""
-        oldest = self.oldest
-        start = int(oldest.searchsorted(begin_us))
-        stop = int(oldest.searchsorted(end_us, side="right"))
-        rows = slice(self._start + start, self._start + max(start, stop))
+        rows = self.stretch(begin_us, end_us)
         if self.cuts(end_us):
             inside = self._arrays[1][rows] <= end_us
             return tuple(positions[inside] for positions in self._rows(rows))
@@ -168,17 +196,18 @@ class History:
         start = int(np.searchsorted(columns[0], self._before_us))
         return [column[start:] for column in columns] if start else columns
 
-    def _merge(self, columns: list[NDArray[np.int64]]) -> None:
+    def _merge(self, columns: list[NDArray[np.int64]], beside: list[list[NDArray[Any]]]) -> None:
         self._reserve(len(columns[0]))
         after = self._start + int(np.searchsorted(self.oldest, columns[0][0], side="right"))
         stop = self._stop + len(columns[0])
+        given = [*columns, *(column for part in beside for column in part)]
         if after == self._stop:
-            for array, column in zip(self._arrays, columns, strict=True):
+            for array, column in zip(self._all_arrays(), given, strict=True):
                 array[after:stop] = column
         else:
             tail = np.concatenate((self._arrays[0][after : self._stop], columns[0]))
             order = np.argsort(tail, kind="stable")
-            for array, column in zip(self._arrays, columns, strict=True):
+            for array, column in zip(self._all_arrays(), given, strict=True):
                 array[after:stop] = np.concatenate((array[after : self._stop], column))[order]
         self._stop = stop
 
@@ -189,8 +218,12 @@ class History:
         capacity = len(self._arrays[0])
         while 3 * (kept + count) > 2 * capacity:
             capacity *= 2
-        for at, array in enumerate(self._arrays):
-            grown = np.empty(capacity, np.int64)
-            grown[:kept] = array[self._start : self._stop]
-            self._arrays[at] = grown
+        for arrays in (self._arrays, *(lanes.arrays for lanes in self._lanes)):
+            for at, array in enumerate(arrays):
+                grown = np.empty(capacity, array.dtype)
+                grown[:kept] = array[self._start : self._stop]
+                arrays[at] = grown
         self._start, self._stop = 0, kept
+
+    def _all_arrays(self) -> list[NDArray[Any]]:
+        return [*self._arrays, *(array for lanes in self._lanes for array in lanes.arrays)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from cqc.compiler.catalog import fold
 from cqc.runtime.group_tree import GroupTree
 from cqc.runtime.history import History
 from cqc.runtime.operators.grouped_filter import StreamFilter
@@ -21,7 +22,7 @@ from cqc.runtime.operators.selections import SelectionSeat
 from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cqc.compiler.bound import Expression
     from cqc.compiler.graph.nodes import Body
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
     from cqc.runtime.found import Found, Seat
     from cqc.runtime.history import Positions
     from cqc.runtime.operators.shared_state import SharedState
+    from cqc.runtime.stream_order import StreamOrder
 
     Fetch = Callable[[int, int], Column]
     Items = tuple[int, ...]
     GroupBy = tuple[Expression, ...]
 
+_BEFORE_ALL = -(2**63)
 _WORTH_CHANGING = 1 << 17  # tuples that must have arrived before a body turns lazy
 
 
@@ -54,6 +57,8 @@ class KeptBody:
         seat: Seat,
         circuit: Circuit,
         states: Sequence[SharedState],
+        orders: Sequence[StreamOrder],  # of the states
+        kept_from: Mapping[str, int],  # by folded stream name: nobody may ask for older tuples
         maintenance: Maintenance,
     ) -> None:
         self.body: Body = seat.body
@@ -61,11 +66,14 @@ class KeptBody:
         self.seat = seat
         self._circuit = circuit
         self._states = tuple(states)
+        self._orders = tuple(orders)
         self._maintenance = maintenance
         self._history: History | None = History(self._states)
         self._trees: dict[tuple[Items, GroupBy], GroupTree] = {}
         self._failed_before = 0
-        self._before_us = -(2**63)
+        self._kept_from = kept_from
+        self._streams = {fold(each.name) for each in seat.body.relations if each.is_stream}
+        self._before_us = _BEFORE_ALL
         self._head = self._states[0].head  # tuples that had arrived when use was last measured
         self._asked = 0  # tuples that windows spanned since then
         self._filter: StreamFilter | None = None
@@ -73,6 +81,11 @@ class KeptBody:
     @property
     def failures(self) -> int:
         return self._failed_before + sum(tree.failures for tree in self._trees.values())
+
+    @property
+    def history(self) -> History | None:
+        """The results that are kept; None while the body is lazy."""
+        return self._history
 
     # Results come
 
@@ -89,13 +102,15 @@ class KeptBody:
             rows = found.rows_of(seat)
             self._history.append(tuple(positions[rows] for positions in found.positions))
             if self._history.is_full:
-                self._history.settle()
+                self.settle()
 
-    def purge(self, before_us: int) -> None:
-        """Forget what began before this instant."""
-        self._before_us = max(self._before_us, before_us)
-        if self._history is not None:
-            self._history.purge(before_us)
+    def forget_old(self) -> None:
+        """Forget what began before the history that is kept."""
+        before_us = max(self._kept_from.get(name, _BEFORE_ALL) for name in self._streams)
+        if before_us > self._before_us:
+            self._before_us = before_us
+            if self._history is not None:
+                self._history.purge(before_us)
 
     # Windows
 
@@ -123,6 +138,7 @@ class KeptBody:
 
     def settle(self) -> None:
         """Bring everything up to date before windows are asked for."""
+        self.forget_old()
         if self._history is not None:
             self._history.settle()
 
@@ -178,11 +194,9 @@ class KeptBody:
         for item, rows in enumerate(self.body.rows):
             if rows is None or not self._states[item].relation.is_stream:
                 continue
-            order = self._states[item].time_order()
-            times = order.ts[order.start : order.end]
-            at = order.start + int(times.searchsorted(end_us, side="right")) - rows
-            if at > order.start:
-                limits.append((item, int(order.ts[at]), int(order.positions[at])))
+            last = self._orders[item].last(rows, end_us)
+            if last is not None:
+                limits.append((item, *last))
         return limits
 
     # Lazy or eager
@@ -192,17 +206,13 @@ class KeptBody:
         if not isinstance(self.seat, SelectionSeat):
             return
         state = self._states[0]
-        order = state.time_order() if self._history is None else None
-        if order is not None:
-            times = order.ts[order.start : order.end]
-            self._asked += int(
-                times.searchsorted(end_us, side="right") - times.searchsorted(begin_us)
-            )
-        if self._maintenance is Maintenance.AUTO and self._history is None:
-            if self._asked > max(state.head - self._head, len(state)):
-                self.turn_eager()
-        elif self._history is not None:
+        if self._history is not None:
             self._head = state.head
+            return
+        self._asked += self._orders[0].count(begin_us, end_us)
+        worth = self._asked > max(state.head - self._head, len(state))
+        if worth and self._maintenance is Maintenance.AUTO:
+            self.turn_eager()
 
     def turn_lazy_if_unused(self) -> None:
         """Stop maintaining results that nobody has asked for during many tuples."""
@@ -229,7 +239,7 @@ class KeptBody:
     def turn_eager(self) -> None:
         """From now on note results as they come, those of the past included."""
         assert isinstance(self.seat, SelectionSeat)
-        rows = self._scan(-(2**63), 2**63 - 1)
+        rows = self._scan(_BEFORE_ALL, 2**63 - 1)
         self._circuit.resume(self.seat)
         self._history = History(self._states)
         self._history.purge(self._before_us)
@@ -240,11 +250,7 @@ class KeptBody:
 
     def _scan(self, begin_us: int, end_us: int) -> Positions:
         """The rows of a window from its base tuples."""
-        state, order = self._states[0], self._states[0].time_order()
-        times = order.ts[order.start : order.end]
-        start = order.start + int(times.searchsorted(begin_us))
-        stop = order.start + int(times.searchsorted(end_us, side="right"))
-        positions = order.positions[start : max(start, stop)].copy()
+        state, positions = self._states[0], self._orders[0].between(begin_us, end_us)
         if not len(positions):
             return (positions,)
         assert self._filter is not None

@@ -22,6 +22,7 @@ from cqc.runtime.every import Period, Schedule
 from cqc.runtime.kept_body import KeptBody, Maintenance
 from cqc.runtime.pull_clause import PullClause, clause_key
 from cqc.runtime.results import NO_TIME, ResultBlock
+from cqc.runtime.stream_order import StreamOrder
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -100,6 +101,7 @@ class PullQueries:
         maintenance: Maintenance = Maintenance.AUTO,
     ) -> None:
         self._states = states
+        self._orders = {name: StreamOrder(state) for name, state in states.items()}
         self._lines = lines
         chosen = settings.retention_us
         self.retention_us = default_retention_us if chosen is None else chosen
@@ -107,6 +109,7 @@ class PullQueries:
         self._queries: dict[str, PullQuery] = {}
         self._kept: dict[Seat, KeptBody] = {}
         self._clauses: dict[Hashable, PullClause] = {}
+        self._kept_from: dict[str, int] = {}  # by folded stream name: older tuples may be gone
         self._users_of: dict[str, int] = dict.fromkeys(states, 0)
         self._schedule = Schedule()
         self._failures_of_gone = 0
@@ -145,8 +148,10 @@ class PullQueries:
 
     def _keep(self, node: QueryNode, seat: Seat, circuit: Circuit) -> KeptBody:
         """Begin to keep what a body finds, with what it finds in the tuples that are there."""
-        states = [self._states[fold(relation.name)] for relation in node.body.relations]
-        kept = KeptBody(seat, circuit, states, self._maintenance)
+        names = [fold(relation.name) for relation in node.body.relations]
+        states = [self._states[name] for name in names]
+        orders = [self._orders[name] for name in names]
+        kept = KeptBody(seat, circuit, states, orders, self._kept_from, self._maintenance)
         if any(len(state) for state in states if state.relation.is_stream):
             kept.load_past(circuit.past(node))
         if self._maintenance is Maintenance.LAZY:
@@ -198,9 +203,8 @@ class PullQueries:
             return None
         else:
             before_us = min(latest_us, due_us) - self.retention_us
-        for kept in self._kept.values():
-            if any(fold(relation.name) == stream for relation in kept.body.relations):
-                kept.purge(before_us)
+        self._kept_from[stream] = before_us
+        self._orders[stream].purge(before_us)
         return before_us
 
     # Answers
@@ -351,6 +355,7 @@ class PullQueries:
         self._rounds += 1
         if self._rounds % _ROUNDS_BETWEEN_LOOKS == 0:
             for kept in self._kept.values():
+                kept.forget_old()
                 kept.turn_lazy_if_unused()
 
     def _kept_from_us(self, query: PullQuery) -> int | None:

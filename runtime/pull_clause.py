@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.materialised import MaterialisedOutputs
 from cqc.runtime.pull_plan import Answer, PullPlan
 
 if TYPE_CHECKING:
@@ -18,12 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
+    from cqc.runtime.columns import Column
     from cqc.runtime.found import Seat
     from cqc.runtime.group_tree import GroupTree, Request
+    from cqc.runtime.history import Positions
     from cqc.runtime.kept_body import KeptBody
 
 _ROWS_AT_ONCE = 1 << 18
 _WINDOWS_AT_ONCE = 1 << 16
+_ROWS_BEFORE_READY = 256
 
 
 def clause_key(node: QueryNode, seat: Seat) -> Hashable:
@@ -47,6 +51,8 @@ class PullClause:
         self._items = node.positions
         self._tree_in_use: GroupTree | None = None
         self._request: Request | None = None
+        self._ready: MaterialisedOutputs | None = None
+        self._rows_asked = 0  # since they were last looked at
 
     @property
     def failures(self) -> int:
@@ -56,15 +62,39 @@ class PullClause:
         """Free what only this clause used."""
         if self._tree_in_use is not None:
             self.kept.release_tree(self._tree_in_use)
+        if self._ready is not None:
+            self._ready.close()
 
     def answer_one(self, begin_us: int, end_us: int) -> Answer:
         """The answer over one window, both ends inside."""
         self.kept.settle()
         if self.plan.is_aggregate:
             return self._answer(np.array([begin_us], np.int64), np.array([end_us], np.int64))
+        ready = self._outputs_for(end_us)
+        if ready is not None:
+            stretch = ready.history.stretch(begin_us, end_us)
+            return Answer(np.zeros(stretch.stop - stretch.start, np.int64), ready.columns(stretch))
         rows = self.kept.rows(begin_us, end_us)
+        self._rows_asked += len(rows[0])
         fetch = self.kept.fetch(self._items, rows)
         return self.plan.answer_rows(np.zeros(len(rows[0]), np.int64), fetch, 1)
+
+    def _outputs_for(self, end_us: int) -> MaterialisedOutputs | None:
+        """The outputs that lie ready, where they can answer a window that ends there."""
+        if not self.plan.outputs_can_be_kept or not self.kept.has_tree_for(end_us):
+            return None
+        ready, history = self._ready, self.kept.history
+        if ready is not None and ready.history is history:
+            return ready
+        self._ready = None
+        if history is None or self._rows_asked <= _ROWS_BEFORE_READY + 2 * len(history):
+            return None
+        self._rows_asked = 0
+        self._ready = MaterialisedOutputs(history, self.plan.output_types, self._evaluate)
+        return self._ready
+
+    def _evaluate(self, rows: Positions) -> tuple[Column, ...]:
+        return self.plan.outputs(self.kept.fetch(self._items, rows), len(rows[0]))
 
     def answer_many(
         self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.bound import Aggregate, ColumnRef, children
+from cqc.compiler.types import ColumnType
 from cqc.runtime.aggregates import aggregate_rows, count_column, has_partials
 from cqc.runtime.columns import (
     ARROW_TYPES,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     Fetch = Callable[[int, int], Column]
 
 
+_TEXT = (ColumnType.STRING, ColumnType.NULL)
 _AS_THEY_ARE = (
     pa.int64(),
     pa.float64(),
@@ -65,6 +67,9 @@ class PullPlan:
         self.names = tuple(output.name for output in outputs)
         arranged = pull.distinct or pull.order_by or pull.limit is not None or pull.is_aggregate
         self._plain = None if arranged else _plain_columns(self._expressions)
+        self.output_types = tuple(expression.type for expression in self._expressions)
+        has_text = any(type_ in _TEXT for type_ in self.output_types)
+        self.outputs_can_be_kept = not arranged and not has_text
         self._failed = 0
         self._used: list[Compiled] = []
 
@@ -147,10 +152,16 @@ class PullPlan:
     def answer_rows(self, window: NDArray[np.int64], fetch: Fetch, windows: int) -> Answer:
         """The answer from the rows of all windows, with `fetch(item, column)` for their columns."""
         if self._plain is not None:
-            return Answer(window, tuple(fetch(item, column) for item, column in self._plain))
+            return Answer(window, self.outputs(fetch, len(window)))
         if not self.is_aggregate:
             return self._finish(window, fetch)
         return self.answer_groups(self._group_rows(window, fetch), windows)
+
+    def outputs(self, fetch: Fetch, length: int) -> tuple[Column, ...]:
+        """The output columns of rows."""
+        if self._plain is not None:
+            return tuple(fetch(item, column) for item, column in self._plain)
+        return tuple(output.run(fetch, length) for output in self._outputs)
 
     def answer_groups(self, groups: Groups, windows: int) -> Answer:
         """The answer from the groups of all windows."""
@@ -191,7 +202,7 @@ class PullPlan:
 
     def _finish(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
         length = len(window)
-        columns = tuple(output.run(fetch, length) for output in self._outputs)
+        columns = self.outputs(fetch, length)
         keys = [
             SortKey(compiled.run(fetch, length), order.descending, order.nulls_first)
             for compiled, order in zip(self._orders, self.pull.order_by, strict=True)

@@ -111,7 +111,8 @@ class DuckStatement:
 
     def count(self, batch: Any) -> NDArray[np.int64]:
         self._connection.register("batch", batch)
-        return np.array(self._connection.execute(self._statement).fetchone(), np.int64)
+        (row,) = self._connection.execute(self._statement).fetchall()
+        return np.array(row, np.int64)
 
 
 def sql_condition(query: Query) -> str:

@@ -66,14 +66,16 @@ class DuckContestant:
 
     def ask(self, query: int, now: int) -> pa.Table:
         bounds = {"begin": now - self._window, "end": now}
-        return self._connection.execute(self.queries[query], bounds).to_arrow_table()
+        return self._connection.sql(self.queries[query], params=bounds).to_arrow_table()
 
 
-def engine_with(queries: Sequence[str], maintenance: str = "auto", **options: Any) -> cqc.Engine:
+def engine_with(
+    queries: Sequence[str], maintenance: str = "auto", *, sharing: bool = True
+) -> cqc.Engine:
     """An engine with these queries, named p0, p1, ..."""
     named = ";\n".join(f"CREATE QUERY p{at} AS {text}" for at, text in enumerate(queries))
     program = cqc.compile(f"{STREAMS}{named};" if queries else STREAMS)
-    return cqc.Engine(program, strategy=Strategy(maintenance=maintenance), **options)
+    return cqc.Engine(program, strategy=Strategy(maintenance=maintenance, sharing=sharing))
 
 
 def feed(

@@ -27,7 +27,9 @@ def polars_answer(query: Query, frames: dict[str, Any], since_us: int) -> int:
     joined = _polars_item(query, frames, first)
     bound = {first}
     for item in others:
-        joined = joined.join_where(_polars_item(query, frames, item), *_polars_conditions(query, bound, item))
+        joined = joined.join_where(
+            _polars_item(query, frames, item), *_polars_conditions(query, bound, item)
+        )
         bound.add(item)
     latest = pl.max_horizontal([f"{item}_ts" for item in query.items])
     return int(joined.filter(latest >= since_us).select(pl.len()).collect().item())
@@ -124,7 +126,9 @@ def _sql(query: Query) -> str:
         where.append(f"{order.late}.ts >= {order.early}.ts")
         where.append(f"{order.late}.ts <= {order.early}.ts + {order.within_us}")
     for at, one in enumerate(query.items):
-        where += [f"abs({one}.ts - {two}.ts) <= {query.max_window_us}" for two in query.items[at + 1 :]]
+        where += [
+            f"abs({one}.ts - {two}.ts) <= {query.max_window_us}" for two in query.items[at + 1 :]
+        ]
     tables = ", ".join(f"t_{item} AS {item}" for item in query.items)
     return f"SELECT count(*) FROM {tables} WHERE {' AND '.join(where)}"
 

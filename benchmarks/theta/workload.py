@@ -10,9 +10,13 @@ A query is data here, so that every engine gets the same one in its own language
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SECOND_US = 1_000_000
 COLUMNS = {
@@ -66,7 +70,9 @@ class Query:
     max_window_us: int
 
 
-def make_streams(tuples: int, rate: int, seed: int = 1) -> dict[str, dict[str, NDArray[np.generic]]]:
+def make_streams(
+    tuples: int, rate: int, seed: int = 1
+) -> dict[str, dict[str, NDArray[np.generic]]]:
     """The four streams, by column; event times in microseconds, in order."""
     random = np.random.default_rng(seed)
     streams: dict[str, dict[str, NDArray[np.generic]]] = {}
@@ -92,7 +98,7 @@ def _query(number: int, overlap: int, random: np.random.Generator) -> Query:
     for item in items:
         column = COLUMNS[item][1]
         filters.append(Filter(item, column, ">", float(np.round(random.uniform(112.0, 122.0), 2))))
-    for left, right in zip(items, items[1:], strict=False):
+    for left, right in pairwise(items):
         shared = random.uniform(0, 100) < overlap
         thetas.append(_common(left, right, random) if shared else _varied(left, right, random))
         within = int(random.integers(20, 60)) * SECOND_US // 10
@@ -117,7 +123,13 @@ def one_list(count: int) -> list[Query]:
     filters = (Filter("B", "pressure", ">", 110.0), Filter("H", "beatrate", ">", 110.0))
     orders = (TimeOrder("B", "H", 4 * SECOND_US),)
     return [
-        Query(("B", "H"), filters, (Theta("B", "temp", "<", scale, "H", "vib"),), orders, 6 * SECOND_US)
+        Query(
+            ("B", "H"),
+            filters,
+            (Theta("B", "temp", "<", scale, "H", "vib"),),
+            orders,
+            6 * SECOND_US,
+        )
         for scale in np.linspace(0.5, 0.9, count).tolist()
     ]
 

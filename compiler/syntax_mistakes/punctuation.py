@@ -5,7 +5,7 @@ from __future__ import annotations
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.source import Span
 from cqc.compiler.syntax_mistakes.place import Mistake, Place, span_at
-from cqc.compiler.tokens import COMPARISON, NAME, NUMBER, RESERVED, STRING, Tokens
+from cqc.compiler.tokens import COMPARISON, NAME, NUMBER, RESERVED, STRING, TYPE, UNIT, Tokens
 
 _OPERATORS = {
     "==": ("=", "=", "Use `=` to compare."),
@@ -109,11 +109,12 @@ def missing_comma(place: Place) -> Mistake | None:
         return None
     before = f"{place.text(-1)} " if place.text(-1).isidentifier() else ""
     hint = f"Write `{before.rstrip()}, {place.text()}`."
-    if "AS" in place.expected and "FROM" in place.expected and place.kind() == NAME:
+    is_name = place.kind() in (NAME, UNIT, TYPE)
+    if "AS" in place.expected and "FROM" in place.expected and is_name:
         hint = f"Write `{before.rstrip()}, {place.text()}`, or `{before}AS {place.text()}`."
         renamed = place.inserted("AS", "AS")
         # What follows an expression in a SELECT list is as often its new name: no second error about a column.
-        mended = renamed if place.kind(1) in (",", "FROM") and place.kind() == NAME else mended
+        mended = renamed if place.kind(1) in (",", "FROM") else mended
     after = place.span(-1).end
     span = Span(place.tokens.source, after, after)
     return Mistake(make("CQ005", span, missing="a comma", found=place.found(), hint=hint), mended)

@@ -94,13 +94,18 @@ class ItemFilter:
     def _prepare(self) -> list[_ColumnSets]:
         self._words = word_count(max(self._formulas, default=0) + 1)
         numbers = sorted({column for ranges in self._ranges.values() for column in ranges})
-        columns = [_ColumnSets(column, self._types[column], self._ranges, self._words) for column in numbers]
+        columns = [
+            _ColumnSets(column, self._types[column], self._ranges, self._words)
+            for column in numbers
+        ]
         if any(each.sets.nbytes > _MOST_BYTES for each in columns):
             for slot in list(self._ranges):
                 del self._ranges[slot]
                 self._give_away(slot)
             columns = []
-        self._start = bitmap([slot for slot in self._ranges if self._formulas[slot] != NEVER], self._words)
+        self._start = bitmap(
+            [slot for slot in self._ranges if self._formulas[slot] != NEVER], self._words
+        )
         self._columns = columns
         return columns
 
@@ -113,7 +118,9 @@ class _ColumnSets:
     ) -> None:
         self.column = column
         self._is_double = type_ is ColumnType.DOUBLE
-        begins: list[tuple[int, int]] = []  # (key, slot): from here on the slot is allowed, until its next end
+        begins: list[
+            tuple[int, int]
+        ] = []  # (key, slot): from here on the slot is allowed, until its next end
         ends: list[tuple[int, int]] = []
         free: list[int] = []
         null: list[int] = []
@@ -183,7 +190,7 @@ def _key(value: Value, *, is_double: bool) -> int:
     number = float(value)
     if number != number:
         return _NAN_KEY
-    (bits,) = struct.unpack("<q", struct.pack("<d", number + 0.0))
+    bits: int = struct.unpack("<q", struct.pack("<d", number + 0.0))[0]
     return bits if bits >= 0 else bits ^ _MOST
 
 

@@ -40,9 +40,9 @@ class JoinChecks:
         return relation.columns[edge.left_column].type is ColumnType.STRING
 
     @property
-    def failed(self) -> int:
+    def failures(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return sum(compiled.failed for compiled in self._compiled.values())
+        return sum(compiled.failures for compiled in self._compiled.values())
 
     def apply(
         self,
@@ -75,8 +75,12 @@ class JoinChecks:
         return compiled.is_true(fetch, count)
 
     def _texts_equal(self, edge: EquiJoin, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-        left = self._inputs[edge.left_item].state.column(edge.left_column, positions[edge.left_item])
-        right = self._inputs[edge.right_item].state.column(edge.right_column, positions[edge.right_item])
+        left = self._inputs[edge.left_item].state.column(
+            edge.left_column, positions[edge.left_item]
+        )
+        right = self._inputs[edge.right_item].state.column(
+            edge.right_column, positions[edge.right_item]
+        )
         equal = pc.equal(left.values, right.values)
         result: NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False).astype(np.bool_)
         return result

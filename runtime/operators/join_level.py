@@ -16,7 +16,6 @@ from numba import njit
 from cqc.runtime.operators.probe import extend_by_key
 from cqc.runtime.operators.rank_lineage import FAR_US, RankSets
 from cqc.runtime.operators.scan import extend_by_time
-from cqc.runtime.operators.scan_lane import ScanLane
 from cqc.runtime.operators.theta_lists import PredicateList, code_of
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.operators.lanes import Lane
+    from cqc.runtime.operators.scan_lane import ScanLane
     from cqc.runtime.operators.shared_state import SharedState
 
 _ROOM = 1024
@@ -97,14 +97,16 @@ class Level:
         before_packet: bool,
     ) -> None:
         self.target = target
-        self.before_packet = before_packet  # only tuples before the packet that is joined (self-joins)
+        self.before_packet = (
+            before_packet  # only tuples before the packet that is joined (self-joins)
+        )
         self.rows = Rows(len(bound) + 1, words)
         self._work = work
         self._bound = tuple(bound)
         self._edges = tuple(edges)
         self._check_forms = np.array([edge.target_form for edge in edges[1:]], np.int64)
         self._prepare_windows(windows, words)
-        self._prepare_thetas(thetas, words)
+        self._prepare_thetas(self._hub_first(thetas), words)
         self._scratch(_ROOM)
         self._scanned: ScanLane | None = None
 
@@ -123,40 +125,56 @@ class Level:
     def by_key(self) -> bool:
         return bool(self._edges)
 
-    def extend(self, rows: Rows, packet_first: int, low: int) -> Rows:
+    def extend(self, rows: Rows, packet_first: int) -> Rows:
         """The rows extended by every tuple that some slot wants with them.
 
-        `packet_first` is the first position of the packet that is joined; `low` one before which no tuple of the target
-        is young enough.
+        `packet_first` is the first position of the packet that is joined.
         """
         count = rows.count
         if count > self._keys.shape[1]:
             self._scratch(2 * count)
         for number, edge in enumerate(self._edges):
             chains, base = self._bound[edge.place].state.chains, self._bound[edge.place].state.base
-            gather_keys(chains.links, edge.bound_form, base, rows.positions[edge.place], count, self._keys[number])
-        for number, (place, column) in enumerate(self._sources):
+            gather_keys(
+                chains.links,
+                edge.bound_form,
+                base,
+                rows.positions[edge.place],
+                count,
+                self._keys[number],
+            )
+        for place, columns, begin in self._sources:
             state = self._bound[place].state
-            gather_values(state.values, column, state.base, rows.positions[place], count, self._probing[number])
+            gather_values(
+                state.values,
+                columns,
+                state.base,
+                rows.positions[place],
+                count,
+                self._probing,
+                begin,
+            )
         limit = packet_first if self.before_packet else self.target.state.head
-        found, candidates = self._call(rows, low, limit)
+        found, candidates = self._call(rows, limit)
         if found > self.rows.room:
             self.rows.resize(max(found, 2 * self.rows.room))
-            found, candidates = self._call(rows, low, limit)
+            found, candidates = self._call(rows, limit)
         self.rows.count = found
         self._work.probes += count
         self._work.candidates += candidates
         self._work.found += found
         return self.rows
 
-    def _call(self, rows: Rows, low: int, limit: int) -> tuple[int, int]:
+    def _call(self, rows: Rows, limit: int) -> tuple[int, int]:
         state, out = self.target.state, self.rows
         if self._edges:
             chains = state.chains
+            oldest_us = int(rows.ts[0, : rows.count].min()) + self._loosest_low_us
             return extend_by_key(  # type: ignore[no-any-return]  # a numba kernel
                 rows.count, rows.positions, rows.ts, rows.lineage,
                 self._keys[0], self._edges[0].target_form, self._keys[1:], self._check_forms,
-                chains.heads, chains.links, chains.shift, state.base, low, limit, state.ts, self.target.lineage.values,
+                chains.heads, chains.links, chains.shift, state.base, state.first, limit, state.newest, oldest_us,
+                state.ts, self.target.lineage.values,
                 *self._windows, *self._thetas, self._probing, state.values,
                 out.positions, out.ts, out.lineage,
             )  # fmt: skip
@@ -164,7 +182,7 @@ class Level:
         assert lane is not None
         lane.drop_before(state.first)
         return extend_by_time(  # type: ignore[no-any-return]
-            rows.count, rows.positions, rows.ts, rows.lineage, self._loosest,
+            rows.count, rows.positions, rows.ts, rows.lineage, self._hub, self._hub_lists, self._loosest,
             lane.ts, lane.positions, lane.lineage, lane.values, lane.start, lane.end, state.first, limit,
             *self._windows, self._thetas[0], self._lane_columns, *self._thetas[2:], self._probing,
             out.positions, out.ts, out.lineage,
@@ -178,10 +196,30 @@ class Level:
         assert sets.shape[1] == words
         self._windows = (starts, np.concatenate(cuts), sets)
         self._loosest = np.array([_loosest(window) for window in windows], np.int64)
+        self._loosest_low_us = int(self._loosest[0, 0])
+
+    def _hub_first(self, thetas: Sequence[PredicateList]) -> list[PredicateList]:
+        """Choose the hub, the bound item that tells most about the target, and put its lists first."""
+        places = {each.item: place for place, each in enumerate(self._bound)}
+
+        def place_of(theta: PredicateList) -> int:
+            shape = theta.shape
+            return places[
+                shape.right_item if shape.left_item == self.target.item else shape.left_item
+            ]
+
+        slots = [0] * len(self._bound)
+        for theta in thetas:
+            slots[place_of(theta)] += int(np.bitwise_count(theta.members).sum())
+        spread = self._loosest[:, 1] // 2 - self._loosest[:, 0] // 2
+        self._hub = min(range(len(self._bound)), key=lambda place: (-slots[place], spread[place]))
+        ordered = sorted(thetas, key=lambda theta: place_of(theta) != self._hub)
+        self._hub_lists = sum(place_of(theta) == self._hub for theta in thetas)
+        return ordered
 
     def _prepare_thetas(self, thetas: Sequence[PredicateList], words: int) -> None:
         places = {each.item: place for place, each in enumerate(self._bound)}
-        codes, columns, self._sources = [], [], list[tuple[int, int]]()
+        codes, columns, sources = [], [], list[tuple[int, int]]()
         for theta in thetas:
             shape = theta.shape
             sides = {shape.left_item: shape.left_column, shape.right_item: shape.right_column}
@@ -190,7 +228,9 @@ class Level:
             place = places[item]
             codes.append(code_of(shape, item))
             columns.append(self.target.state.value_column(target_column))
-            self._sources.append((place, self._bound[place].state.value_column(column)))
+            sources.append((place, self._bound[place].state.value_column(column)))
+        self._sources = _by_place(sources)
+        self._lists = len(sources)
         starts = np.zeros(len(thetas) + 1, np.int64)
         np.cumsum([len(theta.parameters) for theta in thetas], out=starts[1:])
         self._thetas = (
@@ -204,17 +244,24 @@ class Level:
 
     def _scratch(self, room: int) -> None:
         self._keys = np.zeros((max(1, len(self._edges)), room), np.int64)
-        self._probing = np.zeros((len(self._sources), room), np.float64)
-
-    @property
-    def loosest_low_us(self) -> int:
-        """The least distance to the row's first item that any slot allows."""
-        return int(self._loosest[0, 0])
+        self._probing = np.zeros((self._lists, room), np.float64)
 
     @property
     def nbytes(self) -> int:
         sets = sum(int(array.nbytes) for array in (*self._windows, *self._thetas))
         return self.rows.nbytes + sets
+
+
+def _by_place(sources: list[tuple[int, int]]) -> list[tuple[int, NDArray[np.int64], int]]:
+    """Runs of value columns that come from one place: (place, columns, number of the first)."""
+    runs: list[tuple[int, NDArray[np.int64], int]] = []
+    begin = 0
+    for end in range(1, len(sources) + 1):
+        if end == len(sources) or sources[end][0] != sources[begin][0]:
+            columns = np.array([column for _, column in sources[begin:end]], np.int64)
+            runs.append((sources[begin][0], columns, begin))
+            begin = end
+    return runs
 
 
 def _loosest(window: RankSets) -> tuple[int, int]:
@@ -235,9 +282,8 @@ def gather_keys(links, form, base, positions, count, out):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def gather_values(values, column, base, positions, count, out):  # type: ignore[no-untyped-def]
-    """out[row] = the value of the tuple at positions[row]."""
-    for row in range(count):
-        out[row] = values[positions[row] - base, column]
-
-
+def gather_values(values, columns, base, positions, count, out, begin):  # type: ignore[no-untyped-def]
+    """out[begin + number, row] = the value in columns[number] of the tuple at positions[row]."""
+    for number in range(len(columns)):
+        for row in range(count):
+            out[begin + number, row] = values[positions[row] - base, columns[number]]

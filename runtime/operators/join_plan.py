@@ -87,7 +87,9 @@ class JoinPlan:
         self._numbers = [slot.number for slot in slots]
         self.families = np.array([slot.number for slot in slots if slot.is_family], np.int64)
         self.whole_limits: list[WholeLimit] = []
-        self.inexact_families: set[int] = set()  # numbers of slots whose ranks must be found by expression
+        self.inexact_families: set[int] = (
+            set()
+        )  # numbers of slots whose ranks must be found by expression
         self._checks: dict[Expression, list[int]] = {}
         self._conditions = self._collect_conditions()
         self._most_us = self._loosest_bounds()
@@ -151,7 +153,9 @@ class JoinPlan:
     def _loosest_bounds(self) -> NDArray[np.int64]:
         count = len(self._inputs)
         least = np.full((1, count, count), -FAR_US, np.int64)
-        return np.concatenate([least, *(slot.most_us[None] for slot in self._slots)]).max(axis=0)
+        stacked = np.concatenate([least, *(slot.most_us[None] for slot in self._slots)])
+        most: NDArray[np.int64] = stacked.max(axis=0)
+        return most
 
     def _required(self, item: int) -> list[Required]:
         slots_of: dict[int, list[int]] = {}
@@ -201,12 +205,14 @@ class JoinPlan:
     def _fill(self, lane: ScanLane, each: JoinInput) -> None:
         state = each.state
         live = slice(state.first - state.base, state.head - state.base)
-        lineage = each.lineage.values[live]
-        kept = np.flatnonzero(lineage.any(axis=1))
-        lane.insert(state.ts[live][kept], kept + state.first, lineage[kept], state.values, state.base)
+        lane.insert(
+            state.ts[live], state.first, each.lineage.values[live], state.values, state.base
+        )
 
     def _default_order(self, start: int) -> tuple[int, ...]:
-        pairs = frozenset((each.shape.left_item, each.shape.right_item) for each in self._conditions)
+        pairs = frozenset(
+            (each.shape.left_item, each.shape.right_item) for each in self._conditions
+        )
 
         def spread_us(bound: int, item: int) -> int:
             if not self._inputs[item].state.relation.is_stream:
@@ -228,7 +234,9 @@ class JoinPlan:
         thetas = predicate_lists(between, self._words, self._numbers)
         before_packet = target.state is start.state and target.item < start.item
         work = self._work[target.item]
-        return Level(bound, target, edges, windows, thetas, self._words, work, before_packet=before_packet)
+        return Level(
+            bound, target, edges, windows, thetas, self._words, work, before_packet=before_packet
+        )
 
     def _windows(self, bound: JoinInput, target: JoinInput) -> RankSets:
         high = [slot.most_us[bound.item, target.item] for slot in self._slots]
@@ -256,7 +264,9 @@ class JoinPlan:
 
     def _key_kinds(self, left: tuple[int, int], right: tuple[int, int]) -> tuple[KeyKind, KeyKind]:
         """BIGINT that meets DOUBLE is compared as DOUBLE; everything else as it is."""
-        types = [self._inputs[item].state.relation.columns[column].type for item, column in (left, right)]
+        types = [
+            self._inputs[item].state.relation.columns[column].type for item, column in (left, right)
+        ]
         if types[0] is types[1]:
             return KeyKind.PLAIN, KeyKind.PLAIN
         first, second = (

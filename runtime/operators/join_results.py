@@ -94,8 +94,9 @@ class JoinResults:
         ranges = self._ranges.get(slot.number)
         if ranges is None:
             return rows_with(self._lineage, slot.number)
-        at = member.place
-        return ranges.rows[(ranges.lower <= at) & (at < ranges.upper)]
+        at: int = member.place
+        rows: NDArray[np.int64] = ranges.rows[(ranges.lower <= at) & (at < ranges.upper)]
+        return rows
 
     def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
         """Values of one item's column for the rows (None: all rows)."""

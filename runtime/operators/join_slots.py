@@ -88,13 +88,17 @@ class Slot:
         self.body = body  # any of the family; all but the ranked condition's constant is the same
         self.most_us = _most_us(body)  # the largest ts_j - ts_i, FAR_US where nothing limits it
         self.shape = None if form is None else form.shape
-        self.varying = -1  # which parameter of the ranked condition differs; -1 while there is one member
+        self.varying = (
+            -1
+        )  # which parameter of the ranked condition differs; -1 while there is one member
         self.keys: list[Hashable] = []
         self._members: dict[Parameters | None, Member] = {}
         self._ordered: list[Member] = []
         self.parameters = np.zeros((0, 4), np.float64)  # of the members, in order
         self.counts = np.zeros(0, np.int64)  # results of the members, in order, not yet settled
-        self.left_limit = self.right_limit = float("inf")  # the ranks are exact up to these magnitudes
+        self.left_limit = self.right_limit = float(
+            "inf"
+        )  # the ranks are exact up to these magnitudes
 
     @property
     def is_family(self) -> bool:
@@ -155,7 +159,9 @@ class Slot:
             ends = [form.parameters]
             if at == 0 and self.is_family:
                 ends = [each.form.parameters for each in self._ends() if each.form is not None]
-            yield Condition(self.number, form.shape, tuple(ends), self.varying if len(ends) > 1 else -1)
+            yield Condition(
+                self.number, form.shape, tuple(ends), self.varying if len(ends) > 1 else -1
+            )
 
     def _ends(self) -> tuple[Member, Member]:
         return self._ordered[0], self._ordered[-1]

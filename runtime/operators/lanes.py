@@ -124,7 +124,11 @@ class TextLane:
         data = np.empty(int(offsets[-1]), np.uint8)
         copy_texts(self._bytes, self._start.values[indexes] - self._origin, offsets, data)
         whole = bool(valid.all())
-        return Column(ColumnType.STRING, _text_array(offsets, data, None if whole else valid), None if whole else valid)
+        return Column(
+            ColumnType.STRING,
+            _text_array(offsets, data, None if whole else valid),
+            None if whole else valid,
+        )
 
     def relocate(self, start: int, count: int, capacity: int) -> None:
         if count:

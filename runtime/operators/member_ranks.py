@@ -63,9 +63,7 @@ def _ranges_by_value(
     return _counted(slot, rows, lower, upper)
 
 
-def _values(
-    state: SharedState, column: int, positions: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _values(state: SharedState, column: int, positions: NDArray[np.int64]) -> NDArray[np.float64]:
     values: NDArray[np.float64] = state.values[positions - state.base, state.value_column(column)]
     return values
 

@@ -31,7 +31,7 @@ from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
 from cqc.runtime.operators.lanes import Lane
 from cqc.runtime.operators.member_ranks import rank_members
-from cqc.runtime.operators.probe import count_slots, keep_rows, mark_wanted, start_rows
+from cqc.runtime.operators.probe import count_slots, finish_rows, keep_rows, mark_wanted, start_rows
 from cqc.runtime.operators.rank_lineage import FAR_US, WORD_BITS, bitmap, word_count
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ class MultiJoin:
         return len(self._table)
 
     @property
-    def failed_evaluations(self) -> int:
+    def failures(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return self._checks.failed
+        return self._checks.failures
 
     # Bodies come and go
 
@@ -170,7 +170,9 @@ class MultiJoin:
         slots = list(self._table.slots.values())
         for slot in slots:
             slot.arrange()
-        plan = JoinPlan(self._inputs, self._equi_joins, slots, self._words, self._orders, self._work)
+        plan = JoinPlan(
+            self._inputs, self._equi_joins, slots, self._words, self._orders, self._work
+        )
         self._plan = plan
         return plan
 
@@ -227,9 +229,8 @@ class MultiJoin:
         for item in self._items_of[relation]:
             lane = plan.lanes.get(item)
             if lane is not None:
-                state, lineage = self._inputs[item].state, self._admitted[item]
-                kept = keep_rows(lineage)
-                lane.insert(packet.ts_us[kept], kept + first, lineage[kept], state.values, state.base)
+                state = self._inputs[item].state
+                lane.insert(packet.ts_us, first, self._admitted[item], state.values, state.base)
 
     def _start(
         self,
@@ -244,36 +245,33 @@ class MultiJoin:
         if len(ts_us) > rows.room:
             rows.resize(2 * len(ts_us))
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
-        oldest_us = int(ts_us.min()) if len(ts_us) else 0
+        packet_first = first if packet_first is None else packet_first
         for level in path.levels:
             if not rows.count:
                 return []
-            low = level.target.state.first
-            if level.by_key and level.loosest_low_us > -FAR_US:
-                low = level.target.state.first_since(oldest_us + level.loosest_low_us)
-            rows = level.extend(rows, first if packet_first is None else packet_first, low)
+            rows = level.extend(rows, packet_first)
         return self._finish(plan, path, rows) if rows.count else []
 
     def _finish(self, plan: JoinPlan, path: Path, rows: Rows) -> list[JoinResults]:
-        count = rows.count
-        positions = rows.positions[path.places, :count]
-        lineage = rows.lineage[:count].copy()
-        if len(path.stream_places) == 1:
-            ts_us = rows.ts[path.stream_places[0], :count].copy()
-        else:
-            ts_us = rows.ts[path.stream_places, :count].max(axis=0)
+        positions, ts_us, lineage = finish_rows(
+            rows.count, rows.positions, rows.ts, rows.lineage, path.places, path.stream_places
+        )
         if plan.checks or self._checks.text_edges:
             self._checks.apply(positions, lineage, plan.checks, plan.check_slots)
             kept = keep_rows(lineage)
-            if len(kept) < count:
+            if len(kept) < len(lineage):
                 positions, lineage, ts_us = positions[:, kept], lineage[kept], ts_us[kept]
         if not len(ts_us):
             return []
         count_slots(lineage, len(lineage), self._counts)
         counts = self._counts[: self._table.size].copy()
-        ranges = rank_members(plan, self._table, self._states, self._checks, positions, lineage, counts)
+        ranges = rank_members(
+            plan, self._table, self._states, self._checks, positions, lineage, counts
+        )
         self._results += len(ts_us)
-        return [JoinResults(self._states, positions, ts_us, lineage, counts, self._table.slots, ranges)]
+        return [
+            JoinResults(self._states, positions, ts_us, lineage, counts, self._table.slots, ranges)
+        ]
 
     def past(self, seat: Seat) -> list[JoinResults]:
         """All combinations of tuples that are in the states, for a seat that was added with `past`."""

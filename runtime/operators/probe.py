@@ -36,10 +36,10 @@ def intersect(alive, sets, row):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, inline="always")
 def touches(alive, sets, row):  # type: ignore[no-untyped-def]
     """Whether a set has a slot that is alive."""
+    left = np.uint64(0)
     for word in range(len(alive)):
-        if alive[word] & sets[row, word]:
-            return True
-    return False
+        left |= alive[word] & sets[row, word]
+    return left != 0
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -94,16 +94,20 @@ def write_row(  # type: ignore[no-untyped-def]
 def extend_by_key(  # type: ignore[no-untyped-def]
     count, positions_in, ts_in, lineage_in,  # the rows
     keys, form, check_keys, check_forms,  # their keys: of the chains to walk, of further equalities
-    heads, links, shift, base, low, limit, ts_target, lineage_target,  # the state to join with
+    heads, links, shift, base, first, limit, newest, oldest_us, ts_target, lineage_target,  # the state to join with
     cut_starts, cuts, window_sets,  # windows to each bound item
     codes, columns, starts, parameters, theta_sets, theta_members, probing, values,  # theta lists
     positions_out, ts_out, lineage_out,
 ):  # fmt: skip
-    """Extend rows by the tuples of equal key at positions low..limit-1; (rows found, candidates seen)."""
+    """Extend rows by the tuples of equal key at positions first..limit-1; (rows found, candidates seen).
+
+    `newest` is the running maximum of event time: tuples before its first entry of at least `oldest_us` are too old.
+    """
     words = lineage_in.shape[1]
     alive = np.empty(words, np.uint64)
     bound = len(positions_in)
     checks = len(check_forms)
+    low = first + rank_of(newest, first - base, limit - base, oldest_us - 1)
     written = 0
     candidates = 0
     for row in range(count):
@@ -161,6 +165,20 @@ def start_rows(lineage, ts_us, first, positions_out, ts_out, lineage_out):  # ty
                 lineage_out[written, word] = lineage[row, word]
             written += 1
     return written
+
+
+@njit(cache=True, nogil=True)
+def finish_rows(count, positions, ts, lineage, places, stream_places):  # type: ignore[no-untyped-def]
+    """Copies of full rows: positions by item, the latest event time of the stream items, lineage."""
+    by_item = np.empty((len(places), count), np.int64)
+    for item in range(len(places)):
+        for row in range(count):
+            by_item[item, row] = positions[places[item], row]
+    latest = ts[stream_places[0], :count].copy()
+    for number in range(1, len(stream_places)):
+        for row in range(count):
+            latest[row] = max(latest[row], ts[stream_places[number], row])
+    return by_item, latest, lineage[:count].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ with a range of the other items' tuples, which two binary searches find.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,9 @@ class RowsJoin:
         self.seat = RowsSeat(body)
         self._body = body
         self._states = [states[fold(relation.name)] for relation in body.relations]
-        self._windows = [_Window(state, rows) for state, rows in zip(self._states, body.rows, strict=True)]
+        self._windows = [
+            _Window(state, rows) for state, rows in zip(self._states, body.rows, strict=True)
+        ]
         self._items_of: dict[str, list[int]] = {}
         for item, relation in enumerate(body.relations):
             self._items_of.setdefault(fold(relation.name), []).append(item)
@@ -146,7 +149,8 @@ class RowsJoin:
             own.add(0, formula)
             self._filters.append(own)
         self._conditions = [
-            _Condition(compile_expression(expression), items) for expression, items in _conditions(body)
+            _Condition(compile_expression(expression), items)
+            for expression, items in _conditions(body)
         ]
         for item, state in enumerate(self._states):
             if not state.relation.is_stream and len(state):
@@ -160,9 +164,9 @@ class RowsJoin:
         return 1
 
     @property
-    def failed_evaluations(self) -> int:
+    def failures(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return sum(condition.compiled.failed for condition in self._conditions)
+        return sum(condition.compiled.failures for condition in self._conditions)
 
     def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
         """Every tuple counts for the last k of its stream, whether the query's conditions want it or not."""
@@ -319,25 +323,32 @@ class RowsJoin:
 
     def measure(self) -> OperatorCount:
         """What the join did so far."""
-        size = sum(each.ts.nbytes + each.arrival.nbytes + each.positions.nbytes for each in self._windows)
+        size = sum(
+            each.ts.nbytes + each.arrival.nbytes + each.positions.nbytes for each in self._windows
+        )
         detail = {"candidates": self._candidates}
         name = f"rows({', '.join(relation.name for relation in self._body.relations)})"
-        return OperatorCount(name, self._tuples_in, self.seat.results, self._seconds, int(size), detail)
+        return OperatorCount(
+            name, self._tuples_in, self.seat.results, self._seconds, int(size), detail
+        )
 
 
 def _parts(totals: NDArray[np.float64]) -> list[slice]:
     """Cut rows into parts with few enough candidates each."""
     ends = np.cumsum(totals) // _ROOM
     starts = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(totals)]
-    return [slice(begin, end) for begin, end in zip(starts, starts[1:], strict=False) if begin < end]
+    return [slice(begin, end) for begin, end in pairwise(starts) if begin < end]
 
 
 def _conditions(body: Body) -> list[tuple[Expression, frozenset[int]]]:
-    found: list[tuple[Expression, frozenset[int]]] = []
-    for edge in body.equi_joins:
-        found.append((_equality(body, edge), frozenset((edge.left_item, edge.right_item))))
-    for theta in body.theta_joins:
-        found.append((theta.expression, frozenset((theta.left_item, theta.right_item))))
+    found: list[tuple[Expression, frozenset[int]]] = [
+        (_equality(body, edge), frozenset((edge.left_item, edge.right_item)))
+        for edge in body.equi_joins
+    ]
+    found += [
+        (theta.expression, frozenset((theta.left_item, theta.right_item)))
+        for theta in body.theta_joins
+    ]
     found += [(residual.expression, frozenset(residual.items)) for residual in body.residuals]
     return found
 

@@ -5,6 +5,10 @@ accept are worked out, from the list's two ends. The first step takes the list's
 it runs over contiguous arrays without branches. The second ranks what is left: few, where conditions are selective.
 
     T.fluct < k * B.pressure, k from 0.25 to 0.9; row with B.pressure 100: only fluct <= 90 is worth a rank
+
+Many rows share a tuple: (B, T) pairs with the same T, all looking for an H that T is compared with. So one bound item, the
+*hub*, is chosen for a level, rows are grouped by its tuple, the scan is done once for the group, and what it found is
+combined with each of its rows.
 """
 
 from __future__ import annotations
@@ -58,12 +62,22 @@ def accepted(code, probing, a, b, c, d):  # type: ignore[no-untyped-def]
 def accepted_by_list(code, probing, parameters, start, stop):  # type: ignore[no-untyped-def]
     """(low, high): a value outside meets no condition of the list."""
     low, high, sign = accepted(
-        code, probing, parameters[start, 0], parameters[start, 1], parameters[start, 2], parameters[start, 3]
+        code,
+        probing,
+        parameters[start, 0],
+        parameters[start, 1],
+        parameters[start, 2],
+        parameters[start, 3],
     )
     last = stop - 1
     if last > start:
         other_low, other_high, other_sign = accepted(
-            code, probing, parameters[last, 0], parameters[last, 1], parameters[last, 2], parameters[last, 3]
+            code,
+            probing,
+            parameters[last, 0],
+            parameters[last, 1],
+            parameters[last, 2],
+            parameters[last, 3],
         )
         if other_sign != sign:
             return -np.inf, np.inf
@@ -111,8 +125,108 @@ def sift(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def group_rows(positions, count):  # type: ignore[no-untyped-def]
+    """The rows in an order in which those of equal position are together."""
+    order = np.arange(count)
+    least, most, increasing = positions[0], positions[0], True
+    for row in range(1, count):
+        if positions[row] <= positions[row - 1]:
+            increasing = False
+        least = min(least, positions[row])
+        most = max(most, positions[row])
+    if increasing:
+        return order
+    if most - least > 8 * count + 1024:
+        return np.argsort(positions[:count])
+    ends = np.zeros(most - least + 2, np.int64)
+    for row in range(count):
+        ends[positions[row] - least + 1] += 1
+    for at in range(1, len(ends)):
+        ends[at] += ends[at - 1]
+    for row in range(count):
+        place = positions[row] - least
+        order[ends[place]] = row
+        ends[place] += 1
+    return order
+
+
+@njit(cache=True, nogil=True)
+def partners(  # type: ignore[no-untyped-def]
+    row, hub, group, begin, end, ts_in,
+    order_ts, order_positions, lineage, values, order_start, order_end, first, limit,
+    cut_starts, cuts, window_sets,
+    codes, value_rows, starts, parameters, theta_sets, theta_members, probing, hub_lists,
+    alive, picks, lows, highs, one, entries, entry_lineage,
+):  # fmt: skip
+    """The tuples that the row's hub may join, with the slots that want both; (how many, candidates seen)."""
+    words = len(group)
+    block = order_start + rank_of(order_ts, order_start, order_end, begin - 1)
+    stretch_end = block + rank_of(order_ts, block, order_end, end)
+    if block == stretch_end:
+        return 0, 0
+    candidates = stretch_end - block
+    cut_start = cut_starts[hub]
+    cut_count = cut_starts[hub + 1] - cut_start
+    hub_ts = ts_in[hub, row]
+    place = rank_of(cuts, cut_start, cut_start + cut_count, order_ts[block] - hub_ts)
+    for number in range(hub_lists):
+        lows[number], highs[number] = -np.inf, np.inf
+        if touches(group, theta_members, number):
+            lows[number], highs[number] = accepted_by_list(
+                codes[number], probing[number, row], parameters, starts[number], starts[number + 1]
+            )
+    kept = 0
+    while block < stretch_end:
+        size = min(_BLOCK, stretch_end - block)
+        found = sift(
+            alive,
+            group,
+            lineage,
+            values,
+            block,
+            size,
+            theta_members,
+            value_rows,
+            lows,
+            highs,
+            picks,
+        )
+        for pick in range(found):
+            at = block + picks[pick]
+            if order_positions[at] >= limit or order_positions[at] < first:
+                continue
+            for word in range(words):
+                one[word] = alive[word, picks[pick]]
+            if cut_count > 0:
+                distance = order_ts[at] - hub_ts
+                while place < cut_count and cuts[cut_start + place] <= distance:
+                    place += 1
+                if not intersect(one, window_sets, cut_start + hub + place):
+                    continue
+            ok = True
+            for number in range(hub_lists):
+                if touches(one, theta_members, number):
+                    start, stop = starts[number], starts[number + 1]
+                    target = values[value_rows[number], at]
+                    rank_place = rank(
+                        codes[number], probing[number, row], target, parameters, start, stop
+                    )
+                    if not intersect(one, theta_sets, 2 * (start + number) + rank_place):
+                        ok = False
+                        break
+            if ok:
+                entries[kept] = at
+                for word in range(words):
+                    entry_lineage[kept, word] = one[word]
+                kept += 1
+        block += size
+    return kept, candidates
+
+
+@njit(cache=True, nogil=True)
 def extend_by_time(  # type: ignore[no-untyped-def]
     count, positions_in, ts_in, lineage_in,  # the rows
+    hub, hub_lists,  # the bound item by which rows are grouped; the first lists are between it and the target
     loosest,  # per bound item the least and the largest distance that any slot allows
     order_ts, order_positions, lineage, values, order_start, order_end,  # the tuples to join with, in time order
     first, limit,  # the positions among them that count
@@ -122,74 +236,75 @@ def extend_by_time(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Extend rows by the tuples within their stretch of time; (rows found, candidates seen)."""
     bound, lists, words = len(positions_in), len(codes), lineage_in.shape[1]
-    places = np.empty(bound, np.int64)
-    lows, highs = np.empty(lists, np.float64), np.empty(lists, np.float64)
+    lows, highs = np.empty(hub_lists, np.float64), np.empty(hub_lists, np.float64)
     alive = np.empty((words, _BLOCK), np.uint64)
     picks = np.empty(_BLOCK + 1, np.int64)
-    one = np.empty(words, np.uint64)
+    one, group = np.empty(words, np.uint64), np.empty(words, np.uint64)
+    entries = np.empty(order_end - order_start, np.int64)
+    entry_lineage = np.empty((order_end - order_start, words), np.uint64)
     written = 0
     candidates = 0
-    for row in range(count):
-        begin = ts_in[0, row] + loosest[0, 0]
-        end = ts_in[0, row] + loosest[0, 1]
-        for item in range(1, bound):
-            begin = max(begin, ts_in[item, row] + loosest[item, 0])
-            end = min(end, ts_in[item, row] + loosest[item, 1])
-        if begin > end:
-            continue
-        block = order_start + rank_of(order_ts, order_start, order_end, begin - 1)
-        stretch_end = block + rank_of(order_ts, block, order_end, end)
-        if block == stretch_end:
-            continue
-        candidates += stretch_end - block
-        for item in range(bound):
-            start, stop = cut_starts[item], cut_starts[item + 1]
-            places[item] = rank_of(cuts, start, stop, order_ts[block] - ts_in[item, row])
-        for number in range(lists):
-            lows[number], highs[number] = -np.inf, np.inf
+    order = group_rows(positions_in[hub], count)
+    group_start = 0
+    while group_start < count:
+        leader = order[group_start]
+        group_end = group_start + 1
+        for word in range(words):
+            group[word] = lineage_in[leader, word]
+        while (
+            group_end < count and positions_in[hub, order[group_end]] == positions_in[hub, leader]
+        ):
             for word in range(words):
-                if lineage_in[row, word] & theta_members[number, word]:
-                    lows[number], highs[number] = accepted_by_list(
-                        codes[number], probing[number, row], parameters, starts[number], starts[number + 1]
-                    )
-                    break
-        while block < stretch_end:
-            size = min(_BLOCK, stretch_end - block)
-            found = sift(
-                alive, lineage_in[row], lineage, values, block, size, theta_members, value_rows, lows, highs, picks
-            )  # fmt: skip
-            for pick in range(found):
-                at = block + picks[pick]
-                position = order_positions[at]
-                if position >= limit or position < first:
-                    continue
-                ts = order_ts[at]
+                group[word] |= lineage_in[order[group_end], word]
+            group_end += 1
+        begin = ts_in[hub, leader] + loosest[hub, 0]
+        end = ts_in[hub, leader] + loosest[hub, 1]
+        if group_end - group_start == 1:
+            for item in range(bound):
+                begin = max(begin, ts_in[item, leader] + loosest[item, 0])
+                end = min(end, ts_in[item, leader] + loosest[item, 1])
+        kept, seen = partners(
+            leader, hub, group, begin, end, ts_in,
+            order_ts, order_positions, lineage, values, order_start, order_end, first, limit,
+            cut_starts, cuts, window_sets,
+            codes, value_rows, starts, parameters, theta_sets, theta_members, probing, hub_lists,
+            alive, picks, lows, highs, one, entries, entry_lineage,
+        )  # fmt: skip
+        candidates += seen
+        for turn in range(group_start, group_end):
+            row = order[turn]
+            for entry in range(kept):
+                left = np.uint64(0)
                 for word in range(words):
-                    one[word] = alive[word, picks[pick]]
+                    one[word] = entry_lineage[entry, word] & lineage_in[row, word]
+                    left |= one[word]
+                if not left:
+                    continue
+                at = entries[entry]
+                ts = order_ts[at]
                 ok = True
-                item = 0
-                while ok and item < bound:
+                for item in range(bound):
                     start = cut_starts[item]
                     cut_count = cut_starts[item + 1] - start
-                    if cut_count > 0:
-                        distance = ts - ts_in[item, row]
-                        place = places[item]
-                        while place < cut_count and cuts[start + place] <= distance:
-                            place += 1
-                        places[item] = place
-                        ok = intersect(one, window_sets, start + item + place)
-                    item += 1
-                number = 0
+                    if item != hub and cut_count > 0:
+                        place = rank_of(cuts, start, start + cut_count, ts - ts_in[item, row])
+                        if not intersect(one, window_sets, start + item + place):
+                            ok = False
+                            break
+                number = hub_lists
                 while ok and number < lists:
                     if touches(one, theta_members, number):
                         start, stop = starts[number], starts[number + 1]
                         target = values[value_rows[number], at]
-                        place = rank(codes[number], probing[number, row], target, parameters, start, stop)
+                        place = rank(
+                            codes[number], probing[number, row], target, parameters, start, stop
+                        )
                         ok = intersect(one, theta_sets, 2 * (start + number) + place)
                     number += 1
                 if ok:
                     written = write_row(
-                        written, row, position, ts, one, positions_in, ts_in, positions_out, ts_out, lineage_out
+                        written, row, order_positions[at], ts, one,
+                        positions_in, ts_in, positions_out, ts_out, lineage_out,
                     )  # fmt: skip
-            block += size
+        group_start = group_end
     return written, candidates

@@ -23,6 +23,7 @@ class ScanLane:
 
     def __init__(self, words: int, columns: tuple[int, ...]) -> None:
         self.columns = columns  # of the state's value columns, in the order of `values`
+        self._columns = np.array(columns, np.int64)
         self.start = 0
         self.end = 0
         self.ts = np.zeros(_ROOM, np.int64)
@@ -33,23 +34,21 @@ class ScanLane:
     def insert(
         self,
         ts_us: NDArray[np.int64],
-        positions: NDArray[np.int64],
+        first: int,
         lineage: NDArray[np.uint64],  # [row, word]
         values: NDArray[np.float64],  # the state's, [index, column]
         base: int,
     ) -> None:
-        """Add tuples; `base` is the position of the first entry of the state's values."""
-        count = len(ts_us)
-        if not count:
-            return
-        if self.end + count > len(self.ts):
-            self._make_room(count)
-        columns = np.array(self.columns, np.int64)
-        merge(
+        """Add those of the tuples at positions first, first + 1, .. that some slot wants.
+
+        `base` is the position of the first entry of the state's values.
+        """
+        if self.end + len(ts_us) > len(self.ts):
+            self._make_room(len(ts_us))
+        self.end += merge(
             self.ts, self.positions, self.lineage, self.values, self.start, self.end,
-            ts_us, positions, lineage, values, columns, base,
+            ts_us, first, lineage, values, self._columns, base,
         )  # fmt: skip
-        self.end += count
 
     def drop_before(self, first: int) -> None:
         """Forget the oldest entries as long as their tuples are gone from the state."""
@@ -76,7 +75,9 @@ class ScanLane:
 
     @property
     def nbytes(self) -> int:
-        return int(self.ts.nbytes + self.positions.nbytes + self.lineage.nbytes + self.values.nbytes)
+        return int(
+            self.ts.nbytes + self.positions.nbytes + self.lineage.nbytes + self.values.nbytes
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -90,17 +91,25 @@ def first_kept(positions, start, end, first):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def merge(  # type: ignore[no-untyped-def]
     ts, positions, lineage, values, start, end,
-    new_ts, new_positions, new_lineage, state_values, columns, base,
+    new_ts, first, new_lineage, state_values, columns, base,
 ):  # fmt: skip
-    """Put new entries in their places from the back, moving up what is newer than they are."""
-    count = len(new_ts)
+    """Put the new entries that have any lineage in their places, moving up what is newer; how many there were."""
     words = min(len(lineage), new_lineage.shape[1])
+    order = np.empty(len(new_ts), np.int64)
+    count = 0
     ordered = True
-    for row in range(1, count):
-        if new_ts[row] < new_ts[row - 1]:
-            ordered = False
-            break
-    order = np.arange(count) if ordered else np.argsort(new_ts, kind="mergesort")
+    for row in range(len(new_ts)):
+        left = np.uint64(0)
+        for word in range(words):
+            left |= new_lineage[row, word]
+        if left:
+            order[count] = row
+            if count and new_ts[row] < new_ts[order[count - 1]]:
+                ordered = False
+            count += 1
+    order = order[:count]
+    if not ordered:
+        order = order[np.argsort(new_ts[order], kind="mergesort")]
     old = end - 1
     at = end + count - 1
     for turn in range(count - 1, -1, -1):
@@ -115,17 +124,18 @@ def merge(  # type: ignore[no-untyped-def]
             old -= 1
             at -= 1
         ts[at] = new_ts[row]
-        positions[at] = new_positions[row]
+        positions[at] = first + row
         for word in range(len(lineage)):
             lineage[word, at] = new_lineage[row, word] if word < words else 0
         for number in range(len(columns)):
-            values[number, at] = state_values[new_positions[row] - base, columns[number]]
+            values[number, at] = state_values[first + row - base, columns[number]]
         at -= 1
+    return count
 
 
 def warm() -> None:
     """Compile this module's kernels."""
     lane = ScanLane(1, ())
     numbers = np.zeros(1, np.int64)
-    lane.insert(numbers, numbers, np.zeros((1, 1), np.uint64), np.zeros((1, 0)), 0)
+    lane.insert(numbers, 0, np.zeros((1, 1), np.uint64), np.zeros((1, 0)), 0)
     lane.drop_before(0)

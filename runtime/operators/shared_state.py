@@ -68,6 +68,11 @@ class SharedState:
         return self._ts.values
 
     @property
+    def newest(self) -> NDArray[np.int64]:
+        """The latest event time up to each tuple, by index."""
+        return self._newest.values
+
+    @property
     def values(self) -> NDArray[np.float64]:
         """Columns of theta lists as doubles, `values[index, number]`."""
         return self._values.values
@@ -104,11 +109,6 @@ class SharedState:
         gone = int(np.searchsorted(live, before_us))
         self.first += gone
         return gone
-
-    def first_since(self, ts_us: int) -> int:
-        """A position such that all tuples before it are older than `ts_us`."""
-        live = self._newest.values[self.first - self.base : self.head - self.base]
-        return self.first + int(np.searchsorted(live, ts_us))
 
     def column(self, column: int, positions: NDArray[np.int64]) -> Column:
         """The values of one column at the positions, in their order."""
@@ -192,8 +192,8 @@ class SharedState:
         while 3 * (live + count) > 2 * capacity:
             capacity *= 2
         start = self.first - self.base
-        for lane in self._columns:
-            lane.relocate(start, live, capacity)
+        for column in self._columns:
+            column.relocate(start, live, capacity)
         for lane in self._all_lanes():
             lane.relocate(start, live, capacity)
         self.chains.relocate(start, live, capacity, self.first)

@@ -13,7 +13,7 @@ columns are computed as doubles as well, which is exact while all numbers involv
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import frexp
+from math import frexp, isfinite
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bound import (
@@ -139,7 +139,9 @@ def _sum_form(comparison: Comparison) -> ThetaForm | None:
 
 
 def _shape(left: ColumnRef, right: ColumnRef, op: ComparisonOp, *, is_sum: bool) -> ThetaShape:
-    return ThetaShape(left.item, left.column, right.item, right.column, op, is_sum=is_sum, wide=False)
+    return ThetaShape(
+        left.item, left.column, right.item, right.column, op, is_sum=is_sum, wide=False
+    )
 
 
 def _limit(side: _Side, most: float = EXACT_LIMIT) -> float:
@@ -158,10 +160,9 @@ def _constant(expression: Expression) -> float | None:
     if not isinstance(expression, Literal) or expression.type not in _NUMBERS:
         return None
     value = expression.value
-    if not isinstance(value, (int, float)) or not abs(value) < EXACT_LIMIT:
-        if not isinstance(value, float) or value in (float("inf"), float("-inf")) or value != value:
-            return None
-    return float(value)
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return float(value) if isinstance(value, int) and abs(value) < EXACT_LIMIT else None
 
 
 def _side(expression: Expression) -> _Side | None:
@@ -191,7 +192,9 @@ def _arithmetic_side(expression: Arithmetic) -> _Side | None:
     match expression.op:
         case ArithmeticOp.MULTIPLY if abs(side.scale) == 1.0 and constant:
             return replace(side, scale=side.scale * constant)
-        case ArithmeticOp.DIVIDE if not swapped and abs(side.scale) == 1.0 and _is_power_of_two(constant):
+        case ArithmeticOp.DIVIDE if (
+            not swapped and abs(side.scale) == 1.0 and _is_power_of_two(constant)
+        ):
             return replace(side, scale=side.scale / constant, whole=False)
         case ArithmeticOp.ADD:
             return replace(side, offset=constant)

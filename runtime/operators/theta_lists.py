@@ -36,7 +36,11 @@ OP_CODES = {
     ComparisonOp.EQ: 4,
     ComparisonOp.NE: 5,
 }
-SUM, WIDE, FLIPPED = 8, 16, 32  # flags beside the operator; FLIPPED: the probing tuple is the right side
+SUM, WIDE, FLIPPED = (
+    8,
+    16,
+    32,
+)  # flags beside the operator; FLIPPED: the probing tuple is the right side
 _SLACK = 1e-12
 
 
@@ -79,7 +83,9 @@ class Condition:
     varying: int = -1
 
 
-_Group = tuple["ThetaShape", int, tuple[float, ...]]  # shape, varying parameter, the other parameters
+_Group = tuple[
+    "ThetaShape", int, tuple[float, ...]
+]  # shape, varying parameter, the other parameters
 
 
 def predicate_lists(
@@ -212,18 +218,48 @@ def rank(code, probing, target, parameters, start, stop):  # type: ignore[no-unt
     p: the first p of the n; n + 1 + p: those from p on.
     """
     n = stop - start
-    low = holds(code, probing, target, parameters[start, 0], parameters[start, 1], parameters[start, 2], parameters[start, 3])
+    low = holds(
+        code,
+        probing,
+        target,
+        parameters[start, 0],
+        parameters[start, 1],
+        parameters[start, 2],
+        parameters[start, 3],
+    )
     if n == 1:
         return 1 if low else 0
     last = stop - 1
-    high = holds(code, probing, target, parameters[last, 0], parameters[last, 1], parameters[last, 2], parameters[last, 3])
+    high = holds(
+        code,
+        probing,
+        target,
+        parameters[last, 0],
+        parameters[last, 1],
+        parameters[last, 2],
+        parameters[last, 3],
+    )
     if low == high:
         return n if low else 0
-    left, right = 0, n - 1  # the condition at left is as at the low end, at right as at the high end
+    left, right = (
+        0,
+        n - 1,
+    )  # the condition at left is as at the low end, at right as at the high end
     while right - left > 1:
         middle = (left + right) >> 1
         at = start + middle
-        if holds(code, probing, target, parameters[at, 0], parameters[at, 1], parameters[at, 2], parameters[at, 3]) == low:
+        if (
+            holds(
+                code,
+                probing,
+                target,
+                parameters[at, 0],
+                parameters[at, 1],
+                parameters[at, 2],
+                parameters[at, 3],
+            )
+            == low
+        ):
             left = middle
         else:
             right = middle

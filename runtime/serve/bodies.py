@@ -34,7 +34,9 @@ def read_body(relation: Relation, content_type: str, body: bytes) -> Taken:
     kind = content_type.partition(";")[0].strip().lower()
     reader = _READERS.get(kind)
     if reader is None:
-        raise Refusal(Status.UNSUPPORTED, f"rows come as one of {', '.join(_READERS)}, not {kind!r}")
+        raise Refusal(
+            Status.UNSUPPORTED, f"rows come as one of {', '.join(_READERS)}, not {kind!r}"
+        )
     return reader(relation, body)
 
 

@@ -13,10 +13,11 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.serve.statements import Statement, statements_of_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 Seen = tuple[int, int, int]  # what changes when a file is written: inode, size, time
+_NEVER: Seen = (0, 0, 0)
 
 
 class QueryFolder:
@@ -35,6 +36,13 @@ class QueryFolder:
     def owner(self, file: str) -> str:
         """Who owns the queries of a file, as `cqc queries` shows it."""
         return f"{self._folder.name}/{file}"
+
+    def expect(self, owners: Iterable[str]) -> None:
+        """Remember the files of an earlier life, so that those that went away meanwhile are told as gone."""
+        prefix = self.owner("")
+        for owner in owners:
+            if owner.startswith(prefix):
+                self._seen[owner.removeprefix(prefix)] = _NEVER
 
     def changed(self) -> list[str]:
         """The names of files that are new, different or gone; each is told once."""

@@ -20,7 +20,7 @@ class Status(IntEnum):
     TOO_SLOW = 504
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818 - not an error of ours
     """One clear sentence for whoever asked."""
 
     def __init__(self, status: Status, message: str) -> None:

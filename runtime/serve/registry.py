@@ -35,6 +35,7 @@ class Entry:
     invocations: int = 0
     own_seconds: float = 0.0  # spent on this query alone: compiling, answering
     shared_from: float = 0.0  # what a query's share of the common work was when this one came
+    gone: bool = False  # unregistered, and everybody may know
 
 
 class Registry:
@@ -42,6 +43,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._by_name: dict[str, Entry] = {}
+        self._by_number: dict[int, Entry] = {}
         self.next_number = 1
         self._shared_seconds = 0.0
 
@@ -69,13 +71,18 @@ class Registry:
         """The entry of a query that is known to run."""
         return self._by_name[fold(name)]
 
+    def numbered(self, number: int) -> Entry | None:
+        """The entry of a number, if it is still registered."""
+        return self._by_number.get(number)
+
     def add(self, entry: Entry) -> None:
         entry.shared_from = self._shared_seconds
         self._by_name[fold(entry.name)] = entry
+        self._by_number[entry.number] = entry
         self.next_number = max(self.next_number, entry.number + 1)
 
     def remove(self, entry: Entry) -> None:
-        del self._by_name[fold(entry.name)]
+        del self._by_name[fold(entry.name)], self._by_number[entry.number]
 
     def owned_by(self, owner: str) -> list[Entry]:
         """The entries of one owner."""

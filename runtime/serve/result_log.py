@@ -1,4 +1,4 @@
-"""The latest results, numbered, for watchers that read at their own pace and come back after a disconnect.
+r"""The latest results, numbered, for watchers that read at their own pace and come back after a disconnect.
 
 Results are kept as the text of their lines, a micro-batch in a piece, and forgotten from the front when they take more than
 a number of bytes. A watcher is only a number in this log: a slow one costs nothing, and one that is so slow that its place
@@ -57,10 +57,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some results for a watcher: numbers with lines, and where to go on."""
+    """Some results for a watcher: numbers with lines, where to go on, and whether some before them are forgotten."""
 
     lines: list[tuple[int, bytes]]
     next: int
+    lost: bool
 
 
 class ResultLog:
@@ -109,6 +110,7 @@ class ResultLog:
         with self._lock:
             at = max(bisect_right(self._firsts, start) - 1, 0)
             pieces = self._pieces[at:]
+            lost = start < (self._firsts[0] if self._firsts else self._next)
         found: list[tuple[int, bytes]] = []
         for piece in pieces:
             begin = max(start - piece.first, 0)
@@ -119,9 +121,9 @@ class ResultLog:
             for place in wanted:
                 found.append((piece.first + place, piece.line(place)))
                 if len(found) == most:
-                    return Page(found, piece.first + place + 1)
+                    return Page(found, piece.first + place + 1, lost)
             start = max(start, piece.stop)
-        return Page(found, start)
+        return Page(found, start, lost)
 
     def _forget(self) -> None:
         gone = 0

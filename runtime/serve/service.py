@@ -84,6 +84,7 @@ class Service:
         self._now = now
         self._durable = durable
         self._pending: list[Piece] = []
+        self._leaving: list[Entry] = []
         settled = _with_retention(program)
         if durable is None or not durable.has_past:
             self.program = settled
@@ -101,7 +102,8 @@ class Service:
             self.engine = Engine(self.program, strategy=strategy)
             self.results = ResultLog(self.limits.kept_result_bytes)
             self._next_result = durable.recover(self.engine, self.registry, self.results)
-            self.adopt(PROGRAM, statements_of_program(settled))
+            others = {fold(each.name) for each in self.registry if each.owner != PROGRAM}
+            self.adopt(PROGRAM, statements_of_program(settled, others))
         self.commit()
 
     @property
@@ -141,6 +143,7 @@ class Service:
         entry = self.registry.find(name)
         self.engine.unregister(entry.name)
         self.registry.remove(entry)
+        self._leaving.append(entry)
         if self._durable is not None:
             self._durable.unregistered(entry)
         return entry
@@ -240,6 +243,9 @@ class Service:
         if self._pending:
             self.results.append(self._pending)
             self._pending = []
+        for entry in self._leaving:
+            entry.gone = True
+        self._leaving = []
 
     def close(self) -> None:
         """Write what is left and let go of the files."""

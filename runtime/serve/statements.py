@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,11 @@ from cqc.compiler.source import SourceFile, Span
 from cqc.compiler.syntax import CreateQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from cqc.compiler import Program
+
+_GIVEN_NAME = re.compile(r"q[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +43,13 @@ class Statement:
         return CompileError([_in_file(each, source) for each in error.diagnostics])
 
 
-def statements_of_program(program: Program) -> list[Statement]:
-    """The queries of a compiled program."""
+def statements_of_program(program: Program, others: Container[str] = ()) -> list[Statement]:
+    """The queries of a compiled program; one called q1, q2, ... makes way for another query (folded name) of that name."""
     return [
-        Statement(None if _is_bare(node.span.text) else node.name, node.span.text)
-        for node in program.graph.queries.values()
+        Statement(
+            None if key in others and _GIVEN_NAME.fullmatch(key) else node.name, node.span.text
+        )
+        for key, node in program.graph.queries.items()
     ]
 
 
@@ -67,10 +74,6 @@ def statements_of_file(source: SourceFile) -> list[Statement]:
 
 def _not_a_query(span: Span) -> Diagnostic:
     return make("CQ001", span, expected="a query", found="another statement")
-
-
-def _is_bare(text: str) -> bool:
-    return not text.lstrip().lower().startswith("create")
 
 
 def _in_file(diagnostic: Diagnostic, source: SourceFile) -> Diagnostic:

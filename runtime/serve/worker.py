@@ -57,8 +57,15 @@ class Worker:
                 Status.TOO_SLOW, f"no answer within {seconds:g} seconds; try again later"
             ) from error
 
-    async def change(self, work: Callable[[Service], T], body_bytes: int = 0) -> T:
+    async def change(
+        self, work: Callable[[Service], T], body_bytes: int = 0, *, queue_anyway: bool = False
+    ) -> T:
         """Let the engine's thread change something, and wait until the change is durable.
+
+        Args:
+            work: what to do, in the engine's thread.
+            body_bytes: how large the request is that asks for it.
+            queue_anyway: for the service's own work, which waits for itself and must not be refused.
 
         Raises:
             Refusal: when too many others wait, or nothing can be written any more.
@@ -68,12 +75,12 @@ class Worker:
         self.waiting_bytes += body_bytes
         try:
             # Shielded: once it is queued it happens, also when the client hangs up, and then it is committed too.
-            return await asyncio.shield(asyncio.ensure_future(self._change(work)))
+            return await asyncio.shield(asyncio.ensure_future(self._change(work, queue_anyway)))
         finally:
             self.waiting_bytes -= body_bytes
 
-    async def _change(self, work: Callable[[Service], T]) -> T:
-        changed = asyncio.wrap_future(self._submit(work))
+    async def _change(self, work: Callable[[Service], T], queue_anyway: bool) -> T:
+        changed = asyncio.wrap_future(self._submit(work, queue_anyway=queue_anyway))
         committed = self._commit_after()
         try:
             return await changed
@@ -86,10 +93,10 @@ class Worker:
             self._thread.submit(self.service.close)
         self._thread.shutdown(wait=True)
 
-    def _submit(self, work: Callable[[Service], T]) -> Future[T]:
+    def _submit(self, work: Callable[[Service], T], *, queue_anyway: bool = False) -> Future[T]:
         if self.service.failure is not None:
             raise Refusal(Status.BUSY, self.service.failure)
-        if self.waiting >= self.service.limits.waiting:
+        if self.waiting >= self.service.limits.waiting and not queue_anyway:
             raise Refusal(Status.BUSY, "too many requests wait for the engine; try again later")
         self.waiting += 1
         future = self._thread.submit(work, self.service)

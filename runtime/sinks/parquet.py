@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import ARROW_TYPES, to_arrow
+from cqc.runtime.errors import RunError
 from cqc.runtime.results import NO_TIME, ResultBlock, merge
 from cqc.runtime.sinks.csv import common_shape, file_of_query
 from cqc.runtime.sinks.csv_text import csv_times
@@ -72,8 +73,10 @@ class ParquetFileSink:
     """All results in one file."""
 
     def __init__(self, path: Path, shapes: Mapping[str, Shape] | None) -> None:
-        self._path = path
-        self._aside = path.with_name(f".{path.name}.part")
+        if path.exists() and not path.is_file():  # the finished file would take the place of a device or a pipe
+            raise RunError(f"cannot write {path}: Parquet needs a file or a folder")
+        self._path = path.resolve() if path.is_symlink() else path
+        self._aside = self._path.with_name(f".{path.name}.part")
         shape = common_shape(shapes)
         self._as_json = shape is None
         self._schema = _JSON_SCHEMA if shape is None else _with_query(schema_of_shape(shape))

@@ -6,6 +6,7 @@ and pull queries are asked, at any time: calls from other threads take turns wit
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.compiler import Program
     from cqc.runtime.engine import QueryHandle
@@ -191,7 +192,7 @@ class Handle:
             ended = (
                 self._query.awaitTermination()
                 if timeout is None
-                else self._query.awaitTermination(timeout)
+                else self._query.awaitTermination(math.ceil(timeout))
             )
         finally:
             self._raise_failure()

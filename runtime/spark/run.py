@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S, BatchRun
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
@@ -49,8 +49,8 @@ class SparkRun:
         self._options = options
         make = BatchRun if options.checkpoint is None else DurableRun
         self._run = make(program, options)
-        self._own_session = session is None
         self._session = session
+        self._starting: _Start | None = None
         self._feed: Feed | None = None
         self._failure: BaseException | None = None
         self._ended = threading.Event()
@@ -69,15 +69,16 @@ class SparkRun:
         say = getattr(progress, "say", None)
         if say is not None:
             say("starting Spark")
-        starting = None if self._session is not None else _Start(self._options.master)
+        if self._session is None:
+            self._starting = _Start(self._options.master)
         self._run.read_tables()
         first = self._run.next_ranges()
         while not first and self._options.follow:
             time.sleep(LOOK_S)
             first = self._run.next_ranges()
         if first:
-            if starting is not None:
-                self._session = starting.result()
+            if self._starting is not None:
+                self._session = self._starting.result()
             self._stream(first)
         self._run.end_of_input()
 
@@ -85,8 +86,8 @@ class SparkRun:
         """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
         self._stopping = True
         with self._working:
-            if self._session is not None and self._own_session:
-                self._session.close()
+            if self._starting is not None:
+                self._starting.close()
             return self._run.close()
 
     def _stream(self, first: list[Range]) -> None:
@@ -113,7 +114,7 @@ class SparkRun:
                         self._go_on()
         finally:
             self._stopping = True
-            if not self._own_session:
+            if self._starting is None:
                 query.stop()
         if self._failure is not None:
             raise self._failure
@@ -174,6 +175,11 @@ class _Start:
         if self._session is None:
             raise self._failure or RunError("Spark does not start")
         return self._session
+
+    def close(self) -> None:
+        """End the session, also one that is still starting: the end of this process ends its JVM."""
+        if self._session is not None:
+            self._session.close()
 
     def _start(self) -> None:
         try:

@@ -122,7 +122,7 @@ class Session:
         )
         with self.log.open("wb") as log:
             try:
-                gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+                gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]  # pyspark's own
                 self._java = gateway.proc
                 context = SparkContext(conf=conf, gateway=gateway)
             except (PySparkException, OSError) as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
+from cqc.runtime.operators import match_source
 from tests.generators import Case, random_case
 from tests.language.executors import EngineExecutor
 from tests.oracle.answers import difference
@@ -95,3 +96,14 @@ def test_results_of_one_micro_batch_come_in_result_time_order(seed: int) -> None
 @pytest.mark.parametrize("seed", FAMILIES_ONCE_FAILED)
 def test_the_engine_answers_families_where_it_once_did_not(seed: int, sharing: bool) -> None:
     check_case(random_case(seed, kinds=("filters",), size=40), sharing=sharing)
+
+
+@pytest.mark.parametrize("seconds_a_row", [0.0, 1.0], ids=["packet side", "access side"])
+@pytest.mark.parametrize("block", range(4))
+def test_either_side_of_the_grouped_filter_answers_as_the_oracle_does(
+    block: int, seconds_a_row: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What the packet index is expected to cost decides which side answers.
+    monkeypatch.setattr(match_source, "_PER_ROW", seconds_a_row)
+    for seed in range(block * 8, block * 8 + 8):
+        check_case(random_case(seed, kinds=("filters",), size=40), sharing=True)

@@ -7,7 +7,6 @@ windows, theta conditions and residuals. Every item selects its `id`, so an answ
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,13 +23,21 @@ from cqc.runtime.packet import Packet
 from tests.oracle.brute_force import push_answer
 
 if TYPE_CHECKING:
+    from random import Random
+
     from cqc.compiler.bound import Query
     from cqc.runtime.found import Found, Seat
 
 COLUMNS = "id BIGINT, a BIGINT, d DOUBLE, s STRING, x BIGINT"
 DECLARATIONS = "".join(f"CREATE STREAM {name} (ts TIMESTAMP, {COLUMNS});" for name in "ABC")
 DECLARATIONS += f"CREATE TABLE W ({COLUMNS});"
-TYPES = (ColumnType.BIGINT, ColumnType.BIGINT, ColumnType.DOUBLE, ColumnType.STRING, ColumnType.BIGINT)
+TYPES = (
+    ColumnType.BIGINT,
+    ColumnType.BIGINT,
+    ColumnType.DOUBLE,
+    ColumnType.STRING,
+    ColumnType.BIGINT,
+)
 SECOND = 1_000_000
 DELAY_US = 2 * SECOND
 Answer = list[tuple[int, tuple[int, ...]]]
@@ -137,7 +144,9 @@ def random_row(random: Random, number: int) -> tuple[Any, ...]:
         random.choice((None, 0, 1, 2)),
         random.choice((None, 0.0, -0.0, 1.0, float("nan"), 2.5, float("inf"))),
         random.choice((None, "", "x", "xyz")),
-        random.choice((None, 0, 1, 3, 5, 1 << 60)) if random.random() < 0.05 else random.randint(0, 5),
+        random.choice((None, 0, 1, 3, 5, 1 << 60))
+        if random.random() < 0.05
+        else random.randint(0, 5),
     )
 
 
@@ -167,7 +176,9 @@ class Bench:
 
     def __init__(self, table_rows: list[tuple[Any, ...]] | None = None) -> None:
         self._program = compile_program(DECLARATIONS + "SELECT id FROM A;")
-        self.states = {name: SharedState(each) for name, each in self._program.catalog.relations.items()}
+        self.states = {
+            name: SharedState(each) for name, each in self._program.catalog.relations.items()
+        }
         self.joins: dict[int, MultiJoin | RowsJoin] = {}
         self.queries: list[Running] = []
         self.input: dict[str, list[tuple[tuple[Any, ...], int]]] = {name: [] for name in "abc"}
@@ -206,7 +217,8 @@ class Bench:
     def push(self, name: str, rows: list[tuple[Any, ...]], times: list[int]) -> None:
         packet = packet_of(rows, times, len(self.input[name]))
         self.input[name] += [
-            ((ts, *row), len(self.input[name]) + at) for at, (ts, row) in enumerate(zip(times, rows, strict=True))
+            ((ts, *row), len(self.input[name]) + at)
+            for at, (ts, row) in enumerate(zip(times, rows, strict=True))
         ]
         joins = [join for join in self.joins.values() if name in join._items_of]
         self._collect(push_packet(self.states[name], joins, packet, keep_all=False))
@@ -224,7 +236,9 @@ class Bench:
                 joins = [join for join in self.joins.values() if name in join._items_of]
                 befores = [join.purge_before(name, watermarks) for join in joins]
                 if None not in befores:
-                    self.states[name].purge(min((each for each in befores if each is not None), default=10**16))
+                    self.states[name].purge(
+                        min((each for each in befores if each is not None), default=10**16)
+                    )
 
     def wanted(self, running: Running) -> Answer:
         """The oracle's answer for what the query may see."""

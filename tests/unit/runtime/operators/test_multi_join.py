@@ -24,7 +24,9 @@ def _run(seed: int, *, rows: bool) -> None:
     shape = random_shape(random)
     for _ in range(random.randint(1, 5)):
         bench.add(random_query(random, shape, rows=rows))
-    for clock in range(random.randint(2, max(3, 12 - 2 * len(shape.relations)))):  # nested loops judge it
+    for clock in range(
+        random.randint(2, max(3, 12 - 2 * len(shape.relations)))
+    ):  # nested loops judge it
         if random.random() < 0.2:
             bench.add(random_query(random, shape, rows=rows))
         running = [each for each in bench.queries if each.until is None]
@@ -57,7 +59,9 @@ def test_random_joins_with_rows_windows_give_the_oracles_answer(seed: int) -> No
 def test_a_family_is_one_slot_and_every_member_has_its_own_rows() -> None:
     bench = Bench()
     queries = [
-        bench.add(f"SELECT p.id AS i0, q.id AS i1 FROM A AS p, B AS q WHERE p.d < {k / 4} * q.d MAXWINDOW 9 SEC;")
+        bench.add(
+            f"SELECT p.id AS i0, q.id AS i1 FROM A AS p, B AS q WHERE p.d < {k / 4} * q.d MAXWINDOW 9 SEC;"
+        )
         for k in range(1, 9)
     ]
     (join,) = bench.joins.values()

@@ -1,0 +1,167 @@
+"""`cqc explain --analyze`: the graph of a program with what a run of it measured, and where time and memory went.
+
+The run is a local one whose results go nowhere. The graph shows the counts beside the streams, joins and queries; below it
+each operator has a line in a table (most time first), each join input has one, and the queries with most results follow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.cli.report import counted
+from cqc.compiler.emit.explain import emit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from cqc.compiler import Program
+    from cqc.runtime.engine import Engine
+    from cqc.runtime.found import OperatorCount
+    from cqc.runtime.options import RunOptions
+    from cqc.runtime.run import RunSummary
+
+TOP = 10
+JOIN_COLUMNS = ("probes", "candidates", "found", "bytes")
+
+
+def analyze_run(program: Program, options: RunOptions) -> str:
+    """Run the program and explain it with the counts.
+
+    Raises:
+        RunError: when the run fails.
+    """
+    from cqc.runtime.run import LocalRun
+
+    run = LocalRun(program, options)
+    run.to_end()
+    summary = run.close()
+    sections = [
+        emit(program, notes(program, summary, run.engine)).rstrip(),
+        table(OPERATOR_HEADER, operator_rows(summary.operators)),
+        table(("state", "tuples kept", "memory"), state_rows(run.engine)),
+        table(("join input", *JOIN_COLUMNS[:3], "memory"), join_rows(summary.operators)),
+        table(("query", "results", "share"), top_rows(summary)),
+        closing(summary),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def notes(program: Program, summary: RunSummary, engine: Engine) -> dict[str, str]:
+    """What was measured, by the operator of the graph that it stands beside."""
+    found: dict[str, str] = {}
+    for name, count in summary.streams.items():
+        found[f"source:{name}"] = (
+            f"{count.read:,} read, {count.late:,} late, {count.rejected:,} rejected"
+        )
+    for state in engine.states.values():
+        if state.head:
+            kept = counted(len(state), "tuple")
+            found[f"state:{state.relation.name}"] = f"{kept} now, {memory(state.bytes)}"
+    by_name = {each.name: each for each in summary.operators}
+    for number, host in program.graph.hosts.items():
+        measured = by_name.get(host.name)
+        if measured is not None:
+            found[f"join:{number}"] = (
+                f"{measured.tuples_in:,} in, {counted(measured.tuples_out, 'result')}, "
+                f"{milliseconds(measured.seconds)}"
+            )
+    found |= {
+        f"deliver:{name}": counted(number, "result") for name, number in summary.queries.items()
+    }
+    return found
+
+
+OPERATOR_HEADER = ("operator", "tuples in", "out", "selectivity", "time", "of all", "memory")
+
+
+def operator_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """Every operator, the one that took most time first."""
+    total = sum(each.seconds for each in operators)
+    for each in sorted(operators, key=lambda each: -each.seconds):
+        yield (
+            each.name,
+            f"{each.tuples_in:,}",
+            f"{each.tuples_out:,}",
+            ratio(each.tuples_out, each.tuples_in),
+            milliseconds(each.seconds),
+            share(each.seconds, total),
+            memory(each.bytes),
+        )
+
+
+def state_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
+    """Base tuples kept for joins and for BEGIN-END queries."""
+    for state in engine.states.values():
+        if state.head:
+            yield (state.relation.name, f"{len(state):,}", memory(state.bytes))
+
+
+def join_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """How often each input of a join was probed, what the index offered and what was found."""
+    for each in operators:
+        inputs: dict[str, dict[str, int]] = {}
+        for label, number in each.detail.items():
+            name, _, what = label.rpartition(" ")
+            if name:
+                inputs.setdefault(name, {})[what] = number
+        for name, counts in inputs.items():
+            numbers = [f"{counts.get(what, 0):,}" for what in JOIN_COLUMNS[:3]]
+            yield (
+                f"{each.name} {name.partition(':')[2]}",
+                *numbers,
+                memory(counts.get("bytes", 0)),
+            )
+
+
+def top_rows(summary: RunSummary) -> Iterator[tuple[str, ...]]:
+    """The queries with most results."""
+    total = sum(summary.queries.values())
+    busiest = sorted(summary.queries.items(), key=lambda entry: (-entry[1], entry[0]))
+    for name, number in busiest[:TOP]:
+        yield (name, f"{number:,}", share(number, total))
+    if len(busiest) > TOP:
+        rest = sum(number for _, number in busiest[TOP:])
+        yield (f"{len(busiest) - TOP:,} more", f"{rest:,}", share(rest, total))
+
+
+def closing(summary: RunSummary) -> str:
+    """How much was read, and how fast."""
+    read = sum(count.read for count in summary.streams.values())
+    rate = read / summary.seconds if summary.seconds > 0 else 0.0
+    lines = [f"warning: {warning}" for warning in summary.warnings]
+    if summary.failed_evaluations:
+        lines.append(f"{counted(summary.failed_evaluations, 'evaluation')} failed and gave NULL")
+    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {rate:,.0f} tuples/s")
+    return "\n".join(lines)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Aligned columns, the first to the left and numbers to the right; nothing when there are no rows."""
+    from cqc.runtime.sinks.table import render_table
+
+    columns = [list(cells) for cells in zip(*rows, strict=True)]
+    if not columns:
+        return ""
+    return "\n".join(render_table(header, columns, [False] + [True] * (len(header) - 1)))
+
+
+def ratio(part: int, whole: int) -> str:
+    """Results per tuple."""
+    return f"{part / whole:.3g}" if whole else "-"
+
+
+def share(part: float, whole: float) -> str:
+    """A part of the whole in per cent."""
+    return f"{100 * part / whole:.0f} %" if whole else "-"
+
+
+def milliseconds(seconds: float) -> str:
+    """A time span that a person can compare."""
+    return f"{seconds * 1000:,.1f} ms"
+
+
+def memory(size: int) -> str:
+    """Bytes in a unit that fits."""
+    if size < 10_000:
+        return f"{size:,} B"
+    return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1_000_000:,.0f} MB"

@@ -1,0 +1,213 @@
+"""The client of a running service: register, queries, invoke, unregister, watch.
+
+Tables on a terminal, `--format json` for programs. Nothing here needs more than Python's own library.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import urllib.parse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cqc.cli.service_connection import Connection, ServiceError
+from cqc.cli.tables import aligned, cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEFAULT_ADDRESS = "http://127.0.0.1:8765"
+_RETRIES = 5
+_WIDEST_TEXT = 60
+
+
+def service_options(command: Any) -> Any:  # Any: click's decorators are untyped here
+    """Where the service is, and how answers are shown."""
+    for option in (
+        click.option(
+            "-s",
+            "--service",
+            "address",
+            default=DEFAULT_ADDRESS,
+            envvar="CQC_SERVICE",
+            show_default=True,
+            metavar="URL",
+        ),
+        click.option(
+            "--token-file", type=click.Path(), help="The token (or the variable CQC_TOKEN)."
+        ),
+        click.option("--format", "form", type=click.Choice(["table", "json"]), default="table"),
+    ):
+        command = option(command)
+    return command
+
+
+def _connect(address: str, token_file: str | None) -> Connection:
+    from cqc.cli.serve import read_token
+
+    return Connection(address, read_token(token_file))
+
+
+@click.command("register")
+@click.argument("text", metavar="TEXT|@FILE|-")
+@click.option("--name", help="What to call it; the next free q1, q2, ... by default.")
+@click.option("--owner", help="Who it is for.")
+@service_options
+def register_command(
+    text: str, name: str | None, owner: str | None, address: str, token_file: str | None, form: str
+) -> int:
+    """Register a query: its text, @FILE to read it from a file, or - for standard input."""
+    query = _text_of(text)
+    body = {"text": query, "name": name, "owner": owner}
+    answer = _connect(address, token_file).send("POST", "/queries", body)
+    if form == "json":
+        click.echo(json.dumps(answer))
+        return 0
+    how = "watch" if answer["kind"] == "push" else "invoke"
+    click.echo(f"registered {answer['name']} (cqc {how} {answer['name']})")
+    return 0
+
+
+def _text_of(argument: str) -> str:
+    if argument == "-":
+        return sys.stdin.read()
+    if not argument.startswith("@"):
+        return argument
+    try:
+        return Path(argument[1:]).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"cannot read {argument[1:]}: {error}") from error
+
+
+@click.command("queries")
+@service_options
+def queries_command(address: str, token_file: str | None, form: str) -> int:
+    """List the queries of a service with their owner, age, results and cost."""
+    queries = _connect(address, token_file).send("GET", "/queries")["queries"]
+    if form == "json":
+        for query in queries:
+            click.echo(json.dumps(query))
+        return 0
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+        "name": lambda query: query["name"],
+        "kind": lambda query: query["kind"],
+        "owner": lambda query: query["owner"],
+        "age": lambda query: _duration(query["age_seconds"]),
+        "results": lambda query: f"{query['results']:,}",
+        "invoked": lambda query: f"{query['invocations']:,}",
+        "cost": lambda query: f"{query['cost_seconds'] * 1000:,.1f} ms",
+        "text": lambda query: _one_line(query["text"]),
+    }
+    rows = [[show(query) for show in columns.values()] for query in queries]
+    right = [title in ("age", "results", "invoked", "cost") for title in columns]
+    click.echo("\n".join(aligned(list(columns), rows, right)))
+    return 0
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WIDEST_TEXT else line[: _WIDEST_TEXT - 1] + "…"
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+@click.command("invoke")
+@click.argument("name")
+@click.option("--at", metavar="INSTANT", help="The instant asked about; the latest by default.")
+@service_options
+def invoke_command(
+    name: str, at: str | None, address: str, token_file: str | None, form: str
+) -> int:
+    """Ask a query with BEGIN-END for its value."""
+    path = f"/queries/{urllib.parse.quote(name, safe='')}/invoke"
+    if at is not None:
+        path += "?" + urllib.parse.urlencode({"at": at})
+    answer = _connect(address, token_file).send("GET", path)
+    for warning in answer["warnings"]:
+        click.echo(f"warning: {warning}", err=True)
+    if form == "json":
+        for row in answer["rows"]:
+            click.echo(
+                json.dumps(
+                    {"query": answer["query"], "at": answer["at"], "row": row}, ensure_ascii=False
+                )
+            )
+        return 0
+    titles = [column["name"] for column in answer["columns"]]
+    right = [column["type"] in ("BIGINT", "DOUBLE") for column in answer["columns"]]
+    rows = [[cell(row[title]) for title in titles] for row in answer["rows"]]
+    click.echo(f"{answer['query']} at {cell(answer['at'])}")
+    click.echo("\n".join(aligned(titles, rows, right)))
+    return 0
+
+
+@click.command("unregister")
+@click.argument("name")
+@service_options
+def unregister_command(name: str, address: str, token_file: str | None, form: str) -> int:
+    """Remove a query."""
+    connection = _connect(address, token_file)
+    connection.send("DELETE", f"/queries/{urllib.parse.quote(name, safe='')}")
+    click.echo(json.dumps({"unregistered": name}) if form == "json" else f"unregistered {name}")
+    return 0
+
+
+@click.command("watch")
+@click.argument("name", required=False)
+@click.option("--new", is_flag=True, help="Only results from now on, not those that are kept.")
+@click.option("--limit", type=click.IntRange(min=1), help="Stop after so many results.")
+@service_options
+def watch_command(
+    name: str | None,
+    new: bool,
+    limit: int | None,
+    address: str,
+    token_file: str | None,
+    form: str,
+) -> int:
+    """Follow the results of one query, or of all: first those that are kept, then new ones as they come."""
+    path = "/results" if name is None else f"/queries/{urllib.parse.quote(name, safe='')}/results"
+    connection = _connect(address, token_file)
+    shown = 0
+    last_id: str | None = None
+    failures = 0
+    while failures < _RETRIES:
+        try:
+            for event in connection.events(f"{path}?since={'now' if new else 'start'}", last_id):
+                failures = 0
+                if event.kind == "result":
+                    last_id = event.id
+                    _show_result(event.data, form)
+                    shown += 1
+                    if shown == limit:
+                        return 0
+                elif event.kind == "gap":
+                    click.echo("warning: some results are no longer kept", err=True)
+                elif event.kind == "end":
+                    return 0
+        except ServiceError as error:
+            if not error.may_pass or last_id is None:
+                raise
+        failures += 1
+        click.echo("warning: the connection broke; trying again", err=True)
+        time.sleep(min(0.2 * 2**failures, 5.0))
+    raise ServiceError(f"no connection to {address}")
+
+
+def _show_result(text: str, form: str) -> None:
+    if form == "json":
+        click.echo(text)
+        return
+    result = json.loads(text)
+    when = cell(result.get("ts", result.get("at")))
+    row = "  ".join(f"{key}={cell(value)}" for key, value in result["row"].items())
+    click.echo(f"{when}  {result['query']}  {row}")

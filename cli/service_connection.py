@@ -1,0 +1,145 @@
+"""One client's connection to a service: JSON requests and server-sent events, with Python's own library."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TIMEOUT_S = 60.0  # the service sends something every 15 seconds, also when nothing happens
+
+
+class ServiceError(click.ClickException):
+    """The service refused or could not be reached; exit code 3, or 1 for a query with errors."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, may_pass: bool = False, exit_code: int = 3) -> None:
+        super().__init__(message)
+        self.may_pass = may_pass
+        self.exit_code = exit_code
+
+    def show(self, file: Any = None) -> None:
+        """As all messages of the command look."""
+        click.echo(
+            self.message if self.exit_code == 1 else f"error: {self.message}", err=True, file=file
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One server-sent event."""
+
+    id: str | None
+    kind: str
+    data: str
+
+
+class Connection:
+    """Speaks to a service.
+
+    Raises:
+        click.UsageError: for an address that is no HTTP address.
+    """
+
+    def __init__(self, address: str, token: str | None) -> None:
+        parts = urllib.parse.urlsplit(address if "://" in address else f"http://{address}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise click.UsageError(
+                f"--service wants an address such as http://127.0.0.1:8765, not {address!r}"
+            )
+        self._address = urllib.parse.urlunsplit(
+            (parts.scheme, parts.netloc, parts.path.rstrip("/"), "", "")
+        )
+        self._token = token
+        # The service is spoken to directly: a proxy in the environment is for other places.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """One request; the JSON of its answer, None where it has none.
+
+        Raises:
+            ServiceError: when the service cannot be reached, or refuses.
+        """
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        with self._open(method, path, headers, data) as answer:
+            try:
+                text = answer.read()
+                return json.loads(text) if text else None
+            except (OSError, http.client.HTTPException) as error:
+                raise ServiceError(
+                    f"the connection to {self._address} broke", may_pass=True
+                ) from error
+            except ValueError as error:
+                raise ServiceError(f"{self._address} is not a cqc service") from error
+
+    def events(self, path: str, last_id: str | None) -> Iterator[Event]:
+        """Events as they come, until the service ends them or the connection breaks.
+
+        Raises:
+            ServiceError: when the service cannot be reached, or refuses.
+        """
+        headers = {"accept": "text/event-stream"}
+        if last_id is not None:
+            headers["last-event-id"] = last_id
+        with self._open("GET", path, headers, None) as answer:
+            try:
+                yield from _parse(answer)
+            except (OSError, http.client.HTTPException):
+                return
+
+    def _open(self, method: str, path: str, headers: dict[str, str], data: bytes | None) -> Any:
+        if self._token is not None:
+            headers["authorization"] = f"Bearer {self._token}"
+        request = urllib.request.Request(self._address + path, data, headers, method=method)
+        try:
+            return self._opener.open(request, timeout=_TIMEOUT_S)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _refusal(error) from error
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise ServiceError(
+                f"no service at {self._address} ({reason}); start one with cqc serve", may_pass=True
+            ) from error
+
+
+def _refusal(error: urllib.error.HTTPError) -> ServiceError:
+    try:
+        problem = json.loads(error.read())
+        message, diagnostics = problem["error"], problem.get("diagnostics", [])
+    except (ValueError, TypeError, KeyError, OSError):
+        return ServiceError(f"the service answered {error.code} {error.reason}")
+    if diagnostics:
+        return ServiceError("\n".join(map(_diagnostic, diagnostics)), exit_code=1)
+    return ServiceError(message, may_pass=error.code in (502, 503, 504))
+
+
+def _diagnostic(given: dict[str, Any]) -> str:
+    head = f"{given['severity']}[{given['code']}]: {given['message']}"
+    place = f"  --> {given['file']}:{given['line']}:{given['column']}"
+    hint = f"\n  = hint: {given['hint']}" if given.get("hint") else ""
+    return f"{head}\n{place}{hint}"
+
+
+def _parse(answer: Any) -> Iterator[Event]:
+    fields: dict[str, str] = {}
+    for line in answer:
+        text = line.decode().rstrip("\r\n")
+        if text:
+            name, _, value = text.partition(": ")
+            fields[name] = value
+            continue
+        if "data" in fields:
+            yield Event(fields.get("id"), fields.get("event", "message"), fields["data"])
+        fields = {}

@@ -1,0 +1,44 @@
+"""Leave out what only follows from a mistake in the syntax.
+
+A statement with a mistake is bound as it was probably meant, so that one run reports what is wrong with its meaning too.
+Where the guess itself is what the binder stumbles over, the user has heard enough:
+
+    WHERE s || 'a' = 'b'       `||` is not an operator; read as OR, it would take conditions and not texts
+    WHERE n ISNULL             AND or OR is missing; read so, ISNULL would be a column that is not there
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cqc.compiler.diagnostics import Diagnostic
+    from cqc.compiler.source import Span
+
+_TYPES = range(40, 51)  # codes about the types of operands and values
+_NAMES = range(30, 37)  # codes about names that nothing has, and calls with too many arguments
+_SOMETHING_MISSING = "CQ005"  # the mistake after which what was read as two things may be one
+
+
+def without_follow_ons(
+    mistakes: Sequence[Diagnostic], found: Sequence[Diagnostic]
+) -> list[Diagnostic]:
+    """The diagnostics found in what the mistakes left, without those that a mistake explains."""
+    if not mistakes:
+        return list(found)
+    return [each for each in found if not any(_explains(mistake, each) for mistake in mistakes)]
+
+
+def _explains(mistake: Diagnostic, found: Diagnostic) -> bool:
+    number = int(found.code.removeprefix("CQ"))
+    if number in _NAMES and mistake.code != _SOMETHING_MISSING:
+        return False
+    return number in (*_NAMES, *_TYPES) and _touch(mistake.span, found.span)
+
+
+def _touch(one: Span, other: Span) -> bool:
+    """Whether two places overlap or are next to each other."""
+    same = one.source is other.source
+    return same and one.start <= other.end + 1 and other.start <= one.end + 1

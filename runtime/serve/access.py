@@ -1,0 +1,108 @@
+"""Who may speak to the service, and how much they may say: checked before anything else looks at a request.
+
+On the loopback interface without a token the Host header must name it, so that a page in somebody's browser cannot reach the
+service under a name of its own. Everywhere else a token is needed; it is compared in constant time and never shown.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_OPEN_PATHS = {"/health"}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address means this machine alone."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class _TooLargeError(Exception):
+    """A body went over the limit while it was read."""
+
+
+class Gate:
+    """Lets a request through to the application, or answers it."""
+
+    def __init__(self, app: ASGIApp, *, token: str | None, body_bytes: int) -> None:
+        self._app = app
+        self._token = None if token is None else token.encode()
+        self._body_bytes = body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        refused = self._refused(scope["path"], headers)
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        await self._within_limit(scope, receive, send)
+
+    def _refused(self, path: str, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
+        if self._token is None:
+            if not is_loopback(_host_name(headers.get(b"host", b""))):
+                return 403, "this service answers to localhost only"
+        elif path not in _OPEN_PATHS:
+            scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+            if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
+                return 401, "a token is needed: Authorization: Bearer ..."
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length[:19]) > self._body_bytes:
+            return 413, self._too_large()
+        return None
+
+    async def _within_limit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        read = 0
+        begun = False
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._body_bytes:
+                raise _TooLargeError
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, counted, noted)
+        except _TooLargeError:
+            if not begun:
+                await _answer(send, 413, self._too_large())
+
+    def _too_large(self) -> str:
+        return f"the body is larger than {self._body_bytes:,} bytes"
+
+
+def _host_name(header: bytes) -> str:
+    text = header.decode("latin-1").strip()
+    if text.startswith("["):
+        return text.partition("]")[0].lstrip("[")
+    return text.partition(":")[0]
+
+
+async def _answer(send: Send, status: int, message: str) -> None:
+    body = json.dumps({"error": message}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if status == 413:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,332 @@
+"""The service over HTTP: routes, and what an error looks like.
+
+Handlers only translate: they check what is asked for, let the engine's thread do it (`worker.py`), and write the answer in the
+form the client wants. Whatever a client sends, the answer is one of 2xx or 4xx, or 503/504 when the engine is busy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import FastAPI, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
+
+from cqc.compiler.diagnostics import CompileError, render_json
+from cqc.runtime.serve.answers import choose_form, write_answer
+from cqc.runtime.serve.bodies import read_body
+from cqc.runtime.serve.events import EventResponse, Watchers, events, find_place
+from cqc.runtime.serve.exposition import CONTENT_TYPE, Histogram, engine_lines, metric, text_of
+from cqc.runtime.serve.models import (
+    Answer,
+    ColumnInfo,
+    Health,
+    NewQuery,
+    Problem,
+    Pushed,
+    QueryInfo,
+    QueryList,
+)
+from cqc.runtime.serve.refusal import Refusal, Status
+
+if TYPE_CHECKING:
+    from cqc.runtime.serve.feeding import Feeding
+    from cqc.runtime.serve.registry import Entry
+    from cqc.runtime.serve.service import Service
+    from cqc.runtime.serve.worker import Worker
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Problem, "description": "The request was refused; `error` says why."},
+    503: {"model": Problem, "description": "The engine is busy; try again later."},
+}
+_ROWS_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": {"type": "array", "items": {"type": "object"}}},
+            "application/x-ndjson": {"schema": {"type": "string"}},
+            "text/csv": {"schema": {"type": "string"}},
+            "application/vnd.apache.arrow.stream": {
+                "schema": {"type": "string", "format": "binary"}
+            },
+        },
+    }
+}
+
+
+class Api:
+    """The application of one service."""
+
+    def __init__(self, worker: Worker, watchers: Watchers, feeding: Feeding) -> None:
+        self._worker = worker
+        self._watchers = watchers
+        self._feeding = feeding
+        self._limits = worker.service.limits
+        self._invoke_seconds = Histogram()
+        self.app = FastAPI(
+            title="cqc", summary="Standing queries over streams.", docs_url=None, redoc_url=None
+        )
+        self._add_routes()
+        self._add_error_answers()
+
+    def _add_routes(self) -> None:
+        add = self.app.add_api_route
+        add(
+            "/queries", self.register, methods=["POST"], status_code=201,
+            response_model=QueryInfo, responses=_PROBLEMS,
+        )  # fmt: skip
+        add(
+            "/queries", self.queries, methods=["GET"], response_model=QueryList, responses=_PROBLEMS
+        )
+        add(
+            "/queries/{name}", self.query, methods=["GET"],
+            response_model=QueryInfo, responses=_PROBLEMS,
+        )  # fmt: skip
+        add(
+            "/queries/{name}", self.unregister, methods=["DELETE"], status_code=204,
+            response_class=Response, responses=_PROBLEMS,
+        )  # fmt: skip
+        invoke_answers = {**_PROBLEMS, 200: {"model": Answer}}
+        for method in ("GET", "POST"):
+            add(
+                "/queries/{name}/invoke", self.invoke, methods=[method],
+                response_class=Response, responses=invoke_answers, operation_id=f"invoke_{method.lower()}",
+            )  # fmt: skip
+        add(
+            "/queries/{name}/results", self.watch_one, methods=["GET"],
+            response_class=EventResponse, responses=_PROBLEMS,
+        )  # fmt: skip
+        add(
+            "/results", self.watch_all, methods=["GET"],
+            response_class=EventResponse, responses=_PROBLEMS,
+        )  # fmt: skip
+        add(
+            "/streams/{name}", self.push, methods=["POST"],
+            response_model=Pushed, responses=_PROBLEMS, openapi_extra=_ROWS_BODY,
+        )  # fmt: skip
+        add("/health", self.health, methods=["GET"], response_model=Health)
+        add("/metrics", self.metrics, methods=["GET"], response_class=PlainTextResponse)
+
+    def _add_error_answers(self) -> None:
+        add = self.app.add_exception_handler
+        add(Refusal, _refused)
+        add(CompileError, _with_diagnostics)
+        add(RequestValidationError, _not_valid)
+        add(HTTPException, _http_problem)
+
+    # Queries
+
+    async def register(self, given: NewQuery) -> QueryInfo:
+        """Register a query; a push query sees what arrives from now on, a pull query also the retained past."""
+        _check_text("text", given.text, self._limits.query_characters)
+        for field, value in (("name", given.name), ("owner", given.owner)):
+            if value is not None:
+                _check_text(field, value, self._limits.name_characters)
+                if not value.strip():
+                    raise Refusal(Status.INVALID, f"{field} is empty")
+        owner = given.owner or "http"
+        entry = await self._worker.change(
+            lambda service: service.register(given.text, given.name, owner)
+        )
+        return await self._worker.ask(lambda service: _info(service, entry))
+
+    async def queries(self) -> QueryList:
+        """All registered queries with their owner, age, results and cost."""
+        return await self._worker.ask(
+            lambda service: QueryList(queries=[_info(service, each) for each in service.registry])
+        )
+
+    async def query(self, name: str) -> QueryInfo:
+        """One registered query."""
+        return await self._worker.ask(lambda service: _info(service, service.registry.find(name)))
+
+    async def unregister(self, name: str) -> Response:
+        """Remove a query; the others do not notice."""
+        await self._worker.change(lambda service: service.unregister(name))
+        return Response(status_code=204)
+
+    async def invoke(
+        self,
+        name: str,
+        at: Annotated[
+            str | None, Query(description="The instant asked about; default the latest.")
+        ] = None,
+        accept: Annotated[str, Header(description="JSON, CSV or an Arrow stream.")] = "",
+    ) -> Response:
+        """The value of a query with BEGIN-END at an instant."""
+        form = choose_form(accept)
+        if at is not None:
+            _check_text("at", at, self._limits.name_characters)
+        started = time.perf_counter()
+        entry, asked = await self._worker.ask(
+            lambda service: service.invoke(name, at), self._limits.invoke_seconds
+        )
+        body = await asyncio.to_thread(write_answer, entry, asked, form)
+        self._invoke_seconds.observe(time.perf_counter() - started)
+        headers = {"x-cqc-warning": "; ".join(asked.warnings)} if asked.warnings else None
+        return Response(body, media_type=form, headers=headers)
+
+    # Results
+
+    async def watch_one(
+        self,
+        name: str,
+        since: Annotated[str | None, Query(description="now, start, or the last id seen")] = None,
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> EventResponse:
+        """The results of one query as server-sent events."""
+        entry = await self._worker.ask(lambda service: service.registry.find(name))
+        if entry.kind == "pull":
+            raise Refusal(
+                Status.CONFLICT,
+                f"query {entry.name} has results only when asked: invoke it, or add EVERY",
+            )
+        return self._watch(entry, since, last_event_id)
+
+    async def watch_all(
+        self,
+        since: Annotated[str | None, Query(description="now, start, or the last id seen")] = None,
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> EventResponse:
+        """The results of all queries as server-sent events."""
+        return self._watch(None, since, last_event_id)
+
+    def _watch(self, entry: Entry | None, since: str | None, last_id: str | None) -> EventResponse:
+        service = self._worker.service
+        place = find_place(service.results, service.epoch, last_id, since)
+        bell = self._watchers.join()
+
+        def left(stuck: bool) -> None:
+            self._watchers.leave(bell)
+            self._watchers.dropped += stuck
+
+        body = events(
+            service.results,
+            service.epoch,
+            self._watchers,
+            bell,
+            place,
+            None if entry is None else entry.number,
+            lambda: entry is not None and entry.gone,
+        )
+        return EventResponse(body, self._limits.watcher_seconds, left)
+
+    # Rows
+
+    async def push(
+        self, name: str, request: Request, content_type: Annotated[str, Header()] = ""
+    ) -> Pushed:
+        """Give the engine rows of a stream (or of a table, before the first row of a stream)."""
+        relation = self._worker.service.program.catalog.find(name)
+        if relation is None:
+            raise Refusal(Status.NOT_FOUND, f"there is no stream or table {name}")
+        body = await request.body()
+        taken = await asyncio.to_thread(read_body, relation, content_type, body)
+        outcome = await self._worker.change(
+            lambda service: service.push({relation.name: taken}), len(body)
+        )
+        return Pushed(
+            read=outcome.read,
+            accepted=outcome.accepted,
+            late=outcome.late,
+            rejected=outcome.rejected,
+            reasons=outcome.reasons,
+        )
+
+    # The service itself
+
+    async def health(self) -> Health:
+        """Whether the service works. Needs no token."""
+        service = self._worker.service
+        return Health(
+            status="ok" if service.failure is None else "failed",
+            caught_up=self._feeding.caught_up,
+            queries=len(service.registry),
+            tuples=service.engine.tuples_read,
+            problems=list(self._feeding.problems),
+        )
+
+    async def metrics(self) -> PlainTextResponse:
+        """Counters in Prometheus' text format."""
+        lines = await self._worker.ask(engine_lines)
+        lines += metric("cqc_watchers", "gauge", "Connected watchers.", len(self._watchers))
+        dropped = self._watchers.dropped
+        lines += metric("cqc_watchers_dropped_total", "counter", "Read too slowly.", dropped)
+        lines += metric("cqc_requests_waiting", "gauge", "In the queue.", self._worker.waiting)
+        age = time.time() - self._worker.service.started
+        lines += metric("cqc_uptime_seconds", "gauge", "Since the start.", round(age, 3))
+        name = "cqc_invocation_seconds"
+        lines += [f"# HELP {name} From question to answer.", f"# TYPE {name} histogram"]
+        lines += self._invoke_seconds.lines(name)
+        return PlainTextResponse(text_of(lines), media_type=CONTENT_TYPE)
+
+
+def _info(service: Service, entry: Entry) -> QueryInfo:
+    return QueryInfo(
+        id=entry.number,
+        name=entry.name,
+        owner=entry.owner,
+        kind=entry.kind,
+        age_seconds=round(time.time() - entry.created, 3),
+        created=datetime.fromtimestamp(entry.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        results=entry.results,
+        invocations=entry.invocations,
+        cost_seconds=round(service.registry.cost_seconds(entry), 6),
+        columns=[ColumnInfo(name=name, type=type_) for name, type_ in entry.columns],
+        text=entry.text,
+    )
+
+
+def _check_text(field: str, value: str, most: int) -> None:
+    if len(value) > most:
+        raise Refusal(Status.TOO_LARGE, f"{field} is longer than {most:,} characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise Refusal(Status.INVALID, f"{field} is not text: it holds half a character") from error
+
+
+# Errors as answers; written in ASCII, so that nothing a client sent can make the answer unwritable.
+
+
+def _problem(status: int, message: str, diagnostics: list[Any] | None = None) -> JSONResponse:
+    headers = {"retry-after": "1"} if status == Status.BUSY else None
+    content = {"error": message.encode(errors="replace").decode(), "diagnostics": diagnostics or []}
+    return JSONResponse(content, status, headers)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    del request
+    assert isinstance(error, Refusal)
+    return _problem(error.status, str(error))
+
+
+def _with_diagnostics(request: Request, error: Exception) -> Response:
+    del request
+    assert isinstance(error, CompileError)
+    found = [json.loads(render_json(each)) for each in error.diagnostics]
+    message = "the query has errors" if len(found) != 1 else found[0]["message"]
+    return _problem(Status.INVALID, message, found)
+
+
+def _not_valid(request: Request, error: Exception) -> Response:
+    del request
+    assert isinstance(error, RequestValidationError)
+    parts = [
+        f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
+        for each in error.errors()[:5]
+    ]
+    return _problem(Status.INVALID, "; ".join(parts))
+
+
+def _http_problem(request: Request, error: Exception) -> Response:
+    del request
+    assert isinstance(error, HTTPException)
+    answer = _problem(error.status_code, str(error.detail))
+    answer.headers.update(error.headers or {})
+    return answer

@@ -1,0 +1,107 @@
+"""Counters, clocks and the query set at one point in a service's life, as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from cqc.runtime.errors import RunError
+from cqc.runtime.serve.registry import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from pathlib import Path
+
+    from cqc.runtime.engine import Engine
+    from cqc.runtime.serve.registry import Registry
+    from cqc.runtime.stream_line import StreamLine
+
+Marks = dict[str, Any]
+
+
+def make_marks(engine: Engine, registry: Registry) -> Marks:
+    """Where everything stands now."""
+    return {
+        "declared": _declared(engine),
+        "queries": [entry_json(entry) for entry in registry],
+        "next_query": registry.next_number,
+        "streams": {
+            name: _line_json(line) for name, line in engine.lines.items() if line.relation.is_stream
+        },
+        "instants": engine.next_instants(),
+    }
+
+
+def check_declarations(engine: Engine, marks: Marks, folder: Path) -> None:
+    """The tuples of a checkpoint fit only the streams and tables that they were made with.
+
+    Raises:
+        RunError: when one of those has gone or has other columns now.
+    """
+    declared = _declared(engine)
+    for name, columns in marks["declared"].items():
+        if declared.get(name) != columns:
+            raise RunError(f"the checkpoint {folder} was made with another declaration of {name}")
+
+
+def restore_marks(engine: Engine, registry: Registry, marks: Marks, wanted: Container[int]) -> None:
+    """Let an engine that has seen nothing stand there, with those queries that are wanted."""
+    for name, each in marks["streams"].items():
+        _restore_line(engine.lines[name], each)
+    for each in marks["queries"]:
+        if each["number"] in wanted:
+            entry = entry_from_json(each)
+            engine.register(entry.text, name=entry.name)
+            registry.add(entry)
+    registry.next_number = marks["next_query"]
+    engine.resume_instants(marks["instants"])
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """A registered query as JSON."""
+    return {
+        "number": entry.number,
+        "name": entry.name,
+        "text": entry.text,
+        "owner": entry.owner,
+        "created": entry.created,
+        "kind": entry.kind,
+        "columns": entry.columns,
+        "results": entry.results,
+        "invocations": entry.invocations,
+    }
+
+
+def entry_from_json(given: dict[str, Any]) -> Entry:
+    """The entry that `entry_json` wrote."""
+    columns = tuple((name, type_) for name, type_ in given["columns"])
+    return Entry(**{**given, "columns": columns})
+
+
+def _declared(engine: Engine) -> dict[str, list[list[str]]]:
+    return {
+        name: [[column.name, column.type.value] for column in line.relation.columns]
+        for name, line in engine.lines.items()
+    }
+
+
+def _line_json(line: StreamLine) -> dict[str, Any]:
+    clock, count = line.clock, line.count
+    return {
+        "first_us": clock.first_us,
+        "largest_us": clock.largest_us,
+        "watermark_us": clock.watermark_us,
+        "read": count.read,
+        "late": count.late,
+        "rejected": count.rejected,
+        "reasons": dict(count.reasons),
+    }
+
+
+def _restore_line(line: StreamLine, given: dict[str, Any]) -> None:
+    clock, count = line.clock, line.count
+    clock.first_us = given["first_us"]
+    clock.largest_us = given["largest_us"]
+    clock.watermark_us = given["watermark_us"]
+    count.read, count.late, count.rejected = given["read"], given["late"], given["rejected"]
+    count.reasons = Counter(given["reasons"])

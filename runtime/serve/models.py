@@ -1,0 +1,97 @@
+"""What goes over the wire as JSON, as the OpenAPI document describes it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+
+class NewQuery(BaseModel):
+    """A query to register."""
+
+    text: str = Field(description="A SELECT or a CREATE QUERY.")
+    name: str | None = Field(
+        None, description="What to call it; the next free q1, q2, ... if left out."
+    )
+    owner: str | None = Field(None, description="Who it is for, shown in lists.")
+
+
+class ColumnInfo(BaseModel):
+    """One output column."""
+
+    name: str
+    type: str
+
+
+class QueryInfo(BaseModel):
+    """A registered query."""
+
+    id: int = Field(description="Never given twice, also not after a restart.")
+    name: str
+    owner: str
+    kind: str = Field(description="push, pull or every")
+    age_seconds: float
+    created: str
+    results: int = Field(description="Result rows delivered.")
+    invocations: int
+    cost_seconds: float = Field(
+        description="Engine time for it alone, and its share of common work."
+    )
+    columns: list[ColumnInfo]
+    text: str
+
+
+class QueryList(BaseModel):
+    """All registered queries."""
+
+    queries: list[QueryInfo]
+
+
+class Pushed(BaseModel):
+    """What became of pushed rows."""
+
+    read: int
+    accepted: int
+    late: int
+    rejected: int
+    reasons: dict[str, int] = Field(description="Why rows were rejected.")
+
+
+class Answer(BaseModel):
+    """The value of a query at an instant."""
+
+    query: str
+    at: str | float | None
+    columns: list[ColumnInfo]
+    warnings: list[str]
+    rows: list[dict[str, str | float | bool | None]]
+
+
+class DiagnosticInfo(BaseModel):
+    """One mistake in a query, as `cqc check --format json` shows it."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    code: str
+    severity: str
+    message: str
+    hint: str | None
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    error: str
+    diagnostics: list[DiagnosticInfo] = Field(default_factory=list)
+
+
+class Health(BaseModel):
+    """Whether the service works."""
+
+    status: str
+    caught_up: bool = Field(description="Whether everything in the program's sources was read.")
+    queries: int
+    tuples: int
+    problems: list[str] = Field(description="What went wrong lately with sources and query files.")

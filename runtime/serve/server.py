@@ -1,0 +1,153 @@
+"""The server process: sockets, start, and a stop that drains what is in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from cqc.runtime.errors import RunError
+from cqc.runtime.serve.access import Gate
+from cqc.runtime.serve.app import Api
+from cqc.runtime.serve.durable import Durable
+from cqc.runtime.serve.events import Watchers
+from cqc.runtime.serve.feeding import Feeding
+from cqc.runtime.serve.limits import Limits
+from cqc.runtime.serve.query_folder import QueryFolder
+from cqc.runtime.serve.service import Service
+from cqc.runtime.serve.source_feed import SourceFeed
+from cqc.runtime.serve.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cqc.compiler import Program
+
+_DRAIN_S = 10  # for requests that are still being answered when the service stops
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """What `cqc serve` says."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    token: str | None = None
+    binds: dict[str, str] = field(default_factory=dict)
+    checkpoint: str | None = None
+    queries: tuple[str, ...] = ()  # folders of query files
+    limits: Limits = field(default_factory=Limits)
+
+
+class ServiceServer(uvicorn.Server):
+    """One service and its listener.
+
+    Args:
+        report: told, in one sentence, of what goes wrong while it runs.
+
+    Raises:
+        RunError: when data is missing, the checkpoint cannot be used, or the address is taken.
+    """
+
+    def __init__(
+        self, program: Program, options: ServeOptions, report: Callable[[str], None]
+    ) -> None:
+        folders = [QueryFolder(Path(each)) for each in options.queries]
+        durable = None if options.checkpoint is None else Durable(Path(options.checkpoint))
+        service = Service(program, limits=options.limits, durable=durable)
+        positions = None if durable is None else durable.positions
+        source = SourceFeed(service.program.catalog, options.binds, positions)
+        if durable is None or not durable.has_tables:
+            tables = source.tables()
+            if tables:
+                service.push(tables)
+        for folder in folders:
+            folder.expect({entry.owner for entry in service.registry})
+        self._source = source
+        self._listener = _listen(options.host, options.port)
+        self._watchers = Watchers(options.limits.watchers)
+        self.worker = Worker(service, self._watchers.ring, self._fail)
+        self.feeding = Feeding(source, folders, report)
+        api = Api(self.worker, self._watchers, self.feeding)
+        gate = Gate(api.app, token=options.token, body_bytes=options.limits.body_bytes)
+        super().__init__(
+            uvicorn.Config(
+                gate,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_DRAIN_S,
+                timeout_keep_alive=75,
+            )
+        )
+
+    @property
+    def address(self) -> str:
+        """Where the service answers."""
+        host, port = self._listener.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the command's business; it calls `stop`."""
+        yield
+
+    def stop(self) -> None:
+        """Answer what is being answered, take nothing new, and end."""
+        self.should_exit = True
+
+    def serve_until_stopped(self) -> None:
+        """Answer requests until `stop`.
+
+        Raises:
+            RunError: when the service had to stop because nothing could be made durable any more.
+        """
+        try:
+            asyncio.run(self._serve_and_feed())
+        finally:
+            self.worker.stop()
+            self._source.close()
+            self._listener.close()
+        if self.worker.service.failure is not None:
+            raise RunError(self.worker.service.failure)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Watchers are sent what there is before connections close."""
+        self._watchers.close()
+        await super().shutdown(sockets)
+
+    async def _serve_and_feed(self) -> None:
+        feeding = asyncio.ensure_future(self.feeding.run(self.worker))
+        feeding.add_done_callback(self._feeding_ended)
+        try:
+            await self.serve(sockets=[self._listener])
+        finally:
+            feeding.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await feeding
+
+    def _feeding_ended(self, feeding: asyncio.Future[None]) -> None:
+        if not feeding.cancelled():
+            self.stop()
+
+    def _fail(self) -> None:
+        self.stop()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RunError(f"cannot listen on {host} port {port}: {reason}") from error
+    return listener

@@ -1,0 +1,60 @@
+"""PROGRAM arguments: files, folders, standard input, and what cannot be read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Call
+
+STREAM = "CREATE STREAM s (ts BIGINT, x BIGINT);\n"
+
+
+def query_names(call: Call, *arguments: str | Path, stdin: str = "") -> list[str]:
+    finished = call("compile", *arguments, "--emit", "json", stdin=stdin)
+    assert finished.code == 0, finished.err
+    return [query["name"] for query in json.loads(finished.out)["queries"]]
+
+
+def test_a_folder_is_one_program_of_its_files(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "b.cq").write_text("CREATE QUERY two AS SELECT x FROM s;")
+    (tmp_path / "a.cq").write_text(STREAM + "CREATE QUERY one AS SELECT ts FROM s;")
+    (tmp_path / "notes.txt").write_text("not a program")
+    (tmp_path / "folder.cq").mkdir()
+    assert query_names(call, tmp_path) == ["one", "two"]
+
+
+def test_standard_input_and_files_form_one_program(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.cq").write_text(STREAM)
+    assert query_names(call, tmp_path / "a.cq", "-", stdin="SELECT x FROM s") == ["q1"]
+
+
+def test_a_file_named_twice_counts_once(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.cq").write_text(STREAM + "SELECT x FROM s;")
+    assert query_names(call, tmp_path / "a.cq", tmp_path) == ["q1"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_program(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.cq").write_bytes(b"\xef\xbb\xbf" + STREAM.encode())
+    assert call("check", tmp_path / "a.cq").code == 0
+
+
+@pytest.mark.parametrize("command", ["compile", "check", "fmt", "run", "explain"])
+def test_a_program_that_cannot_be_read_is_wrong_usage(
+    command: str, call: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "latin.cq").write_bytes(b"-- caf\xe9")
+    (tmp_path / "empty").mkdir()
+    for name, message in [
+        ("nowhere.cq", "no such program file"),
+        ("empty", "no .cq file in the folder"),
+        ("latin.cq", "is not UTF-8 text (byte 6)"),
+        ("x" * 5000, "File name too long"),
+    ]:
+        finished = call(command, tmp_path / name)
+        assert finished.code == 2
+        assert message in finished.err
+
+
+def test_standard_input_that_is_not_text_is_wrong_usage(call: Call) -> None:
+    assert call("check", "-", stdin=b"\xff\xfe").code == 2

@@ -1,0 +1,195 @@
+"""How a run ends: by itself, by Ctrl-C, because nobody reads its results, or because it failed."""
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+import cqc
+from cqc.cli.interrupts import Interrupts
+from cqc.cli.progress import Progress, wants_progress
+from cqc.cli.running import drive, run_to_end
+from cqc.runtime.errors import OutputClosed, RunError
+from cqc.runtime.options import RunOptions
+from cqc.runtime.run import RunSummary
+
+QUIET = Progress(enabled=False)
+
+
+@dataclass
+class FakeRun:
+    """Three micro-batches, with something happening in the second."""
+
+    happens: Callable[[], None]
+    done: list[int] = field(default_factory=list)
+    closed: int = 0
+
+    def to_end(self, progress: Callable[[int], None] | None = None) -> None:
+        assert progress is not None
+        for batch in (1, 2, 3):
+            if batch == 2:
+                self.happens()
+            self.done.append(batch)
+            progress(batch)
+
+    def close(self) -> RunSummary:
+        self.closed += 1
+        return RunSummary({}, {}, [], 1.0, 0)
+
+
+def nothing() -> None:
+    pass
+
+
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def interrupt_twice() -> None:
+    interrupt()
+    interrupt()
+
+
+def fail() -> None:
+    raise RunError("the disk is full")
+
+
+def close_output() -> None:
+    raise OutputClosed
+
+
+@pytest.mark.parametrize(
+    ("happens", "interrupted", "done"),
+    [
+        (nothing, False, [1, 2, 3]),
+        (interrupt, True, [1, 2]),
+        (interrupt_twice, True, [1]),
+        (close_output, False, [1]),
+    ],
+)
+def test_ctrl_c_waits_for_the_micro_batch_in_hand_and_a_second_one_does_not(
+    happens: Callable[[], None], interrupted: bool, done: list[int]
+) -> None:
+    run = FakeRun(happens)
+    assert drive(run, QUIET, Interrupts(deferred=True)) is interrupted
+    assert run.done == done
+
+
+def test_ctrl_c_is_heard_at_once_where_a_run_stops_by_itself() -> None:
+    run = FakeRun(interrupt)
+    assert drive(run, QUIET, Interrupts(deferred=False))
+    assert run.done == [1]
+
+
+def test_signals_are_as_before_when_the_run_is_over() -> None:
+    drive(FakeRun(interrupt), QUIET, Interrupts(deferred=True))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_micro_batch_that_does_not_end_is_interrupted_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cqc.cli.interrupts.PATIENCE_S", 0.01)
+
+    def wait_for_input() -> None:
+        interrupt()
+        signal.pause()
+
+    run = FakeRun(wait_for_input)
+    assert drive(run, QUIET, Interrupts(deferred=True))
+    assert run.done == [1]
+
+
+def test_an_ignored_interrupt_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert not drive(FakeRun(interrupt), QUIET, Interrupts(deferred=True))
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+PROGRAM = "CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s;"
+
+
+@pytest.mark.parametrize(
+    ("happens", "code", "shown"),
+    [
+        (nothing, 0, "0 tuples in 1.00 s"),
+        (close_output, 0, "0 tuples in 1.00 s"),
+        (interrupt, 130, "interrupted\n0 tuples in 1.00 s"),
+    ],
+)
+def test_every_end_closes_the_run_and_shows_the_summary(
+    happens: Callable[[], None],
+    code: int,
+    shown: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = FakeRun(happens)
+    monkeypatch.setattr("cqc.cli.running.open_run", lambda *_: run)
+    assert run_to_end(cqc.compile(PROGRAM), RunOptions(), quiet=False, progress=False) == code
+    assert capsys.readouterr().err.startswith(shown)
+    assert run.closed == 1
+
+
+def test_a_run_that_fails_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = FakeRun(fail)
+    monkeypatch.setattr("cqc.cli.running.open_run", lambda *_: run)
+    with pytest.raises(RunError, match="the disk is full"):
+        run_to_end(cqc.compile(PROGRAM), RunOptions(), quiet=True, progress=False)
+    assert run.closed == 1
+
+
+class Terminal:
+    """A standard error that is a terminal."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def flush(self) -> None:
+        pass
+
+
+def test_progress_on_a_terminal_is_one_line_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    times = iter([0.0, 1.0, 1.1, 2.0])
+    progress = Progress(enabled=True, clock=lambda: next(times))
+    for tuples in (1000, 1500, 4000):
+        progress(tuples)
+    progress.end()
+    assert terminal.text == (
+        "\r\x1b[K1,000 tuples, 1,000 tuples/s\r\x1b[K4,000 tuples, 2,000 tuples/s\r\x1b[K"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "quiet", "asked", "wanted"),
+    [
+        (RunOptions(), False, False, False),  # results run over the same terminal
+        (RunOptions(out="results.jsonl"), False, False, True),
+        (RunOptions(sink="none"), False, False, True),
+        (RunOptions(), False, True, True),
+        (RunOptions(out="results.jsonl"), True, True, False),
+    ],
+)
+def test_progress_stays_out_of_the_results(
+    options: RunOptions,
+    quiet: bool,
+    asked: bool,
+    wanted: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setattr("sys.stdout", Terminal())
+    assert wants_progress(options, quiet=quiet, asked=asked) is wanted

@@ -1,0 +1,206 @@
+"""Runs that are cut off at any point and started again give the results of an undisturbed one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import cqc
+from cqc.runtime.checkpoint import Checkpoint
+from cqc.runtime.durable_run import DurableRun
+from cqc.runtime.errors import RunError
+from cqc.runtime.options import RunOptions
+
+DECLARED = """
+CREATE STREAM a (ts BIGINT, k BIGINT, x DOUBLE, name STRING, WATERMARK FOR ts AS ts - 2);
+CREATE STREAM b (ts BIGINT, k BIGINT, y DOUBLE, WATERMARK FOR ts AS ts - 2);
+CREATE TABLE t (k BIGINT, label STRING);
+"""
+QUERIES = """
+CREATE QUERY plain AS SELECT x, name FROM a WHERE x > 2;
+CREATE QUERY joined AS SELECT a.x, b.y, a.name FROM a, b WHERE a.k = b.k MAXWINDOW 3 SEC;
+CREATE QUERY labelled AS SELECT t.label, b.y FROM b, t WHERE b.k = t.k;
+CREATE QUERY rows AS SELECT a.x, b.y FROM a [ROWS 2], b [ROWS 1];
+CREATE QUERY counted AS SELECT k, COUNT(*) AS n, SUM(x) AS total FROM a BEGIN NOW - 5 END NOW EVERY 2 SEC GROUP BY k;
+CREATE QUERY closing AS SELECT COUNT(*) AS n, MAX(y) AS most FROM b BEGIN NOW - 4 END NOW;
+"""
+
+
+class CrashError(Exception):
+    pass
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> RunOptions:
+    a = [
+        f"{ts},{ts % 3},{ts % 5 if ts % 7 else ''},n{ts}"
+        for ts in (1, 2, 4, 3, 5, 7, 6, 8, 9, 11, 10)
+    ]
+    b = [f"{ts},{ts % 3},{ts * 0.5}" for ts in (2, 1, 3, 5, 4, 6, 9, 8, 10)]
+    (tmp_path / "a.csv").write_text("ts,k,x,name\n" + "\n".join([*a, "12,0,bad,n"]) + "\n")
+    (tmp_path / "b.csv").write_text("ts,k,y\n" + "\n".join(b) + "\n")
+    (tmp_path / "t.csv").write_text("k,label\n0,zero\n1,one\n")
+    return RunOptions(
+        binds={name: str(tmp_path / f"{name}.csv") for name in "abt"},
+        out=str(tmp_path / "out.jsonl"),
+        rejects=str(tmp_path / "rejects.jsonl"),
+        rows_per_batch=2,
+        checkpoint=str(tmp_path / "checkpoint"),
+    )
+
+
+def results(options: RunOptions) -> list[str]:
+    assert options.out is not None
+    return sorted(Path(options.out).read_text().splitlines())
+
+
+def undisturbed(
+    program: cqc.Program, options: RunOptions, tmp_path: Path
+) -> tuple[list[str], object]:
+    whole = replace(
+        options,
+        checkpoint=str(tmp_path / "whole"),
+        out=str(tmp_path / "w"),
+        rejects=str(tmp_path / "wr"),
+    )
+    run = DurableRun(program, whole)
+    run.to_end()
+    return results(whole), run.close().queries
+
+
+@pytest.mark.parametrize("where", ["before the commit", "while tuples are written", "after it"])
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_a_run_that_crashes_again_and_again_loses_and_repeats_nothing(
+    where: str, every: int, options: RunOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = cqc.compile(DECLARED + QUERIES)
+    expected, counts = undisturbed(program, options, tmp_path)
+    commit, write_tuples = Checkpoint.commit, Checkpoint._write_tuples
+    left = [every]
+
+    def crash(at: str) -> None:
+        if at == where:
+            left[0] -= 1
+            if left[0] == 0:
+                raise CrashError
+
+    def commit_or_crash(self: Checkpoint, *given: object) -> None:
+        crash("before the commit")
+        commit(self, *given)  # type: ignore[arg-type]  # as they came
+        crash("after it")
+
+    def write_or_crash(self: Checkpoint, *given: object) -> object:
+        written = write_tuples(self, *given)  # type: ignore[arg-type]  # as they came
+        crash("while tuples are written")
+        return written
+
+    monkeypatch.setattr(Checkpoint, "commit", commit_or_crash)
+    monkeypatch.setattr(Checkpoint, "_write_tuples", write_or_crash)
+    crashes = 0
+    while True:
+        # A crash at every first commit would never let the run come any further.
+        left[0] = every if where == "after it" or every > 1 else 1 + crashes % 2
+        run = DurableRun(program, options)
+        try:
+            run.to_end()
+        except CrashError:
+            crashes += 1
+            run.close()
+            continue
+        break
+    summary = run.close()
+    assert crashes > 1
+    assert results(options) == expected
+    assert summary.queries == counts
+    assert Path(options.rejects or "").read_text() == (tmp_path / "wr").read_text()
+
+
+def test_a_run_that_ended_gives_nothing_more(options: RunOptions) -> None:
+    program = cqc.compile(DECLARED + QUERIES)
+    for _ in range(2):
+        run = DurableRun(program, options)
+        run.to_end()
+        run.close()
+    once = results(options)
+    run = DurableRun(program, options)
+    run.to_end()
+    assert run.close().queries["plain"] == sum('"plain"' in line for line in once)
+    assert results(options) == once
+
+
+def test_a_query_that_is_new_sees_what_comes_after(options: RunOptions, tmp_path: Path) -> None:
+    run = DurableRun(cqc.compile(DECLARED + "CREATE QUERY one AS SELECT ts FROM a"), options)
+    run.read_tables()
+    run.process(run.next_ranges())
+    run.close()
+    both = cqc.compile(
+        DECLARED + "CREATE QUERY one AS SELECT ts FROM a; CREATE QUERY two AS SELECT ts FROM a"
+    )
+    again = DurableRun(both, options)
+    again.to_end()
+    again.close()
+    found = [json.loads(line) for line in results(options)]
+    assert sum(row["query"] == "one" for row in found) == 11
+    assert sum(row["query"] == "two" for row in found) == 9
+
+
+def test_another_program_is_told_apart(options: RunOptions) -> None:
+    run = DurableRun(cqc.compile(DECLARED + "SELECT ts FROM a"), options)
+    run.to_end()
+    run.close()
+    with pytest.raises(RunError, match="another program"):
+        DurableRun(cqc.compile(DECLARED + "SELECT y FROM b"), options)
+    other = "CREATE STREAM a (ts BIGINT, z STRING); CREATE STREAM b (ts BIGINT); SELECT ts FROM a"
+    with pytest.raises(RunError, match="other columns"):
+        DurableRun(cqc.compile(other), options)
+
+
+def start_and_close(program: cqc.Program, options: RunOptions) -> None:
+    run = DurableRun(program, options)
+    try:
+        run.read_tables()
+    finally:
+        run.close()
+
+
+@pytest.mark.parametrize("damage", ["commits", "tuples"])
+def test_a_damaged_checkpoint_is_one_sentence(
+    damage: str, options: RunOptions, tmp_path: Path
+) -> None:
+    program = cqc.compile(DECLARED + QUERIES)
+    run = DurableRun(program, options)
+    run.to_end()
+    run.close()
+    for file in (tmp_path / "checkpoint" / damage).iterdir():
+        file.write_bytes(b"{")
+    with pytest.raises(
+        RunError, match=r"checkpoint .* cannot be read .*: remove it to begin again"
+    ):
+        start_and_close(program, options)
+
+
+@pytest.mark.parametrize("sink", ["csv", "parquet", "table"])
+def test_other_formats_are_cut_back_too(sink: str, options: RunOptions, tmp_path: Path) -> None:
+    program = cqc.compile(DECLARED + "SELECT x, name FROM a")
+    out = tmp_path / f"out.{sink}"
+    options = replace(options, sink=sink, out=str(out))
+    run = DurableRun(program, options)
+    run.read_tables()
+    run.process(run.next_ranges())
+    run.close()
+    again = DurableRun(program, options)
+    again.to_end()
+    again.close()
+    if sink == "parquet":
+        import pyarrow.parquet as pq
+
+        assert pq.read_table(out).num_rows == 11
+    elif sink == "csv":
+        lines = out.read_text().splitlines()
+        assert lines[0].startswith("query,")
+        assert len(lines) == 12
+    else:
+        assert out.read_text().count("q1") >= 1
