@@ -26,7 +26,7 @@ CODE = re.compile(r"CQ\d{3}", re.IGNORECASE)
 @click.option("--only", multiple=True, metavar="QUERY", help="Run this query only (repeatable).")
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
 @strategy_options
-def explain_command(programs: tuple[str, ...], *, analyze: bool, **given: Any) -> None:
+def explain_command(programs: tuple[str, ...], *, analyze: bool, **given: Any) -> int:
     """Explain programs, or an error code such as CQ012.
 
     All options but --analyze are those of `cqc run`, for the run that --analyze makes.
@@ -35,8 +35,12 @@ def explain_command(programs: tuple[str, ...], *, analyze: bool, **given: Any) -
 
     if len(programs) == 1 and CODE.fullmatch(programs[0]) and not Path(programs[0]).exists():
         write_output(error_page(programs[0].upper()), None)
-        return
+        return 0
     program = load_program(programs)
+    if analyze and not program.queries:
+        from cqc.cli.report import nothing_to_run
+
+        return nothing_to_run()
     if analyze:
         from cqc.cli.analyze import analyze_run
 
@@ -46,6 +50,7 @@ def explain_command(programs: tuple[str, ...], *, analyze: bool, **given: Any) -
 
         text = emit(program)
     write_output(text, None)
+    return 0
 
 
 def analyze_options(program: Program, given: dict[str, Any]) -> RunOptions:

@@ -82,8 +82,10 @@ def check_only(only: tuple[str, ...], program: Program) -> tuple[str, ...]:
     Raises:
         click.UsageError: for a name that the program does not have.
     """
+    from cqc.compiler.catalog import fold
+
     for name in only:
-        if name not in program.queries:
+        if fold(name) not in program.graph.queries:
             known = program.queries.names
             more = ", ..." if len(known) > SHOWN_NAMES else ""
             listing = ", ".join(known[:SHOWN_NAMES]) + more

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cqc.runtime.run import RunSummary
 
 SHOWN_QUERIES = 20
+NOTHING_TO_RUN = 1
 
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
@@ -25,6 +26,12 @@ def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
     if errors:
         click.echo(f"\n{counted(errors, 'error')}", err=True)
+
+
+def nothing_to_run() -> int:
+    """Say that the program has no query; returns the exit code."""
+    click.echo("error: nothing to run: the program has no query", err=True)
+    return NOTHING_TO_RUN
 
 
 def show_summary(summary: RunSummary) -> None:

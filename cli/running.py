@@ -9,7 +9,7 @@ import click
 
 from cqc.cli.interrupts import Interrupts
 from cqc.cli.progress import Progress, wants_progress
-from cqc.cli.report import show_summary
+from cqc.cli.report import nothing_to_run, show_summary
 from cqc.runtime.errors import OutputClosed, RunError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cqc.runtime.run import RunSummary
 
 INTERRUPTED = 130
-NOTHING_TO_RUN = 1
 
 
 class Run(Protocol):
@@ -38,8 +37,7 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
         RunError: when the run cannot go on; everything it opened is closed then.
     """
     if not program.queries:
-        click.echo("error: nothing to run: the program has no query", err=True)
-        return NOTHING_TO_RUN
+        return nothing_to_run()
     run = open_run(program, options)
     shown = Progress(enabled=wants_progress(options, quiet=quiet, asked=progress))
     # A run that waits for input must hear Ctrl-C at once; a finite one soon comes to the end of its micro-batch.

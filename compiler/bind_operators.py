@@ -138,8 +138,16 @@ def _report_incomparable(scope: Scope, left: Expression, right: Expression, span
         span,
         left=left.type.value,
         right=right.type.value,
-        hint=cast_hint(left, right.type) or cast_hint(right, left.type),
+        hint=cast_hint(left, right.type) or cast_hint(right, left.type) or _other_hint(left, right),
     )
+
+
+def _other_hint(left: Expression, right: Expression) -> str | None:
+    if type(left) is Comparison:
+        return "Comparisons do not chain: join two of them with `AND`."
+    if left.type is _TIMESTAMP and type(right) is Literal:
+        return "Write an instant as `TIMESTAMP '2024-01-01 00:00:00'`."
+    return None
 
 
 def cast_hint(value: Expression, target: ColumnType) -> str | None:

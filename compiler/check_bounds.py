@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bound import Comparison, IsTruth, Not
 from cqc.compiler.emit.wording import duration_text, formula_text, name_text
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.normal import NEVER, AllOf, ValueAtom
 from cqc.compiler.rewrites.attribute_formulas import conjoin
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
 from cqc.compiler.rewrites.fold_constants import fold_constants
+from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
 from cqc.compiler.rewrites.push_negations import push_negations
 from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
 from cqc.compiler.time_bounds import contradiction, limits_of_windows
@@ -23,33 +25,44 @@ if TYPE_CHECKING:
 
     from cqc.compiler.bound import Item, Query
     from cqc.compiler.diagnostics import Diagnostic
-    from cqc.compiler.normal import Formula, NormalQuery
+    from cqc.compiler.normal import Formula, NormalQuery, TimeBounds
     from cqc.compiler.time_bounds import TimeLimit
 
 
 def check_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
     """The error of an unbounded join, or the warning that a query can never match."""
     if len(query.items) > 1 and query.pull is None and not normal.bounds.contradictory:
-        pair = _unbounded_pair(normal)
+        bounds = _bounds_as_written(query, normal)
+        pair = _unbounded_pair(normal, bounds)
         if pair is not None:
-            return [_unbounded(query, *pair)]
+            return [_unbounded(query, bounds, *pair)]
     if normal.bounds.contradictory or NEVER in normal.filters:
         return [_never_matches(query, normal)]
     return []
 
 
-def _unbounded_pair(normal: NormalQuery) -> tuple[int, int] | None:
+def _bounds_as_written(query: Query, normal: NormalQuery) -> TimeBounds:
+    """The bounds of a query without what NOT and IS TRUE say: they may be used in windows and bound nothing."""
+    parts = split_conjunctions(query)
+    if not any(isinstance(part, Not | IsTruth) for part in parts):
+        return normal.bounds
+    written = split_conjunctions(fold_constants(query))
+    comparisons = [part for part in written if isinstance(part, Comparison)]
+    return infer_time_bounds(query, classify_predicates(query, comparisons).limits)
+
+
+def _unbounded_pair(normal: NormalQuery, bounds: TimeBounds) -> tuple[int, int] | None:
     """The first item whose tuples would be kept for ever, and the one they would wait for."""
     streams = [at for at, item in enumerate(normal.items) if item.relation.is_stream]
     for waiting in streams:
         if normal.items[waiting].rows is None:
             for awaited in streams:
-                if normal.bounds.most_us[waiting][awaited] is None:
+                if bounds.most_us[waiting][awaited] is None:
                     return waiting, awaited
     return None
 
 
-def _unbounded(query: Query, waiting: int, awaited: int) -> Diagnostic:
+def _unbounded(query: Query, bounds: TimeBounds, waiting: int, awaited: int) -> Diagnostic:
     item, other = query.items[waiting], query.items[awaited]
     first, second = sorted((item, other), key=lambda each: each.span.start)
     return make(
@@ -59,9 +72,21 @@ def _unbounded(query: Query, waiting: int, awaited: int) -> Diagnostic:
         right=second.alias,
         detail=f"No MAXWINDOW, RANGE or ROWS bounds {item.alias}, and no WINDOW condition bounds it "
         "from both sides.",
-        hint=f"Add `MAXWINDOW 6 SEC`, or `WINDOW {_time(other)} - {_time(item)} <= 6 SEC`.",
+        hint=_what_to_add(query, bounds, waiting, awaited),
         more=(second.span,),
     )
+
+
+def _what_to_add(query: Query, bounds: TimeBounds, waiting: int, awaited: int) -> str:
+    """MAXWINDOW bounds any join; a condition is worth naming where one alone would do."""
+    if len(query.stream_items) > 2:
+        return "Add `MAXWINDOW 6 SEC`."
+    item, other = _time(query.items[waiting]), _time(query.items[awaited])
+    condition = f"{other} - {item} <= 6 SEC"
+    if query.items[awaited].rows is None and bounds.most_us[awaited][waiting] is None:
+        condition = f"{other} BETWEEN {item} - 6 SEC AND {item} + 6 SEC"
+    clause = "WINDOW" if query.window is None else "AND"
+    return f"Add `MAXWINDOW 6 SEC`, or `{clause} {condition}`."
 
 
 def _time(item: Item) -> str:

@@ -36,13 +36,13 @@ def instant_us(at: Any, type_: ColumnType) -> int:
         RunError: when it is no instant.
     """
     if type_ is not ColumnType.TIMESTAMP:
-        return _seconds_us(at)
+        return near(at * SECOND_US) if type(at) is int else _seconds_us(at)
     column, bad = column_of_values(ColumnType.TIMESTAMP, [at])
     if bad is not None or (column.valid is not None and not column.valid.all()):
         raise RunError(
             f"{at!r} is no instant; a datetime or a text such as 2024-01-01T00:00:00Z is"
         )
-    return _near(int(column.values[0]))
+    return near(int(column.values[0]))
 
 
 def _seconds_us(at: Any) -> int:
@@ -52,26 +52,36 @@ def _seconds_us(at: Any) -> int:
         number = math.nan
     if isinstance(number, float) and not math.isfinite(number):
         raise RunError(f"{at!r} is no instant; event time is a number of seconds here")
-    return _near(round(number * SECOND_US))
+    return near(round(number * SECOND_US))
 
 
-def _near(us: int) -> int:
-    return max(-FAR_US, min(us, FAR_US))
+def near(us: int) -> int:
+    """An instant or duration that no sum of two can overflow."""
+    return us if -FAR_US <= us <= FAR_US else FAR_US if us > 0 else -FAR_US
 
 
-def window_begin(begin: Instant, now: Now) -> Now:
-    """The first microsecond of the window at an instant (or at many)."""
-    return _end_of(begin, now, 1)
+class Edge:
+    """One end of a window, inside it: so many microseconds from NOW, or a fixed instant."""
+
+    __slots__ = ("from_now", "offset_us")
+
+    def __init__(self, instant: Instant, inwards: int) -> None:
+        self.from_now = instant.from_now
+        self.offset_us = near(instant.offset_us) + (inwards if instant.exclusive else 0)
+
+    def at(self, now: Now) -> Now:
+        """Where it is when NOW is this instant (or these)."""
+        return now + self.offset_us if self.from_now else now * 0 + self.offset_us
 
 
-def window_end(end: Instant, now: Now) -> Now:
-    """The last microsecond of the window."""
-    return _end_of(end, now, -1)
+def first_edge(begin: Instant) -> Edge:
+    """The first microsecond of a window."""
+    return Edge(begin, 1)
 
 
-def _end_of(instant: Instant, now: Now, inwards: int) -> Now:
-    offset_us = _near(instant.offset_us) + (inwards if instant.exclusive else 0)
-    return now + offset_us if instant.from_now else now * 0 + offset_us
+def last_edge(end: Instant) -> Edge:
+    """The last microsecond of a window."""
+    return Edge(end, -1)
 
 
 def show_instant(us: int, type_: ColumnType) -> str:

@@ -18,13 +18,12 @@ import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cqc.runtime.asked import window_end
 from cqc.runtime.event_time import NOTHING_SEEN, smallest_watermark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cqc.compiler.bound import Instant
+    from cqc.runtime.asked import Edge
     from cqc.runtime.stream_line import StreamLine
 
 
@@ -43,18 +42,18 @@ class Period:
     """When one query is asked for."""
 
     every_us: int
-    end: Instant
+    last: Edge  # of its window
     kept_from_us: int | None  # for a query that came late: nothing older is left
     next_us: int | None = None  # None until it starts
 
     def ready_us(self, instant_us: int) -> int:
         """The watermark must be greater than this before an instant is asked for."""
-        return max(instant_us, window_end(self.end, instant_us))
+        return max(instant_us, self.last.at(instant_us))
 
     def last_due_us(self, watermark_us: int, latest_us: int) -> int:
         """No later instant is due."""
-        behind_us = max(self.end.offset_us, 0) if self.end.from_now else 0
-        return min(watermark_us - 1 - behind_us + self.end.exclusive * (behind_us > 0), latest_us)
+        behind_us = max(self.last.offset_us, 0) if self.last.from_now else 0
+        return min(watermark_us - 1 - behind_us, latest_us)
 
 
 @dataclass(slots=True)

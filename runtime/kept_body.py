@@ -106,6 +106,8 @@ class KeptBody:
 
     def forget_old(self) -> None:
         """Forget what began before the history that is kept."""
+        if not self._kept_from:
+            return
         before_us = max(self._kept_from.get(name, _BEFORE_ALL) for name in self._streams)
         if before_us > self._before_us:
             self._before_us = before_us

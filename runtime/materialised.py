@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cqc.runtime.columns import Column
+import pyarrow as pa
+
+from cqc.compiler.types import ColumnType
+from cqc.runtime.columns import Column, to_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.types import ColumnType
     from cqc.runtime.history import History, Positions
 
     Outputs = Callable[[Positions], tuple[Column, ...]]
@@ -28,6 +30,7 @@ class MaterialisedOutputs:
         self.history = history
         self._types = types
         self._outputs = outputs
+        self._is_plain = [type_ in (ColumnType.BIGINT, ColumnType.DOUBLE) for type_ in types]
         self._has_null = [False] * len(types)
         self._lanes = history.attach(self._arrays_of)
 
@@ -40,17 +43,19 @@ class MaterialisedOutputs:
                 self._has_null[at] = True
         return arrays
 
-    def columns(self, stretch: slice) -> tuple[Column, ...]:
+    def arrays(self, stretch: slice) -> list[pa.Array]:
         """The outputs of a stretch of rows. They are copies: the history goes on moving its rows."""
-        arrays = self._lanes.arrays
-        return tuple(
-            Column(
-                type_,
-                arrays[2 * at][stretch].copy(),
-                arrays[2 * at + 1][stretch].copy() if self._has_null[at] else None,
-            )
-            for at, type_ in enumerate(self._types)
-        )
+        lanes = self._lanes.arrays
+        return [
+            pa.array(lanes[2 * at][stretch].copy())
+            if is_plain and not self._has_null[at]
+            else self._array(at, stretch)
+            for at, is_plain in enumerate(self._is_plain)
+        ]
+
+    def _array(self, at: int, stretch: slice) -> pa.Array:
+        values, valid = (lane[stretch].copy() for lane in self._lanes.arrays[2 * at : 2 * at + 2])
+        return to_arrow(Column(self._types[at], values, valid if self._has_null[at] else None))
 
     def close(self) -> None:
         """Free the memory."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.catalog import fold
-from cqc.runtime.asked import FAR_US, instant_us, show_instant, window_begin, window_end
+from cqc.runtime.asked import Edge, first_edge, instant_us, last_edge, near, show_instant
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import NOTHING_SEEN
 from cqc.runtime.every import Period, Schedule
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from cqc.compiler.bound import Pull
     from cqc.compiler.catalog import Settings
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.types import ColumnType
@@ -49,7 +48,9 @@ class PullQuery:
     """One pull query that runs."""
 
     name: str
-    pull: Pull
+    first: Edge
+    last: Edge
+    every_us: int | None
     clause: PullClause
     lines: dict[str, StreamLine]  # of its streams, by folded name
     time_type: ColumnType
@@ -128,10 +129,11 @@ class PullQueries:
         for name in names:
             self._users_of[name] += 1
         time_type = next(iter(lines.values())).relation.time_type
-        query = PullQuery(node.name, node.pull, clause, lines, time_type)
+        first, last = first_edge(node.pull.begin), last_edge(node.pull.end)
+        query = PullQuery(node.name, first, last, node.pull.every_us, clause, lines, time_type)
         self._queries[node.name] = query
         if node.pull.every_us is not None:
-            period = Period(node.pull.every_us, node.pull.end, self._kept_from_us(query))
+            period = Period(node.pull.every_us, last, self._kept_from_us(query))
             self._schedule.add(node.name, period, lines)
 
     def _clause(self, node: QueryNode, seat: Seat, circuit: Circuit) -> PullClause:
@@ -163,7 +165,7 @@ class PullQueries:
         query = self._queries.pop(node.name)
         for name in dict.fromkeys(fold(relation.name) for relation in node.body.relations):
             self._users_of[name] -= 1
-        if query.pull.every_us is not None:
+        if query.every_us is not None:
             self._schedule.remove(node.name)
         clause, kept = query.clause, query.clause.kept
         clause.users -= 1
@@ -230,13 +232,17 @@ class PullQueries:
         """
         query = self._query(name)
         at_us = query.latest_us if at is None else instant_us(at, query.time_type)
-        return query.clause.plan.table(self._answer(query, at_us))
+        begin_us, end_us = self._window(query, at_us)
+        table = query.clause.table(begin_us, end_us)
+        query.results += len(table)
+        return table
 
     def answer(self, name: str, at_us: int | None = None) -> ResultBlock:
         """The same by column, each row tagged with the instant."""
         query = self._query(name)
-        instant = query.latest_us if at_us is None else at_us
-        answer = self._answer(query, instant)
+        instant = query.latest_us if at_us is None else near(at_us)
+        answer = query.clause.answer_one(*self._window(query, instant))
+        query.results += len(answer.window)
         times = np.full(len(answer.window), NO_TIME if instant is None else instant, np.int64)
         return _block(query, answer, None, times)
 
@@ -260,7 +266,7 @@ class PullQueries:
         return [
             self.answer(name, at_us)
             for name, query in self._queries.items()
-            if query.pull.every_us is None
+            if query.every_us is None
         ]
 
     # Checkpoints
@@ -295,26 +301,22 @@ class PullQueries:
             )
         return query
 
-    def _answer(self, query: PullQuery, at_us: int | None) -> Answer:
-        """The answer at one instant; None is before anything was seen."""
-        begin_us, end_us = 0, -1
-        if at_us is not None:
-            at_us = max(-FAR_US, min(at_us, FAR_US))
-            begin_us = window_begin(query.pull.begin, at_us)
-            end_us = window_end(query.pull.end, at_us)
-            kept_from_us = self._kept_from_us(query)
-            if kept_from_us is not None and begin_us < kept_from_us:
-                self._warn(query, begin_us, kept_from_us)
-                begin_us = kept_from_us
+    def _window(self, query: PullQuery, at_us: int | None) -> tuple[int, int]:
+        """The window at an instant, as far as history is kept; None is before anything was seen."""
+        if at_us is None:
+            return 0, -1
+        begin_us, end_us = query.first.at(at_us), query.last.at(at_us)
+        kept_from_us = self._kept_from_us(query)
+        if kept_from_us is not None and begin_us < kept_from_us:
+            self._warn(query, begin_us, kept_from_us)
+            begin_us = kept_from_us
         query.clause.kept.measure_use(begin_us, end_us)
-        answer = query.clause.answer_one(begin_us, end_us)
-        query.results += len(answer.window)
-        return answer
+        return begin_us, end_us
 
     def _blocks(self, clause: PullClause, asked: Sequence[Asked]) -> Iterator[ResultBlock]:
         """The answers of periodic queries of one clause."""
         begins = np.concatenate([self._begins(query, instants) for query, instants in asked])
-        ends = np.concatenate([window_end(query.pull.end, instants) for query, instants in asked])
+        ends = np.concatenate([query.last.at(instants) for query, instants in asked])
         instants = np.concatenate([instants for _, instants in asked])
         stops = np.cumsum([len(instants) for _, instants in asked])
         clause.kept.measure_use(int(begins.min()), int(ends.max()))
@@ -327,7 +329,7 @@ class PullQueries:
                 yield _block(query, answer, rows, instants[window[rows]])
 
     def _begins(self, query: PullQuery, instants: NDArray[np.int64]) -> NDArray[np.int64]:
-        begins = window_begin(query.pull.begin, instants)
+        begins = query.first.at(instants)
         if self.retention_us is None:
             return begins
         return self._within_retention(query, begins, instants - self.retention_us)

@@ -16,6 +16,7 @@ from cqc.runtime.pull_plan import Answer, PullPlan
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
@@ -70,14 +71,18 @@ class PullClause:
         self.kept.settle()
         if self.plan.is_aggregate:
             return self._answer(np.array([begin_us], np.int64), np.array([end_us], np.int64))
-        ready = self._outputs_for(end_us)
-        if ready is not None:
-            stretch = ready.history.stretch(begin_us, end_us)
-            return Answer(np.zeros(stretch.stop - stretch.start, np.int64), ready.columns(stretch))
         rows = self.kept.rows(begin_us, end_us)
         self._rows_asked += len(rows[0])
         fetch = self.kept.fetch(self._items, rows)
         return self.plan.answer_rows(np.zeros(len(rows[0]), np.int64), fetch, 1)
+
+    def table(self, begin_us: int, end_us: int) -> pa.Table:
+        """The same as users get it, from outputs that lie ready where there are any."""
+        self.kept.settle()
+        ready = self._outputs_for(end_us)
+        if ready is None:
+            return self.plan.table(self.answer_one(begin_us, end_us))
+        return self.plan.table_of(ready.arrays(ready.history.stretch(begin_us, end_us)))
 
     def _outputs_for(self, end_us: int) -> MaterialisedOutputs | None:
         """The outputs that lie ready, where they can answer a window that ends there."""

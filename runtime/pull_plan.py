@@ -145,6 +145,10 @@ class PullPlan:
             else to_arrow(column)
             for column, type_ in zip(answer.columns, self._schema.types, strict=True)
         ]
+        return self.table_of(arrays)
+
+    def table_of(self, arrays: list[pa.Array]) -> pa.Table:
+        """Output columns in Arrow's form as one table."""
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     # Rows and groups

@@ -16,7 +16,7 @@ MODULES = (
     "cqc.runtime.operators.lanes",
     "cqc.runtime.operators.shared_state",
     "cqc.runtime.operators.theta_lists",
-    "cqc.runtime.operators.time_order",
+    "cqc.runtime.operators.scan_lane",
     "cqc.runtime.aggregate_tree",
     "cqc.runtime.group_slots",
     "cqc.runtime.partials",

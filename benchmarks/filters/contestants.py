@@ -99,20 +99,53 @@ def _polars_condition(query: Query) -> Any:
 
 
 class DuckStatement:
-    """One statement with a filtered count a query."""
+    """One statement with a count a query. (`count(*) FILTER` is five times slower.)"""
 
     def __init__(self, conditions: Sequence[str]) -> None:
         import duckdb
 
         self._connection: Any = duckdb.connect()
         self._connection.execute("SET threads = 1")
-        counts = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in conditions)
+        counts = ", ".join(f"count_if({condition})" for condition in conditions)
         self._statement = f"SELECT {counts} FROM batch"
 
     def count(self, batch: Any) -> NDArray[np.int64]:
         self._connection.register("batch", batch)
         (row,) = self._connection.execute(self._statement).fetchall()
         return np.array(row, np.int64)
+
+
+class DuckJoin:
+    """The queries as a table of limits, joined with the batch: one statement of thousands of counts takes gigabytes."""
+
+    def __init__(self, queries: Sequence[Query]) -> None:
+        import duckdb
+        import pyarrow as pa
+
+        limits: dict[str, Any] = {"query": np.arange(len(queries))}
+        for column in range(COLUMNS):
+            limits[f"low{column}"] = np.full(len(queries), -np.inf)
+            limits[f"high{column}"] = np.full(len(queries), np.inf)
+        for number, query in enumerate(queries):
+            for each in query:
+                if each.low is not None:
+                    limits[f"low{each.column}"][number] = each.low
+                if each.high is not None:
+                    limits[f"high{each.column}"][number] = each.high
+        self._count = len(queries)
+        self._connection: Any = duckdb.connect()
+        self._connection.execute("SET threads = 1")
+        self._connection.register("limits", pa.table(limits))
+        self._connection.execute("CREATE TABLE queries AS SELECT * FROM limits")
+        where = " AND ".join(f"c{at} BETWEEN low{at} AND high{at}" for at in range(COLUMNS))
+        self._statement = f"SELECT query, count(*) FROM batch, queries WHERE {where} GROUP BY query"
+
+    def count(self, batch: Any) -> NDArray[np.int64]:
+        self._connection.register("batch", batch)
+        counts = np.zeros(self._count, np.int64)
+        for number, count in self._connection.execute(self._statement).fetchall():
+            counts[number] = count
+        return counts
 
 
 def sql_condition(query: Query) -> str:
@@ -221,6 +254,7 @@ def text_packet(arrays: Sequence[Any]) -> Packet:
 
 
 __all__ = [
+    "DuckJoin",
     "DuckStatement",
     "GroupedFilter",
     "NumpyPerQuery",

@@ -169,11 +169,10 @@ class Level:
         state, out = self.target.state, self.rows
         if self._edges:
             chains = state.chains
-            oldest_us = int(rows.ts[0, : rows.count].min()) + self._loosest_low_us
             return extend_by_key(  # type: ignore[no-any-return]  # a numba kernel
                 rows.count, rows.positions, rows.ts, rows.lineage,
                 self._keys[0], self._edges[0].target_form, self._keys[1:], self._check_forms,
-                chains.heads, chains.links, chains.shift, state.base, state.first, limit, state.newest, oldest_us,
+                chains.heads, chains.links, chains.shift, state.base, state.first, limit, state.newest, self._loosest_low_us,
                 state.ts, self.target.lineage.values,
                 *self._windows, *self._thetas, self._probing, state.values,
                 out.positions, out.ts, out.lineage,

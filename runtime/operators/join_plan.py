@@ -104,10 +104,13 @@ class JoinPlan:
         }
         self.lanes = self._scan_lanes()
 
-    def most_us(self, item: int, other: int) -> int | None:
-        """The largest ts of `other` minus ts of `item` that any slot allows; None when some slot has no limit."""
-        most = int(self._most_us[item, other])
-        return None if most >= FAR_US else most
+    def reach_us(self, item: int) -> dict[int, int]:
+        """How much later than a tuple of the item one of each other stream item may be; FAR_US: nothing limits it."""
+        return {
+            each.item: int(self._most_us[item, each.item])
+            for each in self._inputs
+            if each.item != item and each.state.relation.is_stream
+        }
 
     def _collect_conditions(self) -> list[Condition]:
         conditions: list[Condition] = []

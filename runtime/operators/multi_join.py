@@ -32,7 +32,7 @@ from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
 from cqc.runtime.operators.lanes import Lane
 from cqc.runtime.operators.member_ranks import rank_members
 from cqc.runtime.operators.probe import count_slots, finish_rows, keep_rows, mark_wanted, start_rows
-from cqc.runtime.operators.rank_lineage import FAR_US, WORD_BITS, bitmap, word_count
+from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US, WORD_BITS, bitmap, word_count
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -71,6 +71,7 @@ class MultiJoin:
         ]
         self._table = SlotTable()
         self._plan: JoinPlan | None = None
+        self._reach_us: dict[str, list[tuple[str, int]]] = {}  # by relation: how far tuples reach other streams
         self._orders: dict[int, tuple[int, ...]] = {}
         self._checks = JoinChecks(self._inputs, self._equi_joins)
         self._admitted: dict[int, NDArray[np.uint64]] = {}
@@ -174,6 +175,11 @@ class MultiJoin:
             self._inputs, self._equi_joins, slots, self._words, self._orders, self._work
         )
         self._plan = plan
+        names = {item: name for name, items in self._items_of.items() for item in items}
+        self._reach_us = {
+            name: [(names[other], us) for item in items for other, us in plan.reach_us(item).items()]
+            for name, items in self._items_of.items()
+        }
         return plan
 
     # Packets
@@ -299,21 +305,16 @@ class MultiJoin:
         `watermarks` by folded stream name: no future tuple of the stream is older. A stream that is not there has no
         future tuples.
         """
-        plan = self._plan or self._prepare()
+        if self._plan is None:
+            self._prepare()
         before = FAR_US
-        for item in self._items_of[relation]:
-            for name, items in self._items_of.items():
-                watermark = watermarks.get(name)
-                if watermark is None:
-                    continue
-                for other in items:
-                    if other == item:
-                        continue
-                    most = plan.most_us(item, other)
-                    if most is None:
-                        return None
-                    before = min(before, watermark - most)
-        return before
+        for name, reach_us in self._reach_us[relation]:
+            watermark = watermarks.get(name)
+            if watermark is not None:
+                if reach_us >= FAR_US:
+                    return None
+                before = min(before, watermark - reach_us)
+        return max(before, BEFORE_ALL_US)
 
     def measure(self) -> OperatorCount:
         """What the join did so far."""

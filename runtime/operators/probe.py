@@ -94,20 +94,24 @@ def write_row(  # type: ignore[no-untyped-def]
 def extend_by_key(  # type: ignore[no-untyped-def]
     count, positions_in, ts_in, lineage_in,  # the rows
     keys, form, check_keys, check_forms,  # their keys: of the chains to walk, of further equalities
-    heads, links, shift, base, first, limit, newest, oldest_us, ts_target, lineage_target,  # the state to join with
+    heads, links, shift, base, first, limit, newest, least_us, ts_target, lineage_target,  # the state to join with
     cut_starts, cuts, window_sets,  # windows to each bound item
     codes, columns, starts, parameters, theta_sets, theta_members, probing, values,  # theta lists
     positions_out, ts_out, lineage_out,
 ):  # fmt: skip
     """Extend rows by the tuples of equal key at positions first..limit-1; (rows found, candidates seen).
 
-    `newest` is the running maximum of event time: tuples before its first entry of at least `oldest_us` are too old.
+    `least_us` is the least distance to a row's first item that any slot allows, `newest` the running maximum of event
+    time: it tells up to which position all tuples are too old for every row.
     """
     words = lineage_in.shape[1]
     alive = np.empty(words, np.uint64)
     bound = len(positions_in)
     checks = len(check_forms)
-    low = first + rank_of(newest, first - base, limit - base, oldest_us - 1)
+    oldest_us = ts_in[0, 0]
+    for row in range(1, count):
+        oldest_us = min(oldest_us, ts_in[0, row])
+    low = first + rank_of(newest, first - base, limit - base, oldest_us + least_us - 1)
     written = 0
     candidates = 0
     for row in range(count):

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FAR_US = 1 << 61  # beyond any distance between event times; sums of two still fit
+FAR_US = 1 << 61  # 73,000 years: stands for "no limit", and sums with event times still fit
+BEFORE_ALL_US = -(1 << 63)
 WORD_BITS = 64
 
 

@@ -25,7 +25,7 @@ from cqc.compiler.source import SourceFile, Span
 from cqc.runtime.evaluate import compile_expression
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.grouped_filter import StreamFilter
-from cqc.runtime.operators.rank_lineage import FAR_US
+from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -311,7 +311,7 @@ class RowsJoin:
         limits = [self._body.bounds.most_us[item][other] for other in others]
         bounded = [limit for limit in limits if limit is not None]
         if len(bounded) == len(limits):
-            oldest_us = settled_us - max(bounded, default=0)
+            oldest_us = max(settled_us - max(bounded, default=0), BEFORE_ALL_US)
             needless = max(needless, int(np.searchsorted(window.ts, oldest_us)))
         window.drop(max(0, min(needless, window.done)))
 

@@ -11,6 +11,8 @@ import ipaddress
 import json
 from typing import TYPE_CHECKING
 
+from starlette.exceptions import HTTPException
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,10 +27,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-class _TooLargeError(Exception):
-    """A body went over the limit while it was read."""
 
 
 class Gate:
@@ -48,7 +46,7 @@ class Gate:
         if refused is not None:
             await _answer(send, *refused)
             return
-        await self._within_limit(scope, receive, send)
+        await self._app(scope, self._within_limit(receive), send)
 
     def _refused(self, path: str, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
         if self._token is None:
@@ -63,28 +61,19 @@ class Gate:
             return 413, self._too_large()
         return None
 
-    async def _within_limit(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _within_limit(self, receive: Receive) -> Receive:
+        """The same body, until it is larger than it may be."""
         read = 0
-        begun = False
 
         async def counted() -> Message:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
             if read > self._body_bytes:
-                raise _TooLargeError
+                raise HTTPException(413, self._too_large(), {"connection": "close"})
             return message
 
-        async def noted(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self._app(scope, counted, noted)
-        except _TooLargeError:
-            if not begun:
-                await _answer(send, 413, self._too_large())
+        return counted
 
     def _too_large(self) -> str:
         return f"the body is larger than {self._body_bytes:,} bytes"

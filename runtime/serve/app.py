@@ -99,11 +99,11 @@ class Api:
             )  # fmt: skip
         add(
             "/queries/{name}/results", self.watch_one, methods=["GET"],
-            response_class=EventResponse, responses=_PROBLEMS,
+            status_code=200, response_class=EventResponse, responses=_PROBLEMS,
         )  # fmt: skip
         add(
             "/results", self.watch_all, methods=["GET"],
-            response_class=EventResponse, responses=_PROBLEMS,
+            status_code=200, response_class=EventResponse, responses=_PROBLEMS,
         )  # fmt: skip
         add(
             "/streams/{name}", self.push, methods=["POST"],

@@ -36,7 +36,7 @@ def check(seed: int) -> None:
 
 @pytest.mark.parametrize("block", range(10))
 def test_oracle_and_duckdb_agree_on_random_programs(block: int) -> None:
-    for seed in range(block * 15, block * 15 + 15):
+    for seed in range(block * 10, block * 10 + 10):
         check(seed)
 
 

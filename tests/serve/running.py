@@ -83,7 +83,7 @@ def running(
     *,
     token: str | None = None,
     checkpoint: Path | None = None,
-    queries: tuple[Path, ...] = (),
+    folders: tuple[Path, ...] = (),
     binds: dict[str, str] | None = None,
     **limits: float,
 ) -> Iterator[Running]:
@@ -94,7 +94,7 @@ def running(
         token=token,
         binds=binds or {},
         checkpoint=None if checkpoint is None else str(checkpoint),
-        queries=tuple(map(str, queries)),
+        queries=tuple(map(str, folders)),
         limits=Limits(**limits),  # type: ignore[arg-type]  # whole numbers where they belong
     )
     server = ServiceServer(cqc.compile(program), options, problems.append)

@@ -75,8 +75,36 @@ def test_the_error_shows_both_items_and_says_what_to_add() -> None:
     assert text.splitlines()[-3:] == [
         "   |        ^     ^",
         "   = detail: No MAXWINDOW, RANGE or ROWS bounds A, and no WINDOW condition bounds it from both sides.",
-        "   = hint: Add `MAXWINDOW 6 SEC`, or `WINDOW C.ts - A.ts <= 6 SEC`.",
+        "   = hint: Add `MAXWINDOW 6 SEC`.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("query", "condition"),
+    [
+        ("SELECT A.x FROM A, B", "WINDOW B.ts BETWEEN A.ts - 6 SEC AND A.ts + 6 SEC"),
+        ("SELECT A.x FROM A, B WINDOW A.ts <= B.ts", "AND B.ts - A.ts <= 6 SEC"),
+        ("SELECT A.x FROM A [ROWS 5], B", "WINDOW A.ts - B.ts <= 6 SEC"),
+    ],
+)
+def test_the_condition_that_the_hint_names_is_enough(query: str, condition: str) -> None:
+    (found,) = errors(query)
+    assert found.hint == f"Add `MAXWINDOW 6 SEC`, or `{condition}`."
+    assert cqc.compile(f"{STREAMS}{query} {condition}").queries.names == ["q1"]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "NOT (A.ts - B.ts > 4 SEC OR A.ts < B.ts)",
+        "NOT A.ts <> B.ts",
+        "(A.ts = B.ts) IS TRUE",
+        "A.ts = B.ts OR A.ts = B.ts",
+    ],
+)
+def test_or_and_not_bound_nothing(window: str) -> None:
+    assert [each.code for each in errors(f"SELECT A.x FROM A, B WINDOW {window}")] == ["CQ012"]
+    assert not warnings(f"SELECT A.x FROM A, B WINDOW {window} MAXWINDOW 5 SEC")
 
 
 @pytest.mark.parametrize(

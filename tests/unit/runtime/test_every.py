@@ -9,6 +9,7 @@ import numpy as np
 
 from cqc.compiler.bound import Instant
 from cqc.compiler.types import ColumnType as T
+from cqc.runtime.asked import last_edge
 from cqc.runtime.event_time import StreamClock
 from cqc.runtime.every import Period, Schedule
 from tests.unit.runtime.relations import relation
@@ -45,7 +46,7 @@ def scheduled(
 ) -> tuple[Schedule, Any]:
     schedule, line = Schedule(), Line()
     lines: dict[str, Any] = {"s": line}
-    schedule.add("q", Period(every_us, end, kept_from_us), lines)
+    schedule.add("q", Period(every_us, last_edge(end), kept_from_us), lines)
     return schedule, line
 
 
@@ -115,7 +116,7 @@ def test_a_schedule_resumes_where_it_was() -> None:
 def test_purging_knows_the_earliest_instant_to_come() -> None:
     schedule, line = scheduled(10)
     lines: dict[str, Any] = {"s": line}
-    schedule.add("r", Period(7, NOW, None), lines)
+    schedule.add("r", Period(7, last_edge(NOW), None), lines)
     line.see(17, 45)
     due(schedule)
     assert schedule.oldest_due_us("s") == 49

@@ -1,0 +1,138 @@
+"""The command as a process of its own: pipes, signals, a full disk and closed streams."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "cqc.cli.main"]
+ROWS = 200_000
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that gives a result for each of many rows."""
+    folder = tmp_path_factory.mktemp("many")
+    program = folder / "many.cq"
+    program.write_text(
+        "CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = 's.csv'); SELECT x FROM s;"
+    )
+    rows = "".join(f"{at},{at}\n" for at in range(ROWS))
+    (folder / "s.csv").write_text("ts,x\n" + rows)
+    return program
+
+
+def start(*arguments: str | Path, **streams: object) -> subprocess.Popen[str]:
+    channels = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]  # the streams vary
+        [*COMMAND, *map(str, arguments)], text=True, start_new_session=True, **channels | streams
+    )
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    try:
+        out, err = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return process.returncode, out or "", err or ""
+
+
+def test_ctrl_c_stops_cleanly_with_every_result_written(many: Path, tmp_path: Path) -> None:
+    with (tmp_path / "messages").open("w") as stderr:
+        process = start("run", many, "--engine", "local", "--rows-per-batch", "10", stderr=stderr)
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    lines = [first, *process.stdout]
+    assert end(process)[0] == 130
+    messages = (tmp_path / "messages").read_text()
+    assert [json.loads(line)["row"]["x"] for line in lines] == list(range(len(lines)))
+    assert len(lines) < ROWS
+    assert messages.startswith("interrupted\n")
+    assert f"q1: {len(lines):,} results\n" in messages
+    assert "Traceback" not in messages
+
+
+def test_a_service_managers_stop_is_quiet(many: Path) -> None:
+    process = start("run", many, "--engine", "local", "--rows-per-batch", "10")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.terminate()
+    code, _, messages = end(process)
+    assert code == 143
+    assert messages == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--engine", "local"),
+        ("run", "--engine", "local", "--sink", "table"),
+    ],
+)
+def test_a_reader_that_has_seen_enough_is_no_error(arguments: tuple[str, ...], many: Path) -> None:
+    process = start(*arguments, many)
+    assert process.stdout is not None
+    assert process.stdout.readline() != ""
+    process.stdout.close()
+    process.stdout = None
+    code, _, messages = end(process)
+    assert code == 0
+    assert "Traceback" not in messages
+    assert "error" not in messages
+    assert "tuples/s" in messages
+
+
+def test_a_graph_piped_into_head_is_no_error(many: Path, tmp_path: Path) -> None:
+    queries = "".join(f"SELECT x FROM s WHERE x > {at};\n" for at in range(500))
+    (tmp_path / "big.cq").write_text("CREATE STREAM s (ts BIGINT, x BIGINT);\n" + queries)
+    process = start("compile", tmp_path / "big.cq", "--emit", "json")
+    assert process.stdout is not None
+    process.stdout.read(1)
+    process.stdout.close()
+    process.stdout = None
+    assert end(process)[::2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("compile", "PROGRAM"),
+        ("run", "PROGRAM", "--engine", "local"),
+    ],
+)
+def test_a_full_disk_fails_in_one_sentence(arguments: tuple[str, ...], many: Path) -> None:
+    given = [str(many) if argument == "PROGRAM" else argument for argument in arguments]
+    with Path("/dev/full").open("w") as full:
+        code, _, messages = end(start(*given, stdout=full))
+    assert code == 3
+    assert messages.endswith("No space left on device\n")
+    assert messages.count("\n") == 1
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_closed_stream_leads_nowhere(closed: str, many: Path) -> None:
+    line = f'exec "{sys.executable}" -m cqc.cli.main check "{many}" {closed}'
+    finished = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60)
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
+
+
+def test_output_is_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
+    program = tmp_path / "p.cq"
+    program.write_text("CREATE STREAM s (ts BIGINT, x STRING); SELECT x FROM s WHERE x = 'über';")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    finished = subprocess.run(
+        [*COMMAND, "compile", str(program)],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert "x = 'über'" in finished.stdout.decode()
