@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.types import ColumnType
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / ".peers" / "bin" / "python"
 TIME_LIMIT_S = 1_800
 

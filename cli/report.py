@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -48,6 +49,8 @@ def show_summary(summary: RunSummary) -> None:
     read = sum(count.read for count in summary.streams.values())
     rate = read / summary.seconds if summary.seconds > 0 else 0.0
     lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {rate:,.0f} tuples/s")
+    if sys.stdout.isatty():  # the results are just above
+        lines.insert(0, "")
     click.echo("\n".join(lines), err=True)
 
 

@@ -21,12 +21,10 @@ _TIMEOUT_S = 60.0  # the service sends something every 15 seconds, also when not
 class ServiceError(click.ClickException):
     """The service refused or could not be reached; exit code 3, or 1 for a query with errors."""
 
-    exit_code = 3
-
     def __init__(self, message: str, *, may_pass: bool = False, exit_code: int = 3) -> None:
         super().__init__(message)
         self.may_pass = may_pass
-        self.exit_code = exit_code
+        self.exit_code = exit_code  # type: ignore[misc]  # click has one a class; the server's answer decides here
 
     def show(self, file: Any = None) -> None:
         """As all messages of the command look."""

@@ -7,8 +7,10 @@ not matter. Between two micro-batches the query set may change: a folder of prog
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler import Program
 from cqc.runtime.intake import join_taken
 from cqc.runtime.live_programs import LivePrograms
 from cqc.runtime.plan import Planner
@@ -19,13 +21,13 @@ from cqc.runtime.run import LocalRun, source_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cqc.compiler import Program
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import RunOptions
     from cqc.runtime.plan import Positions
     from cqc.runtime.ranges import Range
     from cqc.runtime.run import RunSummary
 
+RETENTION_US = 3_600_000_000
 LOOK_S = 0.1  # how often a run that follows looks for new input
 
 
@@ -37,11 +39,11 @@ class BatchRun(LocalRun):
     """
 
     def __init__(self, program: Program, options: RunOptions) -> None:
-        super().__init__(program, options)
+        super().__init__(_with_retention(program) if options.follow else program, options)
         self._latest_us: dict[str, int] = {}
         self._queries = first_set(self.engine, program, options.only)
-        self._live = LivePrograms(program, options) if options.follow else None
-        if self._live is not None and self._live.folders:
+        self._live = LivePrograms(program, options) if options.is_live else None
+        if self._live is not None:
             self._add_places()
         self._planner = Planner(
             {
@@ -106,3 +108,11 @@ class BatchRun(LocalRun):
             ):
                 self._places[name] = source_path(relation, self._options.binds)
         self._used = set(self._places)
+
+
+def _with_retention(program: Program) -> Program:
+    """The program with the history that a run without an end keeps, unless it says otherwise."""
+    if program.settings.retention_us is not None:
+        return program
+    settings = replace(program.settings, retention_us=RETENTION_US)
+    return Program(replace(program.catalog, settings=settings), program.graph, program.warnings)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cqc.compiler.catalog import fold
 from cqc.runtime.group_tree import GroupTree
 from cqc.runtime.history import History
@@ -23,6 +25,8 @@ from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from cqc.compiler.bound import Expression
     from cqc.compiler.graph.nodes import Body
@@ -68,7 +72,7 @@ class KeptBody:
         self._states = tuple(states)
         self._orders = tuple(orders)
         self._maintenance = maintenance
-        self._history: History | None = History(self._states)
+        self.history: History | None = History(self._states)  # None while the body is lazy
         self._trees: dict[tuple[Items, GroupBy], GroupTree] = {}
         self._failed_before = 0
         self._kept_from = kept_from
@@ -82,11 +86,6 @@ class KeptBody:
     def failures(self) -> int:
         return self._failed_before + sum(tree.failures for tree in self._trees.values())
 
-    @property
-    def history(self) -> History | None:
-        """The results that are kept; None while the body is lazy."""
-        return self._history
-
     # Results come
 
     def load_past(self, found: Sequence[Found]) -> None:
@@ -98,10 +97,10 @@ class KeptBody:
 
     def receive(self, found: Found, seat: Seat) -> None:
         """Note what was found in a packet."""
-        if self._history is not None:
+        if self.history is not None:
             rows = found.rows_of(seat)
-            self._history.append(tuple(positions[rows] for positions in found.positions))
-            if self._history.is_full:
+            self.history.append(tuple(positions[rows] for positions in found.positions))
+            if self.history.is_full:
                 self.settle()
 
     def forget_old(self) -> None:
@@ -111,8 +110,8 @@ class KeptBody:
         before_us = max(self._kept_from.get(name, _BEFORE_ALL) for name in self._streams)
         if before_us > self._before_us:
             self._before_us = before_us
-            if self._history is not None:
-                self._history.purge(before_us)
+            if self.history is not None:
+                self.history.purge(before_us)
 
     # Windows
 
@@ -131,44 +130,46 @@ class KeptBody:
                 found = tuple(positions[last] for positions in found)
         return found
 
-    def row_count(self, begin_us: int, end_us: int) -> int:
-        """About how many rows a window has, to tell how many windows can be answered at once."""
-        if self._history is None:
-            return len(self._states[0])
-        oldest = self._history.oldest
-        return int(oldest.searchsorted(end_us, side="right") - oldest.searchsorted(begin_us))
+    def row_counts(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """At most how many rows each window has: none where it is 0, and how many windows can be answered at once."""
+        oldest = self._orders[0].times() if self.history is None else self.history.oldest
+        stops = oldest.searchsorted(ends_us, "right")
+        counts: NDArray[np.int64] = np.maximum(stops - oldest.searchsorted(begins_us), 0)
+        return counts
 
     def settle(self) -> None:
         """Bring everything up to date before windows are asked for."""
         self.forget_old()
-        if self._history is not None:
-            self._history.settle()
+        if self.history is not None:
+            self.history.settle()
 
     def has_tree_for(self, end_us: int) -> bool:
         """Whether aggregate trees can answer windows that end there or later."""
-        return not (self._history is None or self.body.rows or self._history.cuts(end_us))
+        return not (self.history is None or self.body.rows or self.history.cuts(end_us))
 
     def is_current(self, tree: GroupTree) -> bool:
         """Whether a tree belongs to what is kept now."""
-        return tree.history is self._history
+        return tree.history is self.history
 
     def use_tree(self, items: Items, group_by: GroupBy) -> GroupTree:
         """The aggregate tree of a GROUP BY clause, for one user more."""
-        assert self._history is not None
+        assert self.history is not None
         key = (items, group_by)
         if key not in self._trees:
-            tree = GroupTree(self._history, group_by, lambda rows: self.fetch(items, rows))
+            tree = GroupTree(self.history, group_by, lambda rows: self.fetch(items, rows))
             self._trees[key] = tree
-            self._history.followers.append(tree)
+            self.history.followers.append(tree)
         self._trees[key].users += 1
         return self._trees[key]
 
     def release_tree(self, tree: GroupTree) -> None:
         """One user of a tree less."""
         tree.users -= 1
-        if not tree.users and self._history is not None and self.is_current(tree):
+        if not tree.users and self.history is not None and self.is_current(tree):
             self._failed_before += tree.failures
-            self._history.followers.remove(tree)
+            self.history.followers.remove(tree)
             self._trees = {key: each for key, each in self._trees.items() if each is not tree}
 
     def fetch(self, items: Items, rows: Positions) -> Fetch:
@@ -186,8 +187,8 @@ class KeptBody:
         return [at for at, state in enumerate(self._states) if state.relation.is_stream]
 
     def _rows_between(self, begin_us: int, end_us: int) -> Positions:
-        if self._history is not None:
-            return self._history.window(begin_us, end_us)
+        if self.history is not None:
+            return self.history.window(begin_us, end_us)
         return self._scan(begin_us, end_us)
 
     def _row_limits(self, end_us: int) -> list[tuple[int, int, int]]:
@@ -208,7 +209,7 @@ class KeptBody:
         if not isinstance(self.seat, SelectionSeat):
             return
         state = self._states[0]
-        if self._history is not None:
+        if self.history is not None:
             self._head = state.head
             return
         self._asked += self._orders[0].count(begin_us, end_us)
@@ -218,7 +219,7 @@ class KeptBody:
 
     def turn_lazy_if_unused(self) -> None:
         """Stop maintaining results that nobody has asked for during many tuples."""
-        if self._history is None or not isinstance(self.seat, SelectionSeat):
+        if self.history is None or not isinstance(self.seat, SelectionSeat):
             return
         if self._maintenance is Maintenance.EAGER:
             return
@@ -233,7 +234,7 @@ class KeptBody:
         assert isinstance(self.seat, SelectionSeat)
         self._circuit.suspend(self.seat)
         self._failed_before = self.failures
-        self._history, self._trees = None, {}
+        self.history, self._trees = None, {}
         self._head, self._asked = self._states[0].head, 0
         self._filter = StreamFilter([column.type for column in self.body.relations[0].columns])
         self._filter.add(0, self.body.filters[0])
@@ -243,12 +244,12 @@ class KeptBody:
         assert isinstance(self.seat, SelectionSeat)
         rows = self._scan(_BEFORE_ALL, 2**63 - 1)
         self._circuit.resume(self.seat)
-        self._history = History(self._states)
-        self._history.purge(self._before_us)
-        self._history.append(rows)
+        self.history = History(self._states)
+        self.history.purge(self._before_us)
+        self.history.append(rows)
         self._head, self._asked = self._states[0].head, 0
         self._filter = None
-        self._history.settle()
+        self.history.settle()
 
     def _scan(self, begin_us: int, end_us: int) -> Positions:
         """The rows of a window from its base tuples."""

@@ -34,8 +34,6 @@ class LivePrograms:
 
     def look(self, queries: QuerySet) -> None:
         """Let the running queries be those that the files hold now."""
-        if not self.folders:
-            return
         stamp = self._look_at_files()
         if stamp == self._stamp:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class RunOptions:
     master: str | None = None
     rows_per_batch: int | None = None
     strategy: Strategy = Strategy()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether queries may come and go: a folder of programs is followed."""
+        return self.follow and any(Path(name).is_dir() for name in self.programs)
 
 
 def parse_packet(text: str) -> int | None:

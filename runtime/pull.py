@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.types import ColumnType
     from cqc.runtime.circuit import Circuit
+    from cqc.runtime.every import Due
     from cqc.runtime.found import Found, Seat
     from cqc.runtime.operators.shared_state import SharedState
     from cqc.runtime.pull_plan import Answer
@@ -213,16 +214,19 @@ class PullQueries:
 
     def due(self) -> list[ResultBlock]:
         """What periodic queries deliver now; queries of one clause are answered together."""
+        blocks: list[ResultBlock] = []
         asked: dict[PullClause, list[Asked]] = {}
+        waiting = 0
         for due in self._schedule.due():
             query = self._queries[due.name]
-            count = (due.last_us - due.first_us) // due.every_us + 1
-            for start in range(0, count, _INSTANTS_AT_ONCE):
-                many = np.arange(start, min(start + _INSTANTS_AT_ONCE, count), dtype=np.int64)
-                instants = due.first_us + many * due.every_us
+            for instants in _instants(due):
                 asked.setdefault(query.clause, []).append((query, instants))
+                waiting += len(instants)
+                if waiting >= _INSTANTS_AT_ONCE:
+                    blocks += self._all_blocks(asked)
+                    asked, waiting = {}, 0
         self._look_for_unused()
-        return [block for clause, many in asked.items() for block in self._blocks(clause, many)]
+        return blocks + self._all_blocks(asked)
 
     def invoke(self, name: str, at: Any = None) -> pa.Table:
         """The value of a query at an instant, by default the latest event time seen on its streams.
@@ -313,6 +317,9 @@ class PullQueries:
         query.clause.kept.measure_use(begin_us, end_us)
         return begin_us, end_us
 
+    def _all_blocks(self, asked: Mapping[PullClause, Sequence[Asked]]) -> list[ResultBlock]:
+        return [block for clause, many in asked.items() for block in self._blocks(clause, many)]
+
     def _blocks(self, clause: PullClause, asked: Sequence[Asked]) -> Iterator[ResultBlock]:
         """The answers of periodic queries of one clause."""
         begins = np.concatenate([self._begins(query, instants) for query, instants in asked])
@@ -369,6 +376,14 @@ class PullQueries:
             return None
         kept_from_us = latest_us - self.retention_us
         return kept_from_us if first_us < kept_from_us else None
+
+
+def _instants(due: Due) -> Iterator[NDArray[np.int64]]:
+    """The instants of a query that are due, as many at a time as memory allows."""
+    count = (due.last_us - due.first_us) // due.every_us + 1
+    for start in range(0, count, _INSTANTS_AT_ONCE):
+        many = np.arange(start, min(start + _INSTANTS_AT_ONCE, count), dtype=np.int64)
+        yield due.first_us + many * due.every_us
 
 
 def _block(

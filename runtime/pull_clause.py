@@ -6,6 +6,7 @@ are answered by one walk over their windows, and compiled once.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from cqc.runtime.kept_body import KeptBody
 
 _ROWS_AT_ONCE = 1 << 18
-_WINDOWS_AT_ONCE = 1 << 16
-_ROWS_BEFORE_READY = 256
+_ASKING = 64  # asking costs as much as so many rows
+_BEFORE_READY = 256
 
 
 def clause_key(node: QueryNode, seat: Seat) -> Hashable:
@@ -53,7 +54,8 @@ class PullClause:
         self._tree_in_use: GroupTree | None = None
         self._request: Request | None = None
         self._ready: MaterialisedOutputs | None = None
-        self._rows_asked = 0  # since they were last looked at
+        self._can_be_ready = self.plan.outputs_can_be_kept and not kept.body.rows
+        self._asked = 0  # what was asked before outputs lay ready, in rows
 
     @property
     def failures(self) -> int:
@@ -72,29 +74,27 @@ class PullClause:
         if self.plan.is_aggregate:
             return self._answer(np.array([begin_us], np.int64), np.array([end_us], np.int64))
         rows = self.kept.rows(begin_us, end_us)
-        self._rows_asked += len(rows[0])
+        self._asked += _ASKING + len(rows[0])
         fetch = self.kept.fetch(self._items, rows)
         return self.plan.answer_rows(np.zeros(len(rows[0]), np.int64), fetch, 1)
 
     def table(self, begin_us: int, end_us: int) -> pa.Table:
         """The same as users get it, from outputs that lie ready where there are any."""
         self.kept.settle()
-        ready = self._outputs_for(end_us)
-        if ready is None:
+        ready = self._ready or self._make_ready()
+        if ready is None or ready.history is not self.kept.history:
+            self._ready = None
+            return self.plan.table(self.answer_one(begin_us, end_us))
+        if ready.history.has_span and ready.history.cuts(end_us):
             return self.plan.table(self.answer_one(begin_us, end_us))
         return self.plan.table_of(ready.arrays(ready.history.stretch(begin_us, end_us)))
 
-    def _outputs_for(self, end_us: int) -> MaterialisedOutputs | None:
-        """The outputs that lie ready, where they can answer a window that ends there."""
-        if not self.plan.outputs_can_be_kept or not self.kept.has_tree_for(end_us):
+    def _make_ready(self) -> MaterialisedOutputs | None:
+        """Keep the outputs of all rows from now on, once enough has been asked."""
+        history = self.kept.history
+        if history is None or not self._can_be_ready or self._asked <= _BEFORE_READY + len(history):
             return None
-        ready, history = self._ready, self.kept.history
-        if ready is not None and ready.history is history:
-            return ready
-        self._ready = None
-        if history is None or self._rows_asked <= _ROWS_BEFORE_READY + 2 * len(history):
-            return None
-        self._rows_asked = 0
+        self._asked = 0
         self._ready = MaterialisedOutputs(history, self.plan.output_types, self._evaluate)
         return self._ready
 
@@ -116,10 +116,12 @@ class PullClause:
             if self._request is None or self._request.tree is not tree:
                 self._request = tree.request(self.plan.aggregates)
             return self.plan.answer_groups(tree.answer(self._request, begins_us, ends_us), count)
-        windows = zip(begins_us.tolist(), ends_us.tolist(), strict=True)
+        some = np.flatnonzero(self.kept.row_counts(begins_us, ends_us))
+        windows = zip(begins_us[some].tolist(), ends_us[some].tolist(), strict=True)
         found = [self.kept.rows(begin_us, end_us) for begin_us, end_us in windows]
+        found = found or [self.kept.rows(0, -1)]
         rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
-        window = np.repeat(np.arange(count), [len(each[0]) for each in found])
+        window = np.repeat(some, [len(each[0]) for each in found][: len(some)])
         return self.plan.answer_rows(window, self.kept.fetch(self._items, rows), count)
 
     def _tree(self, ends_us: NDArray[np.int64]) -> GroupTree | None:
@@ -132,14 +134,10 @@ class PullClause:
     def _parts(self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]) -> Iterator[slice]:
         """Stretches of windows that together have not too many rows."""
         if self._tree(ends_us) is not None:
-            for start in range(0, len(begins_us), _WINDOWS_AT_ONCE):
-                yield slice(start, min(start + _WINDOWS_AT_ONCE, len(begins_us)))
+            yield slice(0, len(begins_us))
             return
-        start, rows = 0, 0
-        for at in range(len(begins_us)):
-            rows += 1 + self.kept.row_count(int(begins_us[at]), int(ends_us[at]))
-            if rows > _ROWS_AT_ONCE:
-                yield slice(start, at + 1)
-                start, rows = at + 1, 0
-        if start < len(begins_us):
-            yield slice(start, len(begins_us))
+        rows = np.cumsum(self.kept.row_counts(begins_us, ends_us))
+        stops = np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1
+        edges = [0, *stops.tolist(), len(begins_us)]
+        for start, stop in itertools.pairwise(edges):
+            yield slice(start, stop)

@@ -100,7 +100,7 @@ class LocalRun:
             program,
             strategy=options.strategy,
             only=options.only,
-            keep_past=False,
+            keep_past=options.is_live,
             collect=options.sink != "none",
         )
         self._used = self.engine.relations_used()

@@ -39,6 +39,11 @@ class StreamOrder:
         """How many tuples a window has."""
         return len(self.between(begin_us, end_us))
 
+    def times(self) -> NDArray[np.int64]:
+        """The event times of all tuples, ascending."""
+        self._catch_up()
+        return self._history.oldest
+
     def last(self, rows: int, end_us: int) -> tuple[int, int] | None:
         """Event time and position of the first of the last `rows` tuples up to the end; None: all tuples are among them."""
         self._catch_up()

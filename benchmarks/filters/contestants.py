@@ -99,7 +99,7 @@ def _polars_condition(query: Query) -> Any:
 
 
 class DuckStatement:
-    """One statement with a count a query. (`count(*) FILTER` is five times slower.)"""
+    """One statement with a count a query; `count(*) FILTER` would be five times slower."""
 
     def __init__(self, conditions: Sequence[str]) -> None:
         import duckdb

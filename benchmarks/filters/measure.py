@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from cqc.benchmarks.filters import contestants as c
 from cqc.benchmarks.filters import workload as w
+from cqc.runtime.operators.match_source import MatchSource
 from cqc.runtime.operators.row_vectors import BLOCK, WORDS
 
 if TYPE_CHECKING:
@@ -142,11 +143,11 @@ def kernel(queries: int, turns: int) -> Figures:
     ours = c.GroupedFilter(w.dense_queries(queries))
     packet = c.packet_of(w.tuples(BLOCK))
     lineage = ours.filters.match(packet)
-    slots = np.arange(queries, dtype=np.int64)
     rows = np.zeros((queries, WORDS), np.uint64)
 
     def write() -> int:
-        lineage.source.write_rows(slots, rows)  # type: ignore[attr-defined]
+        assert isinstance(lineage.source, MatchSource)
+        lineage.source.write_rows(rows)
         return rows.nbytes
 
     def fill() -> int:

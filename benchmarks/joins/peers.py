@@ -59,11 +59,11 @@ def run_polars_shared(queries: list[Query], streams: Streams, batch_us: int) -> 
     conditions = [_all_of(query).sum().alias(str(at)) for at, query in enumerate(queries)]
     total = 0
     for begin in range(0, last + 1, batch_us):
-        parts = []
+        parts: dict[str, Any] = {}
         for name in "RST":
             edges = np.searchsorted(streams[name]["ts"], (begin - window_us, begin + batch_us))
-            parts.append(frames[name].slice(int(edges[0]), int(edges[1] - edges[0])).lazy())
-        joined = _joined(*parts, window_us)
+            parts[name] = frames[name].slice(int(edges[0]), int(edges[1] - edges[0])).lazy()
+        joined = _joined(parts["R"], parts["S"], parts["T"], window_us)
         fresh = joined.filter(pl.max_horizontal("R_ts", "S_ts", "T_ts") >= begin)
         total += int(fresh.select(conditions).collect().sum_horizontal().item() or 0)
     return total

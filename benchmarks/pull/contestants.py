@@ -56,7 +56,7 @@ class DuckContestant:
         import duckdb
 
         self._connection: Any = duckdb.connect()
-        self._connection.execute("SET threads = 1")
+        self._connection.execute("SET threads = 1; SET enable_progress_bar = false")
         for name, table in streams.items():
             self._connection.register("given", table)
             self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given ORDER BY ts")

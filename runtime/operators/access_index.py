@@ -171,7 +171,8 @@ def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyp
         if 4 * tuples < length:
             _walk_tuples(buckets, buckets[column], start, ranks, lists, wanted)
             continue
-        ends = _group(buckets[column], length, grouped)
+        ends = np.empty(length + 2, np.int32)
+        _group(buckets[column], grouped, ends)
         for bucket in range(1, length):
             first, last = ends[bucket - 1], ends[bucket]
             cut = ids[start + bucket - 1]
@@ -232,18 +233,21 @@ def _take(slot, row, union, cursors, positions):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _group(buckets, length, grouped):  # type: ignore[no-untyped-def]
-    """Sort tuples by bucket; returns where each bucket's tuples end."""
-    ends = np.zeros(length + 2, np.int64)
+def _group(buckets, grouped, ends):  # type: ignore[no-untyped-def]
+    """Sort tuples by bucket, and say where each bucket's tuples end."""
+    # Unsigned indices: numba would otherwise test each for being negative, which takes as long as the rest.
+    ends[:] = 0
     for row in range(len(buckets)):
-        ends[buckets[row] + 1] += 1
-    for bucket in range(length + 1):
-        ends[bucket + 1] += ends[bucket]
+        ends[np.uint32(buckets[row]) + np.uint32(1)] += np.int32(1)
+    total = np.int32(0)
+    for bucket in range(len(ends)):
+        total += ends[bucket]
+        ends[bucket] = total
     for row in range(len(buckets)):
-        bucket = buckets[row]
-        grouped[ends[bucket]] = row
-        ends[bucket] += 1
-    return ends
+        bucket = np.uint32(buckets[row])
+        end = ends[bucket]
+        grouped[np.uint32(end)] = row
+        ends[bucket] = end + np.int32(1)
 
 
 @njit(cache=True, nogil=True)
@@ -260,12 +264,17 @@ def _check_list(  # type: ignore[no-untyped-def]
             low, high = others[entry, 2 * pair], others[entry, 2 * pair + 1]
             if high == NO_TUPLE:
                 break
-            where = column[high]
+            where = column[np.uint32(high)]
             if gathered[where] != chunk:
                 gathered[where] = chunk
                 for at in range(last - first):
-                    local[where, at] = buckets[where, grouped[first + at]]
-            left &= inside(np.uintp(address + where * 256), position[low], position[high])
+                    member = np.uint32(grouped[np.uint32(first + at)])
+                    local[np.uint32(where), np.uint32(at)] = buckets[np.uint32(where), member]
+            left &= inside(
+                np.uintp(address + where * 256),
+                position[np.uint32(low)],
+                position[np.uint32(high)],
+            )
         if len(counts):
             counts[slots[entry]] += popcount(left)
             continue
@@ -282,13 +291,14 @@ def _fill_words(buckets, starts, ids, grouped, first, last, words):  # type: ign
     for column in range(buckets.shape[0]):
         start, stop = starts[column], starts[column + 1]
         for at in range(first, last):
-            place = start + buckets[column, grouped[at]]
+            place = start + buckets[column, np.uint32(grouped[at])]
             if place < stop:
-                words[ids[place]] |= np.uint64(1) << np.uint64(at - first)
+                words[np.uint32(ids[place])] |= np.uint64(1) << np.uint64(at - first)
         below = np.uint64(0)
         for place in range(start, stop):
-            below |= words[ids[place]]
-            words[ids[place]] = below
+            cut = np.uint32(ids[place])
+            below |= words[cut]
+            words[cut] = below
 
 
 @njit(cache=True, nogil=True)
@@ -296,9 +306,9 @@ def _check_words(  # type: ignore[no-untyped-def]
     begin, end, others, slots, grouped, first, words, counts, union, cursors, positions
 ):
     for entry in range(begin, end):
-        left = words[others[entry, 0]] ^ words[others[entry, 1]]
-        left &= words[others[entry, 2]] ^ words[others[entry, 3]]
-        left &= words[others[entry, 4]] ^ words[others[entry, 5]]
+        left = words[np.uint32(others[entry, 0])] ^ words[np.uint32(others[entry, 1])]
+        left &= words[np.uint32(others[entry, 2])] ^ words[np.uint32(others[entry, 3])]
+        left &= words[np.uint32(others[entry, 4])] ^ words[np.uint32(others[entry, 5])]
         if len(counts):
             counts[slots[entry]] += popcount(left)
             continue

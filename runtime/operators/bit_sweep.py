@@ -117,15 +117,29 @@ def sweep(  # type: ignore[no-untyped-def]
     stamps = np.full(len(programs.slots), -1, np.int64)
     chosen = np.empty(len(programs.slots), np.int32)
     walked = np.full(len(programs.guard_head) if len(programs.guard_links) else 0, -1, np.int64)
-    ranks = np.empty(BLOCK, np.int64)
+    keys, spare = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    numbers = np.empty(BLOCK + 1, np.int32)
+    order, starts, rank_rows, buckets = (
+        located.order,
+        located.starts,
+        located.rank_rows,
+        located.buckets,
+    )
     next_hit = 0
     for block in range(blocks):
         _fill_fixed(table, block, tuples)
         for column in range(len(located.rank_rows)):
-            if located.rank_rows[column] < 0:
-                _fill_cuts(table, located, column, block, tuples)
+            if rank_rows[column] < 0:
+                _fill_cuts(
+                    table, order, buckets[column], starts[column], starts[column + 1],
+                    block * BLOCK, min((block + 1) * BLOCK, tuples),
+                )  # fmt: skip
             else:
-                _fill_ranks(table, located, column, block, tuples, row_of, ranks)
+                _fill_ranks(
+                    table, order, buckets[column], starts[column], starts[column + 1],
+                    block * BLOCK, min((block + 1) * BLOCK, tuples), rank_rows[column], row_of,
+                    keys, spare, numbers,
+                )  # fmt: skip
         _fill_masks(table, marked, block)
         first_hit = next_hit
         next_hit = _fill_hits(table, marked, row_of, block, first_hit)
@@ -156,46 +170,68 @@ def _fill_fixed(table, block, tuples):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fill_cuts(table, located, column, block, tuples):  # type: ignore[no-untyped-def]
+def _fill_cuts(table, order, buckets, start, stop, first, last):  # type: ignore[no-untyped-def]
     """One row a cut: set each tuple's bit at the first cut above its value, then take running unions."""
-    start, stop = located.starts[column], located.starts[column + 1]
-    address, order = np.uintp(table.ctypes.data), np.uintp(located.order.ctypes.data)
-    clear(address, order, start, stop)
-    first = block * BLOCK
-    buckets = located.buckets[column]
-    for at in range(min(BLOCK, tuples - first)):
-        place = start + buckets[first + at]
-        if place < stop:
-            table[located.order[place], at >> 6] |= _ONE << np.uint64(at & 63)
-    accumulate(address, order, start, stop)
+    address, numbers = np.uintp(table.ctypes.data), np.uintp(order.ctypes.data)
+    clear(address, numbers, start, stop)
+    for at in range(last - first):
+        # Unsigned indices: numba would otherwise test each for being negative.
+        place = np.uint64(start) + np.uint64(buckets[np.uint64(first + at)])
+        if place < np.uint64(stop):
+            row = np.uint64(order[place])
+            table[row, np.uint64(at) >> np.uint64(6)] |= _ONE << np.uint64(at & 63)
+    accumulate(address, numbers, start, stop)
 
 
 @njit(cache=True, nogil=True)
-def _fill_ranks(table, located, column, block, tuples, row_of, ranks):  # type: ignore[no-untyped-def]
-    """One row for each rank, and for each cut of the column the row of its rank."""
-    first, row = block * BLOCK, located.rank_rows[column]
-    count = min(BLOCK, tuples - first)
+def _fill_ranks(  # type: ignore[no-untyped-def]
+    table, order, buckets, start, stop, first, last, row, row_of, keys, spare, numbers
+):
+    """One row for each rank, the tuples of that rank and below, and for each cut of the column the row of its rank."""
+    count, length = last - first, stop - start
     for at in range(count):
-        ranks[at] = (np.int64(located.buckets[column, first + at]) << 10) | at
-    ranks[:count].sort()
-    for word in range(WORDS):
-        table[row, word] = 0
-    start, cut = located.starts[column], np.int64(0)
-    length = located.starts[column + 1] - start
-    for rank in range(count):
-        bucket, at = ranks[rank] >> 10, ranks[rank] & 1023
-        while cut < min(bucket, length):
-            row_of[located.order[start + cut]] = row
-            cut += 1
-        if cut == length:
-            return
-        for word in range(WORDS):
-            table[row + 1, word] = table[row, word]
-        row += 1
-        table[row, at >> 6] |= _ONE << np.uint64(at & 63)
-    while cut < length:
-        row_of[located.order[start + cut]] = row
-        cut += 1
+        keys[at] = (np.uint64(buckets[np.uint64(first + at)]) << np.uint64(10)) | np.uint64(at)
+    _sort(keys, spare, count, length)
+    for rank in range(count + 1):
+        numbers[rank] = row + rank
+    address = np.uintp(table.ctypes.data)
+    clear(address, np.uintp(numbers.ctypes.data), 0, count + 1)
+    cut, rank = np.uint64(start), row
+    for at in range(count):
+        end = np.uint64(start) + min(keys[at] >> np.uint64(10), np.uint64(length))
+        while cut < end:
+            row_of[np.uint64(order[cut])] = rank
+            cut += np.uint64(1)
+        if cut == np.uint64(stop):  # the rest is NULL
+            break
+        rank += 1
+        bit = keys[at] & np.uint64(1023)
+        table[np.uint64(rank), bit >> np.uint64(6)] |= _ONE << (bit & np.uint64(63))
+    while cut < np.uint64(stop):
+        row_of[np.uint64(order[cut])] = rank
+        cut += np.uint64(1)
+    accumulate(address, np.uintp(numbers.ctypes.data), 0, count + 1)
+
+
+@njit(cache=True, nogil=True)
+def _sort(keys, spare, count, most):  # type: ignore[no-untyped-def]
+    """Sort keys by their upper part (from bit 10 on, at most `most`), eight bits at a time."""
+    ends = np.zeros(257, np.int32)
+    shift = np.uint64(10)
+    while most:
+        ends[:] = 0
+        for at in range(count):
+            ends[((keys[at] >> shift) & np.uint64(255)) + np.uint64(1)] += np.int32(1)
+        for digit in range(256):
+            ends[digit + 1] += ends[digit]
+        for at in range(count):
+            digit = (keys[at] >> shift) & np.uint64(255)
+            spare[np.uint64(ends[digit])] = keys[at]
+            ends[digit] += np.int32(1)
+        for at in range(count):
+            keys[at] = spare[at]
+        shift += np.uint64(8)
+        most >>= 8
 
 
 @njit(cache=True, nogil=True)
@@ -249,8 +285,8 @@ def _run_conjunctions(  # type: ignore[no-untyped-def]
         shift = 0
         if mapped:
             shift = begin * width
-            for at in range(begin * width, end * width):
-                mapped_rows[at - shift] = row_of[flat[at]]
+            for at in range((end - begin) * width):
+                mapped_rows[at] = row_of[np.uint64(flat[np.uint64(shift + at)])]
         for query in range(begin, end):
             at = query * width - shift
             if writing:
@@ -259,7 +295,7 @@ def _run_conjunctions(  # type: ignore[no-untyped-def]
                 continue
             conjunction(address, numbers, at, at + width, target)
             if counting:
-                counts[slots[query]] += _population(scratch)
+                counts[np.uint64(slots[query])] += _population(scratch)
             if other:
                 _hand_out(scratch, slots[query], block, outcome)
 

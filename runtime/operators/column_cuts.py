@@ -23,6 +23,7 @@ from numba import njit
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.bit_sweep import NO_TUPLE
 from cqc.runtime.operators.lanes import text_buffers
+from cqc.runtime.operators.row_vectors import double_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,9 @@ _LARGEST = 2**63 - 1
 _NAN_KEY = 0x7FF8000000000000
 _MOST_CELLS = 1 << 16
 _FEW_UNUSED = 64
-_MOST_KNOWN = 1 << 16  # beyond, a search in the order finds a cut: a dict would take a hundred bytes each
+_MOST_KNOWN = (
+    1 << 16
+)  # beyond, a search in the order finds a cut: a dict would take a hundred bytes each
 Key = int | bytes
 
 
@@ -201,11 +204,13 @@ class _DoubleLocator:
     """Cells of equal width between the smallest and the largest constant."""
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
-        self._keys = keys
+        self._keys = np.append(
+            keys, (_LARGEST, _LARGEST)
+        )  # two more, so that a look ahead finds something
         values = _doubles_of(keys)
         finite = values[np.isfinite(values)]
         self._base, self._scale = 0.0, 0.0
-        cells = min(_MOST_CELLS, 2 * len(keys) + 1)
+        cells = min(_MOST_CELLS, 4 * len(keys) + 1)
         if len(finite) and finite[-1] > finite[0]:
             self._base = float(finite[0])
             with np.errstate(over="ignore"):
@@ -221,7 +226,7 @@ class _DoubleLocator:
     def locate(self, column: Column, out: NDArray[np.int32]) -> None:
         values = np.ascontiguousarray(column.values)
         locate_doubles(
-            values, values.view(np.int64), _mask(column), self._keys,
+            values, _mask(column), self._keys,
             self._base, self._scale, self._starts, out,
         )  # fmt: skip
 
@@ -265,16 +270,11 @@ def _doubles_of(keys: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _double_cell(value, base, scale, cells):  # type: ignore[no-untyped-def]
-    """Which cell a double is in: never falls as the double grows, NaN being largest."""
-    if scale == 0.0:
-        return 0
-    place = (value - base) * scale
-    if place < 1.0:
-        return 0
-    if place < cells:
-        return np.int64(place)
-    return cells - 1
+def _double_cell(value, base, scale, last):  # type: ignore[no-untyped-def]
+    """Which cell a double is in, `last` at most: never falls as the double grows, NaN being largest."""
+    place = (value - base) * scale if scale != 0.0 else 0.0
+    place = last if not place < last else place  # also NaN
+    return np.int64(place if place > 0.0 else 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -282,7 +282,7 @@ def double_cells(values, base, scale, cells):  # type: ignore[no-untyped-def]
     """The cells of doubles."""
     found = np.empty(len(values), np.int64)
     for at in range(len(values)):
-        found[at] = _double_cell(values[at], base, scale, cells)
+        found[at] = _double_cell(values[at], base, scale, np.float64(cells - 1))
     return found
 
 
@@ -321,23 +321,26 @@ def locate_whole(values, valid, keys, base, shift, starts, out):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def locate_doubles(values, bits, valid, keys, base, scale, starts, out):  # type: ignore[no-untyped-def]
-    """The bucket of each double."""
-    cells = len(starts) - 1
+def locate_doubles(values, valid, keys, base, scale, starts, out):  # type: ignore[no-untyped-def]
+    """The bucket of each double. `keys` has two large ones more than there are."""
+    last = np.float64(len(starts) - 2)
     for at in range(len(values)):
-        value, key = values[at], bits[at]
-        if value != value:
-            key = np.int64(_NAN_KEY)
-        elif value == 0.0:
-            key = np.int64(0)
-        elif key < 0:
-            key ^= np.int64(_LARGEST)
-        cell = _double_cell(value, base, scale, cells)
-        out[at] = _not_above(keys, starts[cell], starts[cell + 1], key)
+        value = values[at] + 0.0  # -0.0 becomes 0.0
+        bits = double_bits(value)
+        key = bits ^ ((bits >> 63) & np.int64(_LARGEST))
+        key = np.int64(_NAN_KEY) if value != value else key
+        cell = np.uint64(_double_cell(value, base, scale, last))
+        low = np.uint64(starts[cell])
+        # Nearly every cell has two keys at most: two comparisons without a branch find the place.
+        if np.uint64(starts[cell + np.uint64(1)]) - low <= np.uint64(2):
+            found = np.int32(keys[low] <= key) + np.int32(keys[low + np.uint64(1)] <= key)
+            out[at] = np.int32(low) + found
+        else:
+            out[at] = _not_above(keys, np.int64(low), np.int64(starts[cell + np.uint64(1)]), key)
     if len(valid):
         for at in range(len(values)):
             if not valid[at]:
-                out[at] = len(keys) + 1
+                out[at] = len(keys) - 1
 
 
 @njit(cache=True, nogil=True)

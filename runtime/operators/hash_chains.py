@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit, uint64
 
 from cqc.compiler.types import ColumnType
-from cqc.runtime.operators.lanes import text_buffers
+from cqc.runtime.operators.lanes import text_buffers, writable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,9 +42,9 @@ def keys_of(column: Column, kind: KeyKind) -> NDArray[np.int64]:
     """The keys of a column's values (anything where NULL)."""
     if column.type is ColumnType.STRING:
         offsets, data = text_buffers(column.values)
-        return hash_texts(offsets, data)  # type: ignore[no-any-return]  # a numba kernel
+        return hash_texts(offsets, writable(data))  # type: ignore[no-any-return]  # a numba kernel
     if column.type is ColumnType.DOUBLE or kind is KeyKind.AS_DOUBLE:
-        return double_keys(column.values.astype(np.float64, copy=False))  # type: ignore[no-any-return]
+        return double_keys(writable(column.values.astype(np.float64, copy=False)))  # type: ignore[no-any-return]
     return column.values.astype(np.int64, copy=False)  # type: ignore[no-any-return]
 
 

@@ -23,6 +23,7 @@ from numba import njit
 from cqc.compiler.normal import NEVER, AllOf, ValueAtom
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.grouped_filter import StreamFilter
+from cqc.runtime.operators.lanes import writable
 from cqc.runtime.operators.probe import rank_of
 from cqc.runtime.operators.rank_lineage import bitmap, toggle_bits, word_count
 
@@ -148,17 +149,17 @@ class _ColumnSets:
 
     def narrow(self, column: Column, lineage: NDArray[np.uint64]) -> None:
         """AND the allowed slots into each tuple's lineage."""
-        valid = _ALL_VALID if column.valid is None else column.valid
+        valid = _ALL_VALID if column.valid is None else writable(column.valid)
         if self._is_double:
-            narrow_doubles(column.values, valid, self.cuts, self.sets, self._null_set, lineage)
-        elif column.type is ColumnType.BOOLEAN:
-            values = column.values.astype(np.int64)
-            narrow_numbers(values, valid, self.cuts, self.sets, self._null_set, lineage)
+            values = writable(column.values)
+            narrow_doubles(values, valid, self.cuts, self.sets, self._null_set, lineage)
         else:
-            narrow_numbers(column.values, valid, self.cuts, self.sets, self._null_set, lineage)
+            values = writable(column.values.astype(np.int64, copy=False))
+            narrow_numbers(values, valid, self.cuts, self.sets, self._null_set, lineage)
 
 
 _ALL_VALID = np.ones(0, np.bool_)  # stands for a column without NULL
+_NO_CUTS = np.zeros(0, np.int64)
 
 
 def column_ranges(formula: Formula) -> dict[int, ValueAtom] | None:
@@ -232,5 +233,5 @@ def narrow_doubles(values, valid, cuts, sets, null_set, lineage):  # type: ignor
 def warm() -> None:
     """Compile this module's kernels."""
     numbers, words = np.zeros(1, np.int64), np.zeros((1, 1), np.uint64)
-    narrow_numbers(numbers, _ALL_VALID, numbers[:0], words, words[0], words)
-    narrow_doubles(np.zeros(1), _ALL_VALID, numbers[:0], words, words[0], words)
+    narrow_numbers(numbers, _ALL_VALID, _NO_CUTS, words, words[0], words)
+    narrow_doubles(np.zeros(1), _ALL_VALID, _NO_CUTS, words, words[0], words)

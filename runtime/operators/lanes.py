@@ -105,12 +105,12 @@ class TextLane:
 
     def write(self, at: int, column: Column) -> None:
         offsets, data = text_buffers(column.values)
-        size = int(offsets[-1] - offsets[0])
+        size = len(data)
         self._reserve(size)
         begin = self._end - self._origin
-        self._bytes[begin : begin + size] = data[offsets[0] : offsets[-1]]
+        self._bytes[begin : begin + size] = data
         end = at + len(column.values)
-        self._start.values[at:end] = offsets[:-1] + (self._end - int(offsets[0]))
+        self._start.values[at:end] = offsets[:-1] + self._end
         self._length.values[at:end] = np.diff(offsets)
         if column.valid is not None:
             self._length.values[at:end][~column.valid] = -1
@@ -156,15 +156,21 @@ class TextLane:
         return int(self._start.nbytes + self._length.nbytes + self._bytes.nbytes)
 
 
+def writable(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or a copy of one that is read-only: kernels would be compiled again for that layout."""
+    return array if array.flags.writeable else array.copy()
+
+
 def text_buffers(array: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The byte offsets (one more than there are texts) and the bytes of an Arrow text array; NULLs are empty."""
+    """The byte offsets (from 0, one more than there are texts) and the bytes of an Arrow text array; NULLs are empty."""
     _, offsets, data = array.buffers()
     count = len(array)
     if offsets is None:
         return np.zeros(count + 1, np.int64), np.zeros(0, np.uint8)
-    all_offsets = np.frombuffer(offsets, np.int32)[array.offset : array.offset + count + 1]
-    all_bytes = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return all_offsets.astype(np.int64), all_bytes
+    own = np.frombuffer(offsets, np.int32)[array.offset : array.offset + count + 1].astype(np.int64)
+    if data is None:
+        return own - own[0], np.zeros(0, np.uint8)
+    return own - own[0], np.frombuffer(data, np.uint8)[own[0] : own[-1]]
 
 
 def _text_array(

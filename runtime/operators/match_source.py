@@ -35,7 +35,8 @@ _NO_WORDS = np.empty(0, np.uint64)
 _NO_ROWS = np.empty((0, 0), np.uint64)
 _SAMPLE = 256
 # What each side is expected to cost, in seconds; measurements correct the sum by a factor.
-_PER_ROW = 8e-9  # a conjunction on a block of 512 tuples, by the packet index
+_PER_ROW = 7e-9  # a conjunction on a block of 512 tuples, by the packet index
+_PER_CUT = 4e-9  # building the row of a cut for a block
 _PER_CANDIDATE = 0.4e-9  # by the access index
 _PER_TUPLE = 25e-9
 _NEWEST = 0.2  # the weight of the newest measurement
@@ -111,14 +112,14 @@ class MatchSource:
 
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
         rows = np.zeros((len(slots), self._packet.blocks * WORDS), np.uint64)
-        self.write_rows(slots, rows)
+        conjunctions, programs = self._store.select(slots)
+        self._packet.sweep(conjunctions, programs, _rows_outcome(rows))
         return rows[:, : words_for(self._tuples)]
 
-    def write_rows(self, slots: NDArray[np.int64], rows: NDArray[np.uint64]) -> None:
-        """The rows of some slots into an array of whole blocks."""
-        conjunctions, programs = self._store.select(slots)
-        outcome = Outcome(_NO_NUMBERS, _NO_WORDS, rows, _NO_NUMBERS, _NO_NUMBERS)
-        self._packet.sweep(conjunctions, programs, outcome)
+    def write_rows(self, rows: NDArray[np.uint64]) -> None:
+        """The rows of all slots into memory for whole blocks of tuples, [slots, 8 * blocks]."""
+        programs = self._store.programs.all(self._ids)
+        self._packet.sweep(self._store.conjunctions(), programs, _rows_outcome(rows))
 
     def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         ends = np.cumsum(counts)
@@ -143,6 +144,8 @@ class MatchSource:
         sampled = count_candidates(self._packet.buckets, access.ranks, access.index.lists, step)
         self._expected = sampled * step * _PER_CANDIDATE + self._tuples * _PER_TUPLE
         by_packet = self._packet.blocks * len(access.index) * _PER_ROW
+        if len(access.index) == len(self._store):  # nobody else needs the rows of the cuts
+            by_packet += self._packet.blocks * self._ids * _PER_CUT
         return self._expected * self._costs.access.factor < by_packet * self._costs.packet.factor
 
     def _run_all(self, outcome: Outcome) -> None:
@@ -150,8 +153,8 @@ class MatchSource:
         programs = self._store.programs.all(self._ids)
         if self._access is None:
             self._packet.sweep(self._store.conjunctions(), programs, outcome)
-            rows = self._store.conjunction_count * self._packet.blocks
-            self._costs.packet.saw(rows * _PER_ROW, thread_time() - started)
+            rows = self._store.conjunction_count * _PER_ROW + self._ids * _PER_CUT
+            self._costs.packet.saw(rows * self._packet.blocks, thread_time() - started)
             self._costs.access.rested()
             return
         self._run_access(Wanted(outcome.counts, outcome.union, _NO_NUMBERS, _NO_NUMBERS))
@@ -178,3 +181,7 @@ class MatchSource:
             self._access.words,
             wanted,
         )
+
+
+def _rows_outcome(rows: NDArray[np.uint64]) -> Outcome:
+    return Outcome(_NO_NUMBERS, _NO_WORDS, rows, _NO_NUMBERS, _NO_NUMBERS)

@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler import compile as compile_program
 from cqc.compiler.catalog import fold
+from cqc.compiler.types import ColumnType
+from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.item_filter import ItemFilter
 from cqc.runtime.operators.join_checks import JoinChecks
@@ -33,6 +36,8 @@ from cqc.runtime.operators.lanes import Lane
 from cqc.runtime.operators.member_ranks import rank_members
 from cqc.runtime.operators.probe import count_slots, finish_rows, keep_rows, mark_wanted, start_rows
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US, WORD_BITS, bitmap, word_count
+from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -43,8 +48,6 @@ if TYPE_CHECKING:
     from cqc.runtime.found import Found, Seat
     from cqc.runtime.operators.join_level import Rows
     from cqc.runtime.operators.join_plan import Path
-    from cqc.runtime.operators.shared_state import SharedState
-    from cqc.runtime.packet import Packet
 
 _PAST_ROWS = 4096  # how many tuples at a time start the join over the past
 
@@ -71,7 +74,9 @@ class MultiJoin:
         ]
         self._table = SlotTable()
         self._plan: JoinPlan | None = None
-        self._reach_us: dict[str, list[tuple[str, int]]] = {}  # by relation: how far tuples reach other streams
+        self._reach_us: dict[
+            str, list[tuple[str, int]]
+        ] = {}  # by relation: how far tuples reach other streams
         self._orders: dict[int, tuple[int, ...]] = {}
         self._checks = JoinChecks(self._inputs, self._equi_joins)
         self._admitted: dict[int, NDArray[np.uint64]] = {}
@@ -177,7 +182,9 @@ class MultiJoin:
         self._plan = plan
         names = {item: name for name, items in self._items_of.items() for item in items}
         self._reach_us = {
-            name: [(names[other], us) for item in items for other, us in plan.reach_us(item).items()]
+            name: [
+                (names[other], us) for item in items for other, us in plan.reach_us(item).items()
+            ]
             for name, items in self._items_of.items()
         }
         return plan
@@ -215,12 +222,13 @@ class MultiJoin:
         if any(limit.exceeded for limit in plan.whole_limits):
             plan = self._prepare()
         else:
-            self._store_in_order(plan, relation, packet, first)
+            self._store_in_order(plan, relation, len(packet), first)
         found = []
         for item in self._items_of[relation]:
             path = plan.paths.get(item)
             if path is not None:
-                found += self._start(plan, path, self._admitted[item], packet.ts_us, first)
+                ts_us = self._times(self._inputs[item], first, len(packet))
+                found += self._start(plan, path, self._admitted[item], ts_us, first)
         self._seconds += perf_counter() - started
         return found
 
@@ -231,12 +239,18 @@ class MultiJoin:
         target[:, :words] = lineage[:, :words]
         target[:, words:] = 0
 
-    def _store_in_order(self, plan: JoinPlan, relation: str, packet: Packet, first: int) -> None:
+    def _times(self, each: JoinInput, first: int, count: int) -> NDArray[np.int64]:
+        """Event times as the state has them: always of one layout, whatever the packet's arrays are."""
+        at = first - each.state.base
+        return each.state.ts[at : at + count]
+
+    def _store_in_order(self, plan: JoinPlan, relation: str, count: int, first: int) -> None:
         for item in self._items_of[relation]:
             lane = plan.lanes.get(item)
             if lane is not None:
                 state = self._inputs[item].state
-                lane.insert(packet.ts_us, first, self._admitted[item], state.values, state.base)
+                ts_us = self._times(self._inputs[item], first, count)
+                lane.insert(ts_us, first, self._admitted[item], state.values, state.base)
 
     def _start(
         self,
@@ -370,3 +384,31 @@ def push_packet(
     for join in joins:
         found += join.process(relation, packet, first, rows)
     return found
+
+
+def warm() -> None:
+    """Compile the kernels of the join, by joining a few tuples in each of its ways."""
+    program = compile_program(_WARM)
+    states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
+    joins: dict[int, MultiJoin] = {}
+    for body in program.graph.bodies.values():
+        if body.host is not None:
+            join = joins.setdefault(body.host.number, MultiJoin(body.host, states))
+            join.add(body)
+    for state in states.values():
+        columns = (
+            Column(ColumnType.BIGINT, np.zeros(2, np.int64)),
+            Column(ColumnType.BIGINT, np.zeros(2, np.int64)),
+            Column(ColumnType.DOUBLE, np.array([1.0, 2.0])),
+        )
+        times = np.array([1, 0], np.int64)
+        push_packet(state, list(joins.values()), Packet(columns, times, times), keep_all=True)
+
+
+_WARM = """
+CREATE STREAM a (ts BIGINT, k BIGINT, v DOUBLE);
+CREATE STREAM b (ts BIGINT, k BIGINT, v DOUBLE);
+SELECT a.k AS x, b.k AS y FROM a, b WHERE a.k = b.k AND a.v <= b.v AND abs(a.v - b.v) < 9.0 MAXWINDOW 5 SEC;
+SELECT a.k AS x, b.k AS y FROM a, b WHERE a.v < 2.0 * b.v MAXWINDOW 5 SEC;
+SELECT a.k AS x, b.k AS y FROM a, b WHERE a.v < 3.0 * b.v MAXWINDOW 5 SEC;
+"""

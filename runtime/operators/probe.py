@@ -112,18 +112,25 @@ def extend_by_key(  # type: ignore[no-untyped-def]
     for row in range(1, count):
         oldest_us = min(oldest_us, ts_in[0, row])
     low = first + rank_of(newest, first - base, limit - base, oldest_us + least_us - 1)
+    active = np.empty(count, np.int64)
+    cursors = np.empty(count, np.int64)
+    left_over = 0
+    for row in range(count):
+        position = heads[form, bucket_of(keys[row], shift)]
+        if position >= low:
+            active[left_over] = row
+            cursors[left_over] = position
+            left_over += 1
     written = 0
     candidates = 0
-    for row in range(count):
-        key = keys[row]
-        position = heads[form, bucket_of(key, shift)]
-        while position >= low:
+    # Step by step for all rows, not row by row: the steps of different rows do not wait for each other's memory.
+    while left_over > 0:
+        left_over = find_equal_keys(active, cursors, left_over, keys, form, links, base, low, limit)
+        candidates += left_over
+        for at in range(left_over):
+            row, position = active[at], cursors[at]
             index = position - base
-            following = links[index, form, 0]
-            if links[index, form, 1] != key or position >= limit:
-                position = following
-                continue
-            candidates += 1
+            cursors[at] = links[index, form, 0]
             left = np.uint64(0)
             for word in range(words):
                 alive[word] = lineage_in[row, word] & lineage_target[index, word]
@@ -148,8 +155,23 @@ def extend_by_key(  # type: ignore[no-untyped-def]
                 written = write_row(
                     written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out
                 )  # fmt: skip
-            position = following
     return written, candidates
+
+
+@njit(cache=True, nogil=True)
+def find_equal_keys(active, cursors, count, keys, form, links, base, low, limit):  # type: ignore[no-untyped-def]
+    """Move each cursor along its chain to the next tuple of equal key; those that found one come first; how many."""
+    found = 0
+    for at in range(count):
+        row, position = active[at], cursors[at]
+        key = keys[row]
+        while position >= low and (links[position - base, form, 1] != key or position >= limit):
+            position = links[position - base, form, 0]
+        if position >= low:
+            active[found] = row
+            cursors[found] = position
+            found += 1
+    return found
 
 
 @njit(cache=True, nogil=True)

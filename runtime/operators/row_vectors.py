@@ -86,13 +86,20 @@ def accumulate(typing_context, table, rows, start, stop):  # type: ignore[no-unt
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         table, rows, start, stop = arguments
         table, rows = _pointer(builder, table, _ROW), _pointer(builder, rows, _I32)
-        union = cgutils.alloca_once(builder, _ROW)  # type: ignore[no-untyped-call]
-        builder.store(ir.Constant(_ROW, None), union, align=8)
-        with cgutils.for_range_slice(builder, start, stop, _I64(1)) as (at, _):
-            place = _row_at(builder, table, rows, at)
-            grown = builder.or_(builder.load(union, align=8), builder.load(place, align=8))
-            builder.store(grown, place, align=8)
-            builder.store(grown, union, align=8)
+        before = builder.block
+        loop, done = builder.append_basic_block("rows"), builder.append_basic_block("done")
+        builder.cbranch(builder.icmp_signed("<", start, stop), loop, done)
+        builder.position_at_end(loop)
+        at, union = builder.phi(_I64), builder.phi(_ROW)
+        place = _row_at(builder, table, rows, at)
+        grown, following = builder.or_(union, builder.load(place, align=8)), builder.add(at, _I64(1))
+        builder.store(grown, place, align=8)
+        at.add_incoming(start, before)
+        at.add_incoming(following, loop)
+        union.add_incoming(ir.Constant(_ROW, None), before)
+        union.add_incoming(grown, loop)
+        builder.cbranch(builder.icmp_signed("<", following, stop), loop, done)
+        builder.position_at_end(done)
         return context.get_dummy_value()
 
     return signature, generate
@@ -152,3 +159,13 @@ def lowest_bit(typing_context, word):  # type: ignore[no-untyped-def]
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.uint64), generate
+
+
+@intrinsic
+def double_bits(typing_context, value):  # type: ignore[no-untyped-def]
+    """The bits of a double."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], _I64)
+
+    return types.int64(types.float64), generate

@@ -92,7 +92,8 @@ class SharedState:
             lane.write(at, column)
         self._arrival.values[at : at + count] = packet.arrival
         self._ts.values[at : at + count] = packet.ts_us
-        store_running_maximum(self._newest.values, packet.ts_us, at, first == self.first)
+        ts_us = self._ts.values[at : at + count]  # of one layout, whatever the packet's is
+        store_running_maximum(self._newest.values, ts_us, at, first == self.first)
         self.head = first + count
         self._insert_derived(packet, first)
         return first

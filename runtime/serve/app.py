@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": Problem, "description": "The request was refused; `error` says why."},
     503: {"model": Problem, "description": "The engine is busy; try again later."},
+    504: {"model": Problem, "description": "The answer took too long; try again later."},
 }
 _ROWS_BODY = {
     "requestBody": {
@@ -69,44 +70,46 @@ class Api:
         self._limits = worker.service.limits
         self._invoke_seconds = Histogram()
         self.app = FastAPI(
-            title="cqc", summary="Standing queries over streams.", docs_url=None, redoc_url=None
+            title="cqc",
+            summary="Standing queries over streams.",
+            docs_url=None,
+            redoc_url=None,
+            redirect_slashes=False,
         )
         self._add_routes()
         self._add_error_answers()
 
     def _add_routes(self) -> None:
+        # A query's name may hold any character, a slash too: longer paths come first.
         add = self.app.add_api_route
+        invoke_answers = {**_PROBLEMS, 200: {"model": Answer}}
+        for method in ("GET", "POST"):
+            add(
+                "/queries/{name:path}/invoke", self.invoke, methods=[method],
+                response_class=Response, responses=invoke_answers, operation_id=f"invoke_{method.lower()}",
+            )  # fmt: skip
         add(
-            "/queries", self.register, methods=["POST"], status_code=201,
+            "/queries/{name:path}/results", self.watch_one, methods=["GET"], status_code=200,
+            response_class=EventResponse, responses=_PROBLEMS,
+        )  # fmt: skip
+        add("/queries", self.register, methods=["POST"], status_code=201,
             response_model=QueryInfo, responses=_PROBLEMS,
         )  # fmt: skip
         add(
             "/queries", self.queries, methods=["GET"], response_model=QueryList, responses=_PROBLEMS
         )
+        one = "/queries/{name:path}"
+        add(one, self.query, methods=["GET"], response_model=QueryInfo, responses=_PROBLEMS)
         add(
-            "/queries/{name}", self.query, methods=["GET"],
-            response_model=QueryInfo, responses=_PROBLEMS,
-        )  # fmt: skip
-        add(
-            "/queries/{name}", self.unregister, methods=["DELETE"], status_code=204,
+            one, self.unregister, methods=["DELETE"], status_code=204,
             response_class=Response, responses=_PROBLEMS,
         )  # fmt: skip
-        invoke_answers = {**_PROBLEMS, 200: {"model": Answer}}
-        for method in ("GET", "POST"):
-            add(
-                "/queries/{name}/invoke", self.invoke, methods=[method],
-                response_class=Response, responses=invoke_answers, operation_id=f"invoke_{method.lower()}",
-            )  # fmt: skip
         add(
-            "/queries/{name}/results", self.watch_one, methods=["GET"],
-            status_code=200, response_class=EventResponse, responses=_PROBLEMS,
+            "/results", self.watch_all, methods=["GET"], status_code=200,
+            response_class=EventResponse, responses=_PROBLEMS,
         )  # fmt: skip
         add(
-            "/results", self.watch_all, methods=["GET"],
-            status_code=200, response_class=EventResponse, responses=_PROBLEMS,
-        )  # fmt: skip
-        add(
-            "/streams/{name}", self.push, methods=["POST"],
+            "/streams/{name:path}", self.push, methods=["POST"],
             response_model=Pushed, responses=_PROBLEMS, openapi_extra=_ROWS_BODY,
         )  # fmt: skip
         add("/health", self.health, methods=["GET"], response_model=Health)

@@ -70,6 +70,9 @@ class Durable:
         self._batch = 0
         self._ends: dict[Path, dict[str, int]] = {}  # where the tuples of a segment end, by stream
         self._last_result: dict[Path, int] = {}  # the last result of a segment
+        self._tables: RecordFile
+        self._results: RecordFile
+        self._rows: RecordFile
 
     # Beginning
 

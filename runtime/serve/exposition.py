@@ -54,7 +54,7 @@ def engine_lines(service: Service) -> list[str]:
     delivered = service.results.next_number - 1
     lines += metric("cqc_results_total", "counter", "Results delivered to watchers.", delivered)
     lines += metric(
-        "cqc_kept_result_bytes", "gauge", "Results kept for watchers.", service.results.bytes
+        "cqc_kept_result_bytes", "gauge", "Results kept for watchers.", service.results.size
     )
     failed = service.engine.failed_evaluations
     return lines + metric("cqc_failed_evaluations_total", "counter", "Gave NULL.", failed)

@@ -46,8 +46,15 @@ class Piece:
         return self.first + len(self.ends)
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         return len(self.text) + _BYTES_PER_LINE * len(self.ends)
+
+    def places(self, begin: int, query: int | None) -> Sequence[int]:
+        """Where the lines of a query (None: of all) are, from a place on."""
+        if query is None:
+            return range(begin, len(self.ends))
+        found: list[int] = (np.flatnonzero(self.queries[begin:] == query) + begin).tolist()
+        return found
 
     def line(self, at: int) -> bytes:
         """One line without its line end."""
@@ -92,7 +99,8 @@ class ResultLog:
             return self._firsts[0] if self._firsts else self._next
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
+        """The bytes of all results that are kept."""
         return self._bytes
 
     def append(self, pieces: Sequence[Piece]) -> None:
@@ -101,7 +109,7 @@ class ResultLog:
             for piece in pieces:
                 self._pieces.append(piece)
                 self._firsts.append(piece.first)
-                self._bytes += piece.bytes
+                self._bytes += piece.size
                 self._next = piece.stop
             self._forget()
 
@@ -114,11 +122,7 @@ class ResultLog:
         found: list[tuple[int, bytes]] = []
         for piece in pieces:
             begin = max(start - piece.first, 0)
-            if query is None:
-                wanted = range(begin, len(piece.ends))
-            else:
-                wanted = (np.flatnonzero(piece.queries[begin:] == query) + begin).tolist()
-            for place in wanted:
+            for place in piece.places(begin, query):
                 found.append((piece.first + place, piece.line(place)))
                 if len(found) == most:
                     return Page(found, piece.first + place + 1, lost)
@@ -128,7 +132,7 @@ class ResultLog:
     def _forget(self) -> None:
         gone = 0
         while self._bytes > self._most_bytes and gone < len(self._pieces) - 1:
-            self._bytes -= self._pieces[gone].bytes
+            self._bytes -= self._pieces[gone].size
             gone += 1
         del self._pieces[:gone], self._firsts[:gone]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from cqc.runtime.sinks.protocol import Shape, Sink
 
 SINKS = ("jsonl", "csv", "parquet", "table", "none")
+ROWS_ON_TERMINAL = 8  # of each table; files and pipes get all rows
 
 
 def open_sink(
@@ -47,7 +49,12 @@ def open_sink(
         case "none":
             return NoneSink()
         case "table":
-            return TableSink(path, hold_rows=0 if live else 20_000)
+            on_terminal = path is None and sys.stdout.isatty()
+            return TableSink(
+                path,
+                hold_rows=0 if live else 20_000,
+                most_rows=ROWS_ON_TERMINAL if on_terminal and not live else None,
+            )
         case "csv":
             if path is not None and per_query:
                 return CsvFolderSink(path, shapes)

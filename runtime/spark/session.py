@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,14 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.spark.archive_path import archive_options
 from cqc.runtime.spark.java import java_home
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+_PREFIX = "cqc-spark-"
 _STREAMING = "org.apache.spark.sql.execution.streaming.checkpointing"
 SETTINGS = {
     "spark.app.name": "cqc",
@@ -55,13 +58,16 @@ class Session:
 
     Args:
         master: where to run; local mode with every core by default.
+        jvm_options: more options for the JVM.
 
     Raises:
         RunError: when Spark does not start.
     """
 
-    def __init__(self, master: str | None = None) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="cqc-spark-"))
+    def __init__(self, master: str | None = None, *, jvm_options: str | None = None) -> None:
+        _remove_left_behind()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+        self._jvm_options = archive_options() if jvm_options is None else jvm_options
         self.log = self._folder / "spark.log"
         self._java: Any = None  # the process of our own JVM
         atexit.register(self.close)
@@ -86,12 +92,27 @@ class Session:
         """A new folder for files that live as long as the session."""
         return Path(tempfile.mkdtemp(dir=self._folder))
 
+    def cpu_seconds(self) -> float:
+        """Processor time of this process and of the JVM so far."""
+        own = time.process_time()
+        if self._java is None:
+            return own
+        fields = Path(f"/proc/{self._java.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+        user, system = fields.split()[11:13]
+        return own + (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def keep_log(self) -> Path:
         """Where the log is that outlives the session."""
         kept = Path(tempfile.gettempdir()) / f"cqc-spark-{os.getpid()}.log"
         if self.log.exists():
             shutil.copyfile(self.log, kept)
         return kept
+
+    def end_gently(self, number: int, limit_s: float) -> None:
+        """Ask the JVM to end by a signal, and wait for it."""
+        if self._java is not None:
+            self._java.send_signal(number)
+            self._java.wait(timeout=limit_s)
 
     def close(self) -> None:
         """End the JVM if it is ours, and remove every file it made."""
@@ -136,8 +157,19 @@ class Session:
             ("spark.sql.shuffle.partitions", str(cores)),
             ("spark.local.dir", str(self._folder)),
             ("spark.sql.warehouse.dir", str(self._folder / "warehouse")),
-            ("spark.driver.extraJavaOptions", f"{_JVM_OPTIONS} -Djava.io.tmpdir={self._folder}"),
+            (
+                "spark.driver.extraJavaOptions",
+                f"{_JVM_OPTIONS} {self._jvm_options} -Djava.io.tmpdir={self._folder}",
+            ),
         ]
+
+
+def _remove_left_behind() -> None:
+    """Remove the files of sessions whose process was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc/self").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _forget_context() -> None:

@@ -26,6 +26,7 @@ from cqc.runtime.errors import RunError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
@@ -69,19 +70,23 @@ class Slots:
         self._seats = {
             name: Seat(sources[name][0], _slots_of(frame)) for name, frame in chosen.items()
         }
+        if len(chosen) == 1:  # a stream alone needs no tag and shares with nobody
+            ((name, frame),) = chosen.items()
+            self.union: DataFrame = frame.toDF(*(slot.name for slot in self._seats[name].slots))
+            return
         every = dict.fromkeys(slot for seat in self._seats.values() for slot in seat.slots)
         parts = [
             _seated(frame, tag, self._seats[name].slots, tuple(every))
             for tag, (name, frame) in enumerate(chosen.items())
         ]
-        self.union: DataFrame = reduce(lambda left, right: left.unionByName(right), parts)
+        self.union = reduce(lambda left, right: left.unionByName(right), parts)
 
     def split(self, table: pa.Table) -> dict[str, pa.Table]:
         """The rows of each stream, with its declared columns, in the order of arrival."""
-        tags = table[TAG].to_numpy()
+        tags = table[TAG].to_numpy() if len(self._seats) > 1 else None
         found: dict[str, pa.Table] = {}
         for tag, (name, seat) in enumerate(self._seats.items()):
-            rows = _rows_of(table, tags, tag)
+            rows = table if tags is None else _rows_of(table, tags, tag)
             if rows.num_rows:
                 names = [column.name for column in seat.relation.columns]
                 columns = [rows[slot.name] for slot in seat.slots]
@@ -127,7 +132,7 @@ def _seated(
     return named.select(functions.lit(tag).alias(TAG), *columns)
 
 
-def _rows_of(table: pa.Table, tags: np.ndarray, tag: int) -> pa.Table:
+def _rows_of(table: pa.Table, tags: NDArray[np.int32], tag: int) -> pa.Table:
     """The rows with a tag. A partition holds one stream's rows, so they lie in few runs, which are not copied."""
     mine = np.concatenate([[False], tags == tag, [False]])
     edges = np.flatnonzero(mine[1:] != mine[:-1])

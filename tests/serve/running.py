@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import cqc
 import httpx
+
+import cqc
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.server import ServeOptions, ServiceServer
 

@@ -2,9 +2,9 @@
 
 import pytest
 from click.testing import CliRunner
+
 from cqc.cli.serve import serve_command
 from cqc.runtime.serve.access import is_loopback
-
 from tests.serve.running import running
 
 
@@ -13,7 +13,14 @@ def test_a_token_is_needed_everywhere_but_for_health() -> None:
         client = service.client
         assert client.get("/health").status_code == 200
         assert client.get("/queries").status_code == 401
-        for wrong in ("Bearer s3cre", "Bearer s3cret2", "s3cret", "Basic s3cret", "Bearer", "Bearer é"):
+        for wrong in (
+            "Bearer s3cre",
+            "Bearer s3cret2",
+            "s3cret",
+            "Basic s3cret",
+            "Bearer",
+            "Bearer é",
+        ):
             headers = {"authorization": wrong.encode()}
             assert client.get("/queries", headers=headers).status_code == 401
         right = {"authorization": "Bearer s3cret"}

@@ -53,6 +53,12 @@ def test_names_match_in_any_case_and_an_unregistered_one_can_be_used_again(share
     assert shared.register("SELECT x FROM s", name="again")["id"] > first["id"]
 
 
+def test_a_name_may_hold_any_character(shared: Running) -> None:
+    made = shared.register("SELECT k FROM s BEGIN 0 END NOW", name="a/b c?é")
+    assert shared.client.get("/queries/a%2Fb%20c%3F%C3%A9/invoke").json()["query"] == made["name"]
+    assert shared.client.delete("/queries/a%2Fb%20c%3F%C3%A9").status_code == 204
+
+
 def test_a_pull_query_registered_late_sees_the_retained_past() -> None:
     with running() as service:
         service.push("s", {"ts": 1, "k": 1, "x": 5.0})
@@ -79,7 +85,9 @@ def test_a_query_with_errors_is_refused_with_the_compilers_diagnostics(shared: R
         ("text/csv", b"ts,k\n1,3\nx,1\n1,2,3\n"),
     ],
 )
-def test_rows_come_in_several_forms_and_bad_ones_are_counted(content_type: str, body: bytes) -> None:
+def test_rows_come_in_several_forms_and_bad_ones_are_counted(
+    content_type: str, body: bytes
+) -> None:
     with running() as service:
         answer = service.client.post(
             "/streams/R", content=body, headers={"content-type": content_type}

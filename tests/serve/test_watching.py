@@ -62,12 +62,11 @@ def test_an_id_of_another_life_begins_with_a_gap() -> None:
 
 
 def test_watching_ends_when_the_query_is_unregistered() -> None:
-    with running() as service:
-        with service.client.stream("GET", "/queries/big/results") as answer:
-            events = events_of(answer)
-            service.push("s", row(1))
-            service.client.delete("/queries/big")
-            assert [event["event"] for event in events] == ["result", "end"]
+    with running() as service, service.client.stream("GET", "/queries/big/results") as answer:
+        events = events_of(answer)
+        service.push("s", row(1))
+        service.client.delete("/queries/big")
+        assert [event["event"] for event in events] == ["result", "end"]
 
 
 def test_watching_ends_when_the_service_stops() -> None:
@@ -132,6 +131,9 @@ def wait_for_metric(service: Running, line: str) -> None:
 
 
 def test_the_number_of_watchers_is_limited() -> None:
-    with running(watchers=1) as service, service.client.stream("GET", "/results"):
-        with httpx.Client(base_url=service.address, timeout=10, trust_env=False) as other:
-            assert other.get("/results").status_code == 503
+    with (
+        running(watchers=1) as service,
+        service.client.stream("GET", "/results"),
+        httpx.Client(base_url=service.address, timeout=10, trust_env=False) as other,
+    ):
+        assert other.get("/results").status_code == 503

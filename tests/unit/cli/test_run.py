@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -241,8 +243,6 @@ def test_parquet_sink(run: Call, place: Path) -> None:
 
 
 def test_parquet_does_not_take_the_place_of_a_pipe(run: Call, place: Path) -> None:
-    import os
-
     os.mkfifo(place / "pipe")
     finished = run("--sink", "parquet", "--out", "pipe")
     assert finished.code == 3
@@ -257,6 +257,16 @@ def test_table_sink(run: Call) -> None:
         "2024-01-01T00:00:02Z         2   NaN",
         "2024-01-01T00:00:03.500000Z  3  NULL",
     ]
+
+
+def test_a_table_on_a_terminal_shows_the_first_rows(
+    run: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr("cqc.runtime.sinks.ROWS_ON_TERMINAL", 1)
+    finished = run("--only", "big", "--sink", "table")
+    assert finished.lines[-2:] == ["2024-01-01T00:00:02Z  2  NaN", "... 1 more"]
+    assert finished.err.startswith("\ns: 3 read")
 
 
 def test_sink_none_only_counts(run: Call) -> None:

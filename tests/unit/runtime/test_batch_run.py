@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +11,9 @@ import cqc
 from cqc.runtime import file_feed
 from cqc.runtime.batch_run import BatchRun
 from cqc.runtime.options import RunOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STREAM = "CREATE STREAM s (ts BIGINT, x BIGINT) WITH (format = 'csv', path = 'data/');"
 
@@ -135,5 +137,5 @@ def test_a_parquet_file_that_is_not_complete_is_left_alone(place: Path) -> None:
     broken.write_bytes(b"PAR1")
     run = opened(place)
     assert run.next_ranges() == []
-    os.remove(broken)
+    broken.unlink()
     run.close()

@@ -87,7 +87,7 @@ def test_any_window_of_disordered_input_is_answered_as_by_recomputing(
     maintenance: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if maintenance == "ready":  # eager, with output columns kept from the first question on
-        monkeypatch.setattr("cqc.runtime.pull_clause._ROWS_BEFORE_READY", -(10**9))
+        monkeypatch.setattr("cqc.runtime.pull_clause._BEFORE_READY", -(10**9))
         maintenance = "eager"
     rng = Random(seed)
     queries = """
@@ -276,10 +276,10 @@ def test_what_nobody_asks_for_turns_lazy_and_back() -> None:
         kept.turn_lazy()
         running.push("s", rows(*range(10, 20)))
         assert times(running.invoke("q")) == list(range(14, 20))
-        assert kept._history is None
+        assert kept.history is None
         for _ in range(10):
             assert times(running.invoke("q")) == list(range(14, 20))
-        assert kept._history is not None
+        assert kept.history is not None
         running.push("s", rows(20))
         assert times(running.invoke("q", at=17)) == list(range(12, 18))
         assert times(running.invoke("q")) == list(range(15, 21))

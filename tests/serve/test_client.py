@@ -1,0 +1,108 @@
+"""The client commands against a real service."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cqc.cli.main import run_command
+from tests.serve.running import Running, running
+
+Cqc = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Running]:
+    with running() as found:
+        found.push("s", {"ts": 1, "k": 1, "x": 20.0, "name": "é"}, {"ts": 2, "k": 2, "x": None})
+        yield found
+
+
+@pytest.fixture
+def cqc(
+    service: Running, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Cqc:
+    """Run a command against the service: exit code, output, messages."""
+    monkeypatch.setenv("CQC_SERVICE", service.address)
+    monkeypatch.delenv("CQC_TOKEN", raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = run_command(list(arguments))
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return run
+
+
+def test_register_invoke_and_unregister(cqc: Cqc) -> None:
+    text = "SELECT name, x FROM s BEGIN 0 END NOW ORDER BY ts"
+    code, output, _ = cqc("register", text, "--name", "names", "--owner", "me")
+    assert (code, output) == (0, "registered names (cqc invoke names)\n")
+    code, output, _ = cqc("invoke", "names")
+    assert code == 0
+    assert output.splitlines() == [
+        "names at 2", "name     x", "----  ----", "é     20.0", "NULL  NULL",
+    ]  # fmt: skip
+    code, output, _ = cqc("invoke", "names", "--at", "1", "--format", "json")
+    assert json.loads(output) == {"query": "names", "at": 1, "row": {"name": "é", "x": 20.0}}
+    assert cqc("unregister", "names")[:2] == (0, "unregistered names\n")
+    assert cqc("invoke", "names")[0] == 3
+
+
+def test_a_query_comes_from_a_file_or_from_standard_input(
+    cqc: Cqc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "query.cq").write_text("CREATE QUERY from_file AS SELECT k FROM s")
+    assert "registered from_file" in cqc("register", f"@{tmp_path / 'query.cq'}")[1]
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT x FROM s"))
+    made = json.loads(cqc("register", "-", "--name", "piped", "--format", "json")[1])
+    assert made["name"] == "piped"
+    assert cqc("register", "@nowhere.cq")[0] == 2
+
+
+def test_queries_are_listed_as_a_table_or_as_json(cqc: Cqc) -> None:
+    code, output, _ = cqc("queries")
+    assert code == 0
+    assert output.split()[:5] == ["name", "kind", "owner", "age", "results"]
+    assert "program" in output
+    lines = cqc("queries", "--format", "json")[1].splitlines()
+    assert "big" in [json.loads(line)["name"] for line in lines]
+
+
+def test_watch_shows_what_is_kept_first(cqc: Cqc) -> None:
+    code, output, _ = cqc("watch", "big", "--limit", "1")
+    assert (code, output) == (0, "1  big  k=1  x=20.0\n")
+    code, output, _ = cqc("watch", "--limit", "1", "--format", "json")
+    assert json.loads(output)["query"] == "big"
+
+
+def test_a_query_with_errors_shows_them_and_exits_with_1(cqc: Cqc) -> None:
+    code, output, messages = cqc("register", "SELECT kk FROM s")
+    assert (code, output) == (1, "")
+    assert "error[CQ" in messages
+    assert "hint" in messages
+
+
+@pytest.mark.parametrize(
+    "command", [("queries",), ("invoke", "x"), ("watch",), ("unregister", "x")]
+)
+def test_no_service_is_one_clear_sentence(command: tuple[str, ...], cqc: Cqc) -> None:
+    code, _, messages = cqc(*command, "--service", "http://127.0.0.1:1")
+    assert code == 3
+    assert messages.startswith("error: no service at http://127.0.0.1:1")
+    assert len(messages.splitlines()) == 1
+
+
+def test_an_address_that_is_none_is_wrong_usage(cqc: Cqc) -> None:
+    assert cqc("queries", "--service", "ftp://x")[0] == 2
+
+
+def test_the_client_shows_its_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "token").write_text("abc\n")
+    with running(token="abc") as guarded:
+        arguments = ["queries", "--service", guarded.address]
+        assert run_command([*arguments, "--token-file", str(tmp_path / "token")]) == 0
+        assert run_command(arguments) == 3
+    assert "token is needed" in capsys.readouterr().err

@@ -1,0 +1,163 @@
+"""Whatever a client sends, the answer is a clear refusal, nothing is a 500, and the service goes on."""
+
+import contextlib
+import io
+import socket
+from collections.abc import Iterator
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from tests.serve.running import Running, running
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Running]:
+    with running() as found:
+        yield found
+        found.push("s", {"ts": 10**6, "x": 1.0})
+        assert found.invoke("total")["rows"][0]["n"] >= 1
+
+
+def arrow(table: pa.Table, **options: str) -> bytes:
+    sink = io.BytesIO()
+    write = pa.ipc.IpcWriteOptions(**options)
+    with pa.ipc.new_stream(sink, table.schema, options=write) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+GOOD_ARROW = arrow(pa.table({"ts": [1, 2], "name": ["a", "b"]}))
+TEXTS = [
+    b"", b"null", b"{", b"[[[", b"[" * 100_000, b'{"text": 5}', b'{"text": null}', b"[1]", b'"x"',
+    b'{"text": "\\ud800"}', b'{"text": "SELECT \\u0000 FROM s"}', b'{"text": "SELECT k FROM s", "name": "\\ud800"}',
+    b'{"text": "SELECT k FROM s", "name": ""}', b'{"text": "SELECT k FROM s", "name": 7}', b"\xff\xfe",
+    b'{"text": ""}', b'{"text": ";"}', b'{"text": "DROP TABLE s"}', b'{"text": "CREATE STREAM z (ts BIGINT)"}',
+    b'{"text": "SELECT k FROM s; SELECT x FROM s"}', b'{"text": "SELECT k FROM s WHERE name LIKE \'%"}',
+    b'{"text": "SELECT __import__(name) FROM s"}', b'{"text": "SELECT k FROM \'/etc/passwd\'"}',
+    b'{"text": "SELECT ' + b"(" * 20_000 + b'"}', b'{"text": "SELECT ' + b"-" * 50_000 + b'k FROM s"}',
+    b'{"text": "SELECT ' + b"NOT " * 20_000 + b'TRUE FROM s"}',
+    b'{"text": "SELECT k FROM s", "name": "' + b"n" * 10_000 + b'"}',
+    b'{"text": "SELECT ' + b"9" * 5_000 + b' FROM s"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", TEXTS, ids=lambda body: repr(body[:40]))
+def test_a_registration_that_is_none_is_refused(service: Running, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    answer = service.client.post("/queries", content=body, headers=headers)
+    assert 400 <= answer.status_code < 500, (answer.status_code, answer.text[:300])
+    assert answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/json", b"{"),
+        ("application/json", b"5"),
+        ("application/json", b"[" * 100_000),
+        ("application/json", b'[{"ts": ' + b"9" * 5_000 + b"}]"),
+        ("text/csv", b"nothing,here\n1,2\n"),
+        ("application/vnd.apache.arrow.stream", b""),
+        ("application/vnd.apache.arrow.stream", b"\xff" * 100),
+        ("application/vnd.apache.arrow.stream", GOOD_ARROW[:-20]),
+        ("application/vnd.apache.arrow.stream", GOOD_ARROW[:150]),
+        (
+            "application/vnd.apache.arrow.stream",
+            arrow(pa.table({"ts": [1] * 99}), compression="zstd"),
+        ),
+        ("application/xml", b"<x/>"),
+        ("", b"[]"),
+    ],
+)
+def test_rows_that_are_none_are_refused(service: Running, kind: str, body: bytes) -> None:
+    answer = service.client.post("/streams/s", content=body, headers={"content-type": kind})
+    assert 400 <= answer.status_code < 500, (answer.status_code, answer.text[:300])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'[{"ts": NaN}, {"ts": 1e400}, {"ts": true}, {"ts": "1"}, {"ts": [1]}, {"ts": {}}, {"ts": null}, {}]',
+        b'[{"ts": 9223372036854775807}, {"ts": 1.5}, {"TS": "x", "ts": null}, [], null, "x"]',
+        b'[{"ts": 1, "name": "\\ud800"}, {"ts": 1, "x": "NaN?"}, {"ts": 1, "k": 9223372036854775808}]',
+    ],
+)
+def test_rows_that_do_not_fit_are_rejected_alone(service: Running, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    answer = service.client.post("/streams/s", content=body, headers=headers)
+    assert answer.status_code == 200
+    assert answer.json()["accepted"] == 0
+    assert answer.json()["rejected"] == answer.json()["read"]
+
+
+def test_bytes_of_an_arrow_stream_may_be_anything(service: Running) -> None:
+    """Every byte of a small stream changed in turn: refused or taken, never a crash."""
+    headers = {"content-type": "application/vnd.apache.arrow.stream"}
+    for at in range(0, len(GOOD_ARROW), 3):
+        broken = GOOD_ARROW[:at] + bytes([GOOD_ARROW[at] ^ 0xFF]) + GOOD_ARROW[at + 1 :]
+        answer = service.client.post("/streams/r", content=broken, headers=headers)
+        assert answer.status_code in (200, 400), (at, answer.text[:300])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/queries/%00", "/queries/..%2F..%2Fetc%2Fpasswd", "/queries/%FF%FE", "/queries/" + "x" * 5_000,
+        "/queries/big/invoke?at=%00", "/queries/total/invoke?at=soon", "/queries/total/invoke?at=NaN",
+        "/queries/total/invoke?at=1e999", "/queries/total/invoke?at=" + "9" * 300, "/results?since=%00",
+        "/streams/", "/nothing", "/queries/nobody/results", "/queries/total/invoke?at=%F0%9F%98%80",
+        "/queries/total/invoke?at=", "/queries/%F0%9F%98%80/invoke",
+    ],
+)  # fmt: skip
+def test_odd_paths_and_instants_are_refused(service: Running, path: str) -> None:
+    answer = service.client.get(path)
+    assert 400 <= answer.status_code < 500, (answer.status_code, answer.text[:300])
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /queries HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
+        b"POST /queries HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99999999999999999999\r\n\r\n",
+        b"GET /queries HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 200_000 + b"\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 100,
+    ],
+    ids=["nothing", "a word", "version", "negative", "huge", "long header", "tls"],
+)
+def test_what_is_not_http_does_no_harm(service: Running, request_bytes: bytes) -> None:
+    host, port = service.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        answer = b""
+        with contextlib.suppress(ConnectionError):  # a server may hang up on a caller like this
+            connection.sendall(request_bytes)
+            connection.shutdown(socket.SHUT_WR)
+            while part := connection.recv(65_536):
+                answer += part
+    assert not answer.startswith(b"HTTP/1.1 5")
+    assert service.client.get("/health").status_code == 200
+
+
+def test_a_client_that_hangs_up_halfway_does_no_harm(service: Running) -> None:
+    host, port = service.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(
+            b"POST /streams/s HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/csv\r\ncontent-length: 1000\r\n\r\nts,k"
+        )
+    assert service.client.get("/queries").status_code == 200
+
+
+def test_methods_that_do_not_exist_are_refused(service: Running) -> None:
+    for method in ("PUT", "PATCH", "DELETE", "TRACE"):
+        answer = service.client.request(method, "/queries")
+        assert answer.status_code == 405
+
+
+def test_the_answer_to_an_error_shows_no_internals(service: Running) -> None:
+    answer = service.client.post("/queries", json={"text": "SELECT"})
+    assert "Traceback" not in answer.text
+    assert "server" not in httpx.Headers(answer.headers)

@@ -1,0 +1,109 @@
+"""The command `cqc serve` as a process: it starts, is killed, starts again, and stops cleanly."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = 'in');
+CREATE QUERY big AS SELECT x FROM s WHERE x > 10;
+"""
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """The process and a client of it; the process is ended with the block."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CQC_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cqc.cli.main", "serve", *map(str, arguments), "--port", "0"],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        cwd=ROOT,
+        env=environment,
+    )
+    assert process.stderr is not None
+    try:
+        first = process.stderr.readline()
+        found = re.search(r"http://\S+", first)
+        assert found, first + process.stderr.read()
+        with httpx.Client(base_url=found[0], timeout=30, trust_env=False) as client:
+            yield process, client
+    finally:
+        process.kill()
+        process.wait(timeout=20)
+        process.stderr.close()
+
+
+def first_result(client: httpx.Client, last_id: str = "") -> tuple[str, dict[str, object]]:
+    headers = {"last-event-id": last_id} if last_id else {}
+    with client.stream("GET", "/results?since=start", headers=headers) as answer:
+        lines = [line for line, _ in zip(answer.iter_lines(), range(6), strict=False)]
+    fields = dict(line.split(": ", 1) for line in lines if line)
+    return fields["id"], json.loads(fields["data"])
+
+
+def test_a_killed_service_comes_back_with_its_queries_history_and_results(tmp_path: Path) -> None:
+    program = tmp_path / "program.cq"
+    program.write_text(PROGRAM)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("ts,x\n1,20\n2,5\n")
+    arguments = (program, "--checkpoint", tmp_path / "state")
+    with serving(*arguments) as (process, client):
+        text = "SELECT COUNT(*) AS n FROM s BEGIN 0 END NOW"
+        made = client.post("/queries", json={"text": text, "name": "all"}).json()
+        number, result = first_result(client)
+        assert result["row"] == {"x": 20}
+        client.post("/streams/s", json=[{"ts": 3, "x": 30}])
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=20)
+    (tmp_path / "in" / "2.csv").write_text("ts,x\n4,40\n")
+    with serving(*arguments) as (process, client):
+        assert client.get("/queries/all").json()["id"] == made["id"]
+        next_number, result = first_result(client, number)
+        assert result["row"] == {"x": 30}
+        assert first_result(client, next_number)[1]["row"] == {"x": 40}
+        answer = client.get("/queries/all/invoke").json()
+        assert (answer["at"], answer["rows"]) == (4, [{"n": 4}])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+
+
+def test_ctrl_c_is_a_clean_stop(tmp_path: Path) -> None:
+    program = tmp_path / "program.cq"
+    program.write_text("CREATE STREAM s (ts BIGINT); SELECT ts FROM s")
+    with serving(program) as (process, client):
+        assert client.get("/health").json()["status"] == "ok"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("CREATE STREAM s (ts BIGINT) WITH (path = 'nowhere.csv')", 3), ("SELECT", 1)],
+)
+def test_a_service_that_cannot_start_says_why(text: str, code: int, tmp_path: Path) -> None:
+    program = tmp_path / "program.cq"
+    program.write_text(text)
+    finished = subprocess.run(
+        [sys.executable, "-m", "cqc.cli.main", "serve", str(program), "--port", "0"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=ROOT,
+    )
+    assert finished.returncode == code
+    assert "Traceback" not in finished.stderr
+    assert "error" in finished.stderr

@@ -1,0 +1,82 @@
+"""A folder of query files beside queries registered over HTTP."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.serve.running import Running, running
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(200):
+        if condition():
+            return
+        pause.wait(0.05)
+    pytest.fail("it did not happen")
+
+
+def owners(service: Running) -> dict[str, str]:
+    return {
+        each["name"]: each["owner"] for each in service.client.get("/queries").json()["queries"]
+    }
+
+
+def test_files_take_effect_when_they_change(tmp_path: Path) -> None:
+    folder = tmp_path / "alarms"
+    folder.mkdir()
+    (folder / "a.cq").write_text("CREATE QUERY one AS SELECT k FROM s; SELECT x FROM s;")
+    with running(folders=(folder,)) as service:
+        service.register("SELECT k FROM r", name="mine")
+        wait_until(lambda: "one" in owners(service))
+        assert owners(service) == {
+            "big": "program", "total": "program", "mine": "http",
+            "one": "alarms/a.cq", "q1": "alarms/a.cq",
+        }  # fmt: skip
+        kept = service.client.get("/queries/one").json()["id"]
+        (folder / "a.cq").write_text(
+            "CREATE QUERY one AS SELECT k FROM s; CREATE QUERY two AS SELECT x FROM s;"
+        )
+        wait_until(lambda: "two" in owners(service))
+        assert service.client.get("/queries/one").json()["id"] == kept
+        assert "q1" not in owners(service)
+        (folder / "a.cq").unlink()
+        wait_until(lambda: set(owners(service)) == {"big", "total", "mine"})
+
+
+def test_a_file_with_errors_is_reported_and_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.cq").write_text("CREATE QUERY one AS SELECT k FROM s")
+    with running(folders=(tmp_path,)) as service:
+        wait_until(lambda: "one" in owners(service))
+        (tmp_path / "a.cq").write_text(
+            "CREATE QUERY new AS SELECT k FROM s;\nSELECT nothing FROM s"
+        )
+        wait_until(lambda: bool(service.problems))
+        assert f"{tmp_path / 'a.cq'}:2:8" in service.problems[0]
+        assert "one" in owners(service)
+        assert "new" not in owners(service)
+        assert service.client.get("/health").json()["problems"]
+
+
+def test_a_file_that_declares_something_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.cq").write_text("CREATE STREAM z (ts BIGINT); SELECT k FROM s")
+    with running(folders=(tmp_path,)) as service:
+        wait_until(lambda: bool(service.problems))
+        assert "a.cq:1:1" in service.problems[0]
+
+
+def test_a_file_that_went_away_between_two_lives_takes_its_queries_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "alarms"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.cq").write_text(f"CREATE QUERY {name} AS SELECT k FROM s")
+    checkpoint = tmp_path / "state"
+    with running(folders=(folder,), checkpoint=checkpoint) as service:
+        wait_until(lambda: {"a", "b"} <= set(owners(service)))
+        kept = service.client.get("/queries/b").json()["id"]
+    (folder / "a.cq").unlink()
+    with running(folders=(folder,), checkpoint=checkpoint) as service:
+        wait_until(lambda: "a" not in owners(service))
+        assert service.client.get("/queries/b").json()["id"] == kept
