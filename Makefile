@@ -36,6 +36,7 @@ setup: .venv/stamp
 
 demo: setup
 	@$(BIN)/cqc compile examples/queries/icu.cq
+	@echo
 	@$(BIN)/cqc run examples/queries/icu.cq --sink table
 
 # Kernels are compiled once, before the tests, so that no test pays for it or times out over it.

@@ -18,7 +18,8 @@ def wants_progress(options: RunOptions, *, quiet: bool, asked: bool) -> bool:
     """By default only where a person looks at it, and where it does not run through the results."""
     if quiet or asked:
         return not quiet
-    results_on_terminal = options.out is None and options.sink != "none" and sys.stdout.isatty()
+    held_back = options.sink in ("none", "table")  # tables come at the end
+    results_on_terminal = options.out is None and not held_back and sys.stdout.isatty()
     return sys.stderr.isatty() and not results_on_terminal
 
 

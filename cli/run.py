@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No summary, no progress.")
 @click.option("--progress", is_flag=True, help="Show progress also where there is no terminal.")
 @click.option("--stats", type=click.Path(), help="Write counters there, as JSON.")
-@click.option("--distribute", is_flag=True, help="Accepted; operators run in Spark's driver in this version.")
+@click.option(
+    "--distribute", is_flag=True, help="Accepted; operators run in Spark's driver in this version."
+)
 @click.option("--master", help="The Spark master; local mode by default.")
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
 @strategy_options

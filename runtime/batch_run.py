@@ -39,7 +39,7 @@ class BatchRun(LocalRun):
     """
 
     def __init__(self, program: Program, options: RunOptions) -> None:
-        super().__init__(_with_retention(program) if options.follow else program, options)
+        super().__init__(with_retention(program) if options.follow else program, options)
         self._latest_us: dict[str, int] = {}
         self._queries = first_set(self.engine, program, options.only)
         self._live = LivePrograms(program, options) if options.is_live else None
@@ -110,7 +110,7 @@ class BatchRun(LocalRun):
         self._used = set(self._places)
 
 
-def _with_retention(program: Program) -> Program:
+def with_retention(program: Program) -> Program:
     """The program with the history that a run without an end keeps, unless it says otherwise."""
     if program.settings.retention_us is not None:
         return program

@@ -93,6 +93,11 @@ class History:
         self._pending_rows += len(positions[0])
 
     @property
+    def has_pending(self) -> bool:
+        """Something was noted and not merged."""
+        return bool(self._pending)
+
+    @property
     def is_full(self) -> bool:
         """Enough was noted to be worth merging."""
         return self._pending_rows > _MOST_PENDING_ROWS or len(self._pending) > _MOST_PENDING_BLOCKS

@@ -105,8 +105,6 @@ class KeptBody:
 
     def forget_old(self) -> None:
         """Forget what began before the history that is kept."""
-        if not self._kept_from:
-            return
         before_us = max(self._kept_from.get(name, _BEFORE_ALL) for name in self._streams)
         if before_us > self._before_us:
             self._before_us = before_us
@@ -141,8 +139,9 @@ class KeptBody:
 
     def settle(self) -> None:
         """Bring everything up to date before windows are asked for."""
-        self.forget_old()
-        if self.history is not None:
+        if self._kept_from:
+            self.forget_old()
+        if self.history is not None and self.history.has_pending:
             self.history.settle()
 
     def has_tree_for(self, end_us: int) -> bool:
@@ -206,8 +205,6 @@ class KeptBody:
 
     def measure_use(self, begin_us: int, end_us: int) -> None:
         """A window is about to be asked for: count it, and change over where that is cheaper."""
-        if not isinstance(self.seat, SelectionSeat):
-            return
         state = self._states[0]
         if self.history is not None:
             self._head = state.head

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column, to_arrow
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.compiler.types import ColumnType
     from cqc.runtime.history import History, Positions
 
     Outputs = Callable[[Positions], tuple[Column, ...]]
@@ -30,7 +30,7 @@ class MaterialisedOutputs:
         self.history = history
         self._types = types
         self._outputs = outputs
-        self._is_plain = [type_ in (ColumnType.BIGINT, ColumnType.DOUBLE) for type_ in types]
+        self._all_plain = all(type_.is_numeric for type_ in types)  # and no NULL so far
         self._has_null = [False] * len(types)
         self._lanes = history.attach(self._arrays_of)
 
@@ -41,17 +41,14 @@ class MaterialisedOutputs:
             arrays += (column.values, column.is_valid())
             if column.valid is not None and not column.valid.all():
                 self._has_null[at] = True
+                self._all_plain = False
         return arrays
 
     def arrays(self, stretch: slice) -> list[pa.Array]:
         """The outputs of a stretch of rows. They are copies: the history goes on moving its rows."""
-        lanes = self._lanes.arrays
-        return [
-            pa.array(lanes[2 * at][stretch].copy())
-            if is_plain and not self._has_null[at]
-            else self._array(at, stretch)
-            for at, is_plain in enumerate(self._is_plain)
-        ]
+        if self._all_plain:
+            return [pa.array(values[stretch].copy()) for values in self._lanes.arrays[::2]]
+        return [self._array(at, stretch) for at in range(len(self._types))]
 
     def _array(self, at: int, stretch: slice) -> pa.Array:
         values, valid = (lane[stretch].copy() for lane in self._lanes.arrays[2 * at : 2 * at + 2])

@@ -238,7 +238,7 @@ class PullQueries:
         at_us = query.latest_us if at is None else instant_us(at, query.time_type)
         begin_us, end_us = self._window(query, at_us)
         table = query.clause.table(begin_us, end_us)
-        query.results += len(table)
+        query.results += table.num_rows
         return table
 
     def answer(self, name: str, at_us: int | None = None) -> ResultBlock:
@@ -310,10 +310,11 @@ class PullQueries:
         if at_us is None:
             return 0, -1
         begin_us, end_us = query.first.at(at_us), query.last.at(at_us)
-        kept_from_us = self._kept_from_us(query)
-        if kept_from_us is not None and begin_us < kept_from_us:
-            self._warn(query, begin_us, kept_from_us)
-            begin_us = kept_from_us
+        if self.retention_us is not None:
+            kept_from_us = self._kept_from_us(query)
+            if kept_from_us is not None and begin_us < kept_from_us:
+                self._warn(query, begin_us, kept_from_us)
+                begin_us = kept_from_us
         query.clause.kept.measure_use(begin_us, end_us)
         return begin_us, end_us
 

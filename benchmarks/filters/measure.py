@@ -22,7 +22,8 @@ import pyarrow as pa
 from cqc.benchmarks.filters import contestants as c
 from cqc.benchmarks.filters import workload as w
 from cqc.runtime.operators.match_source import MatchSource
-from cqc.runtime.operators.row_vectors import BLOCK, WORDS
+from cqc.runtime.operators.packet_index import aligned_rows
+from cqc.runtime.operators.row_vectors import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,7 +144,7 @@ def kernel(queries: int, turns: int) -> Figures:
     ours = c.GroupedFilter(w.dense_queries(queries))
     packet = c.packet_of(w.tuples(BLOCK))
     lineage = ours.filters.match(packet)
-    rows = np.zeros((queries, WORDS), np.uint64)
+    rows = aligned_rows(queries)
 
     def write() -> int:
         assert isinstance(lineage.source, MatchSource)
@@ -222,25 +223,26 @@ def _median_seconds(
     return statistics.median(spent)
 
 
-def measure(*, quick: bool) -> dict[str, Any]:
-    """Everything."""
+def measure(*, quick: bool, alone: bool) -> dict[str, Any]:
+    """Everything, or without the peers."""
     turns = 3 if quick else 5
-    counts = (1_000, 10_000)
     sizes = ((1_000, 100_000), (10_000, 50_000), (100_000, 20_000))
+    running: tuple[int, ...] = (1_000, 10_000)
     if not quick:
         sizes = ((1_000, 500_000), (10_000, 200_000), (100_000, 50_000), (1_000_000, 20_000))
+        running = (1_000, 10_000, 100_000)
+    peers = [(count, doubles) for doubles in (False, True) for count in (1_000, 10_000)]
     return {
         "peers": [
             with_peers(count, turns, doubles=doubles, quick=quick)
-            for doubles in (False, True)
-            for count in counts
+            for count, doubles in ([] if alone else peers)
         ],
         "sizes": [by_size(count, turns, tuples) for count, tuples in sizes],
         "kernel": kernel(100_000 if quick else 1_000_000, turns),
-        "text": text(2_000, turns, 1_000 if quick else 10_000),
-        "live": [live(count) for count in ((1_000, 10_000) if quick else (1_000, 20_000, 100_000))],
+        "text": None if alone else text(2_000, turns, 1_000 if quick else 10_000),
+        "live": [live(count) for count in running],
     }
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(quick="--quick" in sys.argv[1:])))
+    print(json.dumps(measure(quick="--quick" in sys.argv, alone="--alone" in sys.argv)))

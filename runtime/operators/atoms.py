@@ -137,7 +137,9 @@ class Atoms:
         listed = points_of(self._types[atom.column], atom.intervals)
         if listed is None:
             pairs = (*(cuts.pair(interval) for interval in atom.intervals), *null)
-            return Leaf(pairs, is_point=not null and _is_point(atom)) if pairs else FALSE
+            if not pairs:
+                return FALSE
+            return Leaf(pairs, is_point=not null and _is_point(atom), of_cuts=not null)
         row_id = self._shared(Points(atom.column, listed.values, type(listed.values[0])))
         base = (cuts.end, row_id) if listed.complement else (row_id, NO_TUPLE)
         return Leaf((base, *null), None if listed.complement or null else row_id)

@@ -35,6 +35,7 @@ from cqc.runtime.operators.row_vectors import (
     accumulate,
     clear,
     conjunction,
+    conjunction_past_caches,
     lowest_bit,
     popcount,
 )
@@ -46,6 +47,7 @@ NO_TUPLE, EVERY_TUPLE, FIRST_ID = 0, 1, 2
 MOST_PAIRS = 8
 PUSH, AND, OR, XOR, AND_TOP, OR_TOP = range(6)
 _MAPPED_AT_ONCE = 64
+_CACHED_WORDS = 1 << 22  # results above so many words are written past the caches
 _ONE = np.uint64(1)
 
 
@@ -279,6 +281,7 @@ def _run_conjunctions(  # type: ignore[no-untyped-def]
     counts, out, flat = outcome.counts, outcome.rows, rows.ravel()
     places, stride = np.uintp(out.ctypes.data + block * WORDS * 8), out.shape[1] * 8
     counting, writing = len(counts) > 0, out.shape[0] > 0
+    past_caches = out.size > _CACHED_WORDS and places % 64 == 0
     other = len(outcome.union) > 0 or len(outcome.cursors) > 0
     for begin in range(0, len(slots), _MAPPED_AT_ONCE):
         end = min(begin + _MAPPED_AT_ONCE, len(slots))
@@ -291,7 +294,10 @@ def _run_conjunctions(  # type: ignore[no-untyped-def]
             at = query * width - shift
             if writing:
                 place = np.uintp(places + slots[query] * stride)
-                conjunction(address, numbers, at, at + width, place)
+                if past_caches:
+                    conjunction_past_caches(address, numbers, at, at + width, place)
+                else:
+                    conjunction(address, numbers, at, at + width, place)
                 continue
             conjunction(address, numbers, at, at + width, target)
             if counting:

@@ -44,6 +44,7 @@ class Leaf:
     pairs: tuple[Pair, ...]
     guard: int | None = None
     is_point: bool = False  # one pair that holds a single value
+    of_cuts: bool = False  # every pair is of two cuts of one column, so that the access index can compare with them
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def compile_formula(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> Conjun
         if leaves is not None and len(leaves) <= MOST_PAIRS:
             # The sort is stable: a point comes first, the rest stays as written.
             ordered = sorted(leaves, key=lambda leaf: not leaf.is_point)
-            access = ordered[0].is_point and len(ordered) <= MOST_ACCESS_PAIRS
+            comparable = all(leaf.of_cuts for leaf in ordered)
+            access = comparable and ordered[0].is_point and len(ordered) <= MOST_ACCESS_PAIRS
             return Conjunction(tuple(leaf.pairs[0] for leaf in ordered), access)
     instructions: list[Instruction] = []
     depth = _emit(tree, instructions)

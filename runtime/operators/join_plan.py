@@ -92,7 +92,10 @@ class JoinPlan:
         )  # numbers of slots whose ranks must be found by expression
         self._checks: dict[Expression, list[int]] = {}
         self._conditions = self._collect_conditions()
-        self._most_us = self._loosest_bounds()
+        count = len(inputs)
+        stacked = [slot.most_us for slot in slots] or [np.full((count, count), -FAR_US, np.int64)]
+        self._most_us_of = np.stack(stacked)[: len(slots)]  # by slot
+        self._most_us: NDArray[np.int64] = np.stack(stacked).max(axis=0)
         self.required = [self._required(each.item) for each in inputs]
         self.checks = list(self._checks)
         masks = [bitmap(numbers, words) for numbers in self._checks.values()]
@@ -152,13 +155,6 @@ class JoinPlan:
             return False
         self.whole_limits += limits
         return True
-
-    def _loosest_bounds(self) -> NDArray[np.int64]:
-        count = len(self._inputs)
-        least = np.full((1, count, count), -FAR_US, np.int64)
-        stacked = np.concatenate([least, *(slot.most_us[None] for slot in self._slots)])
-        most: NDArray[np.int64] = stacked.max(axis=0)
-        return most
 
     def _required(self, item: int) -> list[Required]:
         slots_of: dict[int, list[int]] = {}
@@ -242,8 +238,8 @@ class JoinPlan:
         )
 
     def _windows(self, bound: JoinInput, target: JoinInput) -> RankSets:
-        high = [slot.most_us[bound.item, target.item] for slot in self._slots]
-        low = [-slot.most_us[target.item, bound.item] for slot in self._slots]
+        high = self._most_us_of[:, bound.item, target.item]
+        low = -self._most_us_of[:, target.item, bound.item]
         return interval_sets(self._numbers, low, high, self._words)
 
     def _edges(self, bound: Sequence[JoinInput], target: JoinInput) -> list[KeyEdge]:

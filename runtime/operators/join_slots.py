@@ -94,6 +94,7 @@ class Slot:
         self.keys: list[Hashable] = []
         self._members: dict[Parameters | None, Member] = {}
         self._ordered: list[Member] = []
+        self._in_order = False
         self.parameters = np.zeros((0, 4), np.float64)  # of the members, in order
         self.counts = np.zeros(0, np.int64)  # results of the members, in order, not yet settled
         self.left_limit = self.right_limit = float(
@@ -129,15 +130,20 @@ class Slot:
         found = self._members.get(parameters)
         if found is None:
             found = self._members[parameters] = Member(theta, form)
+            self._in_order = False
         return found
 
     def drop(self, member: Member) -> None:
         """Remove a member that nobody uses."""
         self.settle()
+        self._in_order = False
         del self._members[None if member.form is None else member.form.parameters]
 
     def arrange(self) -> None:
         """Bring the members into order, after some came or went."""
+        if self._in_order:
+            return
+        self._in_order = True
         self.settle()
         ordered = list(self._members.values())
         if self.is_family:

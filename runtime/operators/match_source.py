@@ -22,6 +22,7 @@ from cqc.runtime.operators.access_index import (
     count_candidates,
 )
 from cqc.runtime.operators.bit_sweep import Outcome
+from cqc.runtime.operators.packet_index import aligned_rows
 from cqc.runtime.operators.row_vectors import WORDS
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class MatchSource:
         return union[: words_for(self._tuples)]
 
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
-        rows = np.zeros((len(slots), self._packet.blocks * WORDS), np.uint64)
+        rows = aligned_rows(len(slots), self._packet.blocks)
         conjunctions, programs = self._store.select(slots)
         self._packet.sweep(conjunctions, programs, _rows_outcome(rows))
         return rows[:, : words_for(self._tuples)]

@@ -125,7 +125,7 @@ class RowTable:
     """The table of a block, kept between passes because fresh memory costs more than filling it."""
 
     def __init__(self) -> None:
-        self._table = _aligned_rows(64)
+        self._table = aligned_rows(64)
 
     @property
     def nbytes(self) -> int:
@@ -134,7 +134,7 @@ class RowTable:
     def of(self, rows: int) -> NDArray[np.uint64]:
         """A table of at least so many rows; rows of sparse atoms are empty."""
         if rows > len(self._table):
-            self._table = _aligned_rows(rows + rows // 4)
+            self._table = aligned_rows(rows + rows // 4)
         return self._table
 
     def clear(self) -> None:
@@ -142,8 +142,9 @@ class RowTable:
         self._table[:] = 0
 
 
-def _aligned_rows(rows: int) -> NDArray[np.uint64]:
-    """Empty rows, each within one cache line."""
-    memory = np.zeros((rows + 1) * WORDS, np.uint64)
+def aligned_rows(rows: int, blocks: int = 1) -> NDArray[np.uint64]:
+    """Empty rows over some blocks of tuples, each block within one cache line."""
+    size = rows * blocks * WORDS
+    memory = np.zeros(size + WORDS, np.uint64)
     skip = -(memory.ctypes.data // 8) % WORDS
-    return memory[skip : skip + rows * WORDS].reshape(rows, WORDS)
+    return memory[skip : skip + size].reshape(rows, blocks * WORDS)

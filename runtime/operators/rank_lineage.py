@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    Numbers = Sequence[int] | NDArray[np.int64]
+
 FAR_US = 1 << 61  # 73,000 years: stands for "no limit", and sums with event times still fit
 BEFORE_ALL_US = -(1 << 63)
 WORD_BITS = 64
@@ -59,7 +62,7 @@ class RankSets:
 
 
 def interval_sets(
-    slots: Sequence[int], low: Sequence[int], high: Sequence[int], words: int
+    slots: Sequence[int], low: Numbers, high: Numbers, words: int
 ) -> RankSets:
     """The sets for slots that allow low[k] <= d <= high[k] (FAR_US and beyond is no limit); low > high allows none."""
     possible = np.asarray(low, np.int64) <= np.asarray(high, np.int64)

@@ -13,12 +13,15 @@ picked by number from a table and never outlives the call.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic as _intrinsic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 intrinsic: Any = _intrinsic  # its declared type is that of the call outside kernels
 WORDS = 8
@@ -40,9 +43,8 @@ def _row_at(builder: Any, table: Any, rows: Any, at: Any) -> Any:
     return builder.gep(table, [number])
 
 
-@intrinsic
-def conjunction(typing_context, table, rows, start, stop, out):  # type: ignore[no-untyped-def]
-    """Write to `out` the AND over the pairs of rows[start:stop] (at least one pair) of the XOR of each pair."""
+def _conjunction_code(store: Callable[[Any, Any, Any], None]) -> Any:
+    """The code of a conjunction; `store` writes its result to an address."""
     signature = types.void(types.uintp, types.uintp, types.intp, types.intp, types.uintp)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -72,10 +74,31 @@ def conjunction(typing_context, table, rows, start, stop, out):  # type: ignore[
         result = builder.phi(_ROW)
         result.add_incoming(first, before)
         result.add_incoming(narrowed, loop)
-        builder.store(result, _pointer(builder, out, _ROW), align=8)
+        store(builder, result, out)
         return context.get_dummy_value()
 
     return signature, generate
+
+
+def _store(builder: Any, row: Any, out: Any) -> None:
+    builder.store(row, _pointer(builder, out, _ROW), align=8)
+
+
+def _store_past_caches(builder: Any, row: Any, out: Any) -> None:
+    written = builder.store(row, _pointer(builder, out, _ROW), align=64)
+    written.set_metadata("nontemporal", builder.module.add_metadata([_I32(1)]))
+
+
+@intrinsic
+def conjunction(typing_context, table, rows, start, stop, out):  # type: ignore[no-untyped-def]
+    """Write to `out` the AND over the pairs of rows[start:stop] (at least one pair) of the XOR of each pair."""
+    return _conjunction_code(_store)
+
+
+@intrinsic
+def conjunction_past_caches(typing_context, table, rows, start, stop, out):  # type: ignore[no-untyped-def]
+    """The same, written to memory that is not read soon: whole cache lines, at an address that is a multiple of 64."""
+    return _conjunction_code(_store_past_caches)
 
 
 @intrinsic
@@ -92,7 +115,10 @@ def accumulate(typing_context, table, rows, start, stop):  # type: ignore[no-unt
         builder.position_at_end(loop)
         at, union = builder.phi(_I64), builder.phi(_ROW)
         place = _row_at(builder, table, rows, at)
-        grown, following = builder.or_(union, builder.load(place, align=8)), builder.add(at, _I64(1))
+        grown, following = (
+            builder.or_(union, builder.load(place, align=8)),
+            builder.add(at, _I64(1)),
+        )
         builder.store(grown, place, align=8)
         at.add_incoming(start, before)
         at.add_incoming(following, loop)

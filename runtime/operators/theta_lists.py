@@ -96,12 +96,16 @@ def predicate_lists(
     for condition in conditions:
         if len(condition.ends) > 1:
             groups.setdefault(_group(condition, condition.varying), []).append(condition)
-    rest = [condition for condition in conditions if len(condition.ends) == 1]
-    while rest:
-        group = _largest_group(rest, groups)
-        taken = groups.setdefault(group, [])
-        taken += [each for each in rest if _belongs(each, group)]
-        rest = [each for each in rest if not _belongs(each, group)]
+    single = [condition for condition in conditions if len(condition.ends) == 1]
+    sizes: dict[_Group, int] = {
+        group: len(conditions) for group in groups
+    }  # one that is there already wins
+    for condition in single:
+        for group in _possible_groups(condition):
+            sizes[group] = sizes.get(group, 0) + 1
+    for condition in single:
+        largest = max(_possible_groups(condition), key=lambda group: sizes[group])
+        groups.setdefault(largest, []).append(condition)
     lists: list[PredicateList] = []
     for (shape, varying, _), members in groups.items():
         lists += [make_list(shape, varying, layer, words, slots) for layer in _layers(members)]
@@ -114,18 +118,8 @@ def _group(condition: Condition, varying: int) -> _Group:
     return condition.shape, varying, others
 
 
-def _belongs(condition: Condition, group: _Group) -> bool:
-    return condition.shape == group[0] and _group(condition, group[1]) == group
-
-
-def _largest_group(rest: list[Condition], there: dict[_Group, list[Condition]]) -> _Group:
-    """The group that takes most of the conditions; one that is there already wins over a new one."""
-    sizes: dict[_Group, int] = {}
-    for condition in rest:
-        for varying in (*varying_parameters(condition.shape), -1):
-            group = _group(condition, varying)
-            sizes[group] = sizes.get(group, len(rest) if group in there else 0) + 1
-    return max(sizes, key=lambda group: sizes[group])
+def _possible_groups(condition: Condition) -> list[_Group]:
+    return [_group(condition, varying) for varying in (*varying_parameters(condition.shape), -1)]
 
 
 def _layers(conditions: list[Condition]) -> list[list[Condition]]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
 
+_BACKLOG = 2048
 _DRAIN_S = 10  # for requests that are still being answered when the service stops
 
 
@@ -146,6 +147,9 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(
+            _BACKLOG
+        )  # at once: whoever connects before the loop runs waits, and is not refused
     except (OSError, OverflowError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)

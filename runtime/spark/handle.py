@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from cqc.compiler.catalog import fold
+from cqc.runtime.batch_run import with_retention
 from cqc.runtime.engine import Engine
 from cqc.runtime.errors import RunError
 from cqc.runtime.results import results_of
@@ -68,8 +69,9 @@ def start(
     Raises:
         RunError: when a source is missing, or lacks a declared column.
     """
-    engine = Engine(program, strategy=strategy, only=only, collect=collect)
-    handle = Handle(program, engine, sources, on_batch=on_batch, finite=finite)
+    settled = program if finite else with_retention(program)
+    engine = Engine(settled, strategy=strategy, only=only, collect=collect)
+    handle = Handle(settled, engine, sources, on_batch=on_batch, finite=finite)
     handle.begin(spark, checkpoint, dict(trigger or ({"availableNow": True} if finite else {})))
     return handle
 

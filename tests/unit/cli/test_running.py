@@ -179,6 +179,7 @@ def test_progress_on_a_terminal_is_one_line_written_over(monkeypatch: pytest.Mon
         (RunOptions(), False, False, False),  # results run over the same terminal
         (RunOptions(out="results.jsonl"), False, False, True),
         (RunOptions(sink="none"), False, False, True),
+        (RunOptions(sink="table"), False, False, True),
         (RunOptions(), False, True, True),
         (RunOptions(out="results.jsonl"), True, True, False),
     ],

@@ -109,3 +109,14 @@ def test_a_rule_of_thousands_of_literals_is_one_condition_on_one_column() -> Non
     )
     (body,) = program.graph.bodies.values()
     assert len(body.filters[0].intervals) == 3_000
+
+
+def test_a_file_that_is_not_utf_8_is_an_error_at_that_byte(tmp_path: Path) -> None:
+    file = tmp_path / "latin.cq"
+    file.write_bytes("-- é\nSELECT x\nFROM ".encode() + b"\xe9t\xe9")
+    with pytest.raises(cqc.CompileError) as caught:
+        cqc.compile_files([file])
+    (found,) = caught.value.diagnostics
+    assert found.span.source.line_and_column(found.span.start) == (3, 6)
+    assert "0xE9" in found.message
+    assert found.hint == "Save the file as UTF-8."

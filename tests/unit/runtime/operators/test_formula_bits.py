@@ -16,7 +16,11 @@ A, B, C, D = map(atom, range(4))
 
 
 def compiled(
-    formula: Formula, *, sparse: tuple[int, ...] = (), points: tuple[int, ...] = ()
+    formula: Formula,
+    *,
+    sparse: tuple[int, ...] = (),
+    points: tuple[int, ...] = (),
+    masked: tuple[int, ...] = (),
 ) -> Conjunction | Code:
     """Atom n is the pair (10n, 10n + 1); atom 9 has two pairs."""
 
@@ -26,7 +30,8 @@ def compiled(
         pairs = ((10 * number, 10 * number + 1),)
         if number == 9:
             pairs = (*pairs, (5, 6))
-        return Leaf(pairs, number if number in sparse else None, is_point=number in points)
+        guard = number if number in sparse else None
+        return Leaf(pairs, guard, is_point=number in points, of_cuts=number not in masked)
 
     return compile_formula(formula, leaf)
 
@@ -37,6 +42,11 @@ def test_conjunction_stays_a_list_of_pairs() -> None:
 
 def test_equality_comes_first_and_gives_access() -> None:
     assert compiled(AllOf((A, B)), points=(1,)) == Conjunction(((10, 11), (0, 1)), access=True)
+
+
+def test_equality_beside_an_atom_that_is_no_comparison_gives_no_access() -> None:
+    found = compiled(AllOf((A, B)), points=(1,), masked=(0,))
+    assert found == Conjunction(((10, 11), (0, 1)), access=False)
 
 
 def test_always_and_never_are_pairs_of_the_fixed_rows() -> None:

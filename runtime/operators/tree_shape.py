@@ -1,0 +1,59 @@
+"""Shapes of join trees: which items meet first. A shape is an item, or the pair of shapes whose results are joined.
+
+    left-deep over 4 items   (((0, 1), 2), 3)
+    bushy over 6 items       (((0, 1), (2, 3)), (4, 5))
+
+Items that an equality connects are brought together where possible, because without one a join is a cross product within
+the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Union
+
+if TYPE_CHECKING:
+    from cqc.compiler.normal import EquiJoin
+
+Shape = Union[int, tuple["Shape", "Shape"]]  # noqa: UP007  # a recursive alias needs the name as text
+
+
+def items_of(shape: Shape) -> tuple[int, ...]:
+    """The items of a shape from left to right."""
+    if isinstance(shape, int):
+        return (shape,)
+    left, right = shape
+    return items_of(left) + items_of(right)
+
+
+def left_deep(count: int, equi_joins: Sequence[EquiJoin]) -> Shape:
+    """One item after the other."""
+    shape: Shape = 0
+    rest: list[Shape] = list(range(1, count))
+    while rest:
+        shape = (shape, rest.pop(_partner(shape, rest, equi_joins)))
+    return shape
+
+
+def bushy(count: int, equi_joins: Sequence[EquiJoin]) -> Shape:
+    """Pairs, then pairs of pairs."""
+    shapes: list[Shape] = list(range(count))
+    while len(shapes) > 1:
+        paired: list[Shape] = []
+        while len(shapes) > 1:
+            first = shapes.pop(0)
+            paired.append((first, shapes.pop(_partner(first, shapes, equi_joins))))
+        shapes = paired + shapes
+    return shapes[0]
+
+
+def _partner(shape: Shape, others: Sequence[Shape], equi_joins: Sequence[EquiJoin]) -> int:
+    """The place of the first of the others that an equality connects with the shape; else 0."""
+    own = set(items_of(shape))
+    for at, other in enumerate(others):
+        there = set(items_of(other))
+        for edge in equi_joins:
+            ends = {edge.left_item, edge.right_item}
+            if ends & own and ends & there:
+                return at
+    return 0
