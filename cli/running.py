@@ -67,11 +67,14 @@ def open_run(program: Program, options: RunOptions) -> Run:
     from cqc.runtime.batch_run import BatchRun
     from cqc.runtime.durable_run import DurableRun
     from cqc.runtime.run import LocalRun
+    from cqc.runtime.sources.connections import is_connection
 
     pa.enable_signal_handlers(False)  # else reading a file answers Ctrl-C with an error of its own
     if options.checkpoint is not None:
         return DurableRun(program, options)
-    return BatchRun(program, options) if options.follow else LocalRun(program, options)
+    relations = program.catalog.relations.values()
+    endless = options.follow or any(is_connection(each, options.binds) for each in relations)
+    return BatchRun(program, options) if endless else LocalRun(program, options)
 
 
 def drive(run: Run, shown: Progress, interrupts: Interrupts) -> bool:

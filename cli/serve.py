@@ -60,6 +60,7 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
         raise click.UsageError(f"{error.name} is missing: pip install 'cqc[serve]'") from error
 
     options = ServeOptions(
+        programs=programs,
         host=given["host"],
         port=given["port"],
         token=token,

@@ -73,6 +73,8 @@ def _condition(scope: Scope, bound: Expression, place: str) -> Expression | None
     if bound.type is _NULL:
         return coerce(bound, _BOOLEAN)
     hint = "Compare it with something: `... > 0`." if bound.type.is_numeric else None
+    if place == "WINDOW" and type(bound) is Literal and bound.type is ColumnType.INTERVAL:
+        hint = f"Write `MAXWINDOW {bound.span.text}`."
     scope.report("CQ042", bound.span, place=place, type=bound.type.value, hint=hint)
     return None
 

@@ -49,9 +49,7 @@ def compile_files(paths: Iterable[str | Path]) -> Program:
         OSError: when a file cannot be read.
     """
     files = [file for path in paths for file in _files_of(Path(path))]
-    sources = [
-        (decode_source(str(file), file.read_bytes()), str(file.parent)) for file in files
-    ]
+    sources = [(decode_source(str(file), file.read_bytes()), str(file.parent)) for file in files]
     return compile_sources(sources)
 
 
@@ -95,8 +93,9 @@ def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
         program, found = parse(source)
         diagnostics.extend(found)
         parsed.append((program, source, folder))
+    mistakes = tuple(diagnostics)
     bound = bind_program(parsed, user_functions())
-    diagnostics.extend(without_follow_ons(diagnostics, bound.diagnostics))
+    diagnostics.extend(without_follow_ons(mistakes, bound.diagnostics))
     has_errors = any(each.severity is Severity.ERROR for each in diagnostics)
     graph = Graph()
     program_ = Program(bound.catalog, graph, ())
@@ -106,7 +105,7 @@ def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
     while queries:
         query = queries.pop()
         normal = normalise(query)
-        diagnostics.extend(check_bounds(query, normal))
+        diagnostics.extend(without_follow_ons(mistakes, check_bounds(query, normal)))
         if not has_errors:
             graph.add(normal)
             program_.keep(query)

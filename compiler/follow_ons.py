@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _TYPES = range(40, 51)  # codes about the types of operands and values
 _NAMES = range(30, 37)  # codes about names that nothing has, and calls with too many arguments
-_SOMETHING_MISSING = "CQ005"  # the mistake after which what was read as two things may be one
+_OF_NAMES = ("CQ005", "CQ016")  # mistakes after which what was read as a name may be none
+_NO_EVENT_TIME = 22
+_NEVER_MATCHES = 90
 
 
 def without_follow_ons(
@@ -33,12 +35,20 @@ def without_follow_ons(
 
 def _explains(mistake: Diagnostic, found: Diagnostic) -> bool:
     number = int(found.code.removeprefix("CQ"))
-    if number in _NAMES and mistake.code != _SOMETHING_MISSING:
+    if number == _NO_EVENT_TIME:
+        return _in_one_statement(found.span, mistake.span)
+    if number in _NAMES and mistake.code not in _OF_NAMES:
         return False
-    return number in (*_NAMES, *_TYPES) and _touch(mistake.span, found.span)
+    return number in (*_NAMES, *_TYPES, _NEVER_MATCHES) and _touch(mistake.span, found.span)
 
 
 def _touch(one: Span, other: Span) -> bool:
     """Whether two places overlap or are next to each other."""
     same = one.source is other.source
     return same and one.start <= other.end + 1 and other.start <= one.end + 1
+
+
+def _in_one_statement(one: Span, other: Span) -> bool:
+    """Whether the second place is in the declaration that begins with the first."""
+    same = one.source is other.source and one.start <= other.start
+    return same and ";" not in one.source.text[one.start : other.start]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.compiler import Program
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import RunOptions
     from cqc.runtime.plan import Positions
-    from cqc.runtime.ranges import Range
+    from cqc.runtime.range import Range
     from cqc.runtime.run import RunSummary
 
 RETENTION_US = 3_600_000_000
@@ -47,13 +48,14 @@ class BatchRun(LocalRun):
             self._add_places()
         self._planner = Planner(
             {
-                name: (self._catalog.relations[name], place)
-                for name, place in self._places.items()
-                if self._catalog.relations[name].is_stream
+                name: (relation, self._places.get(name))
+                for name, relation in self._catalog.relations.items()
+                if relation.is_stream and (name in self._places or name in self._used)
             },
             follow=options.follow,
             rows_per_batch=options.rows_per_batch,
             positions=self._positions_before(),
+            spool=None if options.checkpoint is None else Path(options.checkpoint) / "spool",
         )
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
@@ -65,7 +67,7 @@ class BatchRun(LocalRun):
                 self.process(ranges)
                 if progress is not None:
                     progress(self.engine.tuples_read)
-            elif self._options.follow:
+            elif self.awaits_more():
                 time.sleep(LOOK_S)
             else:
                 break
@@ -76,6 +78,10 @@ class BatchRun(LocalRun):
         if self._live is not None:
             self._live.look(self._queries)
         return self._planner.next_batch(self._latest_us)
+
+    def awaits_more(self) -> bool:
+        """Whether there may be more input although there is none at present."""
+        return self._options.follow or not self._planner.ended
 
     def process(self, ranges: Sequence[Range]) -> None:
         """Read the ranges as one micro-batch and write its results."""

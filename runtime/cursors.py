@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.ranges import Range
+from cqc.runtime.range import Range
 from cqc.runtime.sources.csv_records import (
     BLOCK_BYTES,
     csv_blocks,

@@ -14,8 +14,8 @@ from cqc.compiler import CompileError
 from cqc.runtime.batch_run import BatchRun
 from cqc.runtime.checkpoint import Checkpoint, Commit
 from cqc.runtime.engine_state import restore, save
-from cqc.runtime.errors import RunError
 from cqc.runtime.query_set import QuerySet, texts_of
+from cqc.runtime.same_program import check_program, of_another_program, schema_of
 from cqc.runtime.sinks.durable import DurableSink
 from cqc.runtime.sinks.output import cannot_write
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
     from cqc.runtime.plan import Positions
-    from cqc.runtime.ranges import Range
+    from cqc.runtime.range import Range
     from cqc.runtime.sinks.protocol import Shape
 
 
@@ -40,12 +40,12 @@ class DurableRun(BatchRun):
         assert options.checkpoint is not None
         self._checkpoint = Checkpoint(options.checkpoint)
         self._last = self._checkpoint.last()
-        self._schema = _schema_of(program)
+        self._schema = schema_of(program)
         self._number = -1
         self._idle = True  # nothing has come since the start
         if self._last is not None:
             self._number = self._last.number
-            self._check_program(program, self._last)
+            check_program(program, self._last, self._checkpoint.folder)
         for path in (options.rejects, options.late):
             if path is not None:
                 _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
@@ -62,7 +62,9 @@ class DurableRun(BatchRun):
             self._queries = QuerySet(self.engine, self._last.engine.queries)
             self._queries.change_to(texts_of(self._program, self._options.only))
         except CompileError as error:
-            raise self._of_another_program(str(error).partition("\n")[0]) from error
+            raise of_another_program(
+                self._checkpoint.folder, str(error).partition("\n")[0]
+            ) from error
         self._latest_us = dict(self._last.latest_us)
 
     def process(self, ranges: Sequence[Range]) -> None:
@@ -121,31 +123,6 @@ class DurableRun(BatchRun):
         batches = list(self.engine.drain_blocks())
         if batches:
             self._durable.write(self._number + 1, batches)
-
-    def _check_program(self, program: Program, last: Commit) -> None:
-        for name, columns in last.schema.items():
-            if name not in self._schema:
-                raise self._of_another_program(f"it has a stream {name}")
-            if self._schema[name] != columns:
-                raise self._of_another_program(f"its stream {name} has other columns")
-        before = {query.name: query.text.split() for query in last.engine.queries}
-        now = {name: text.split() for name, text in texts_of(program, ()).items()}
-        if before and not any(now.get(name) == text for name, text in before.items()):
-            raise self._of_another_program(f"it runs {', '.join(sorted(before)[:3])}")
-
-    def _of_another_program(self, reason: str) -> RunError:
-        return RunError(
-            f"the checkpoint {self._checkpoint.folder} belongs to another program ({reason}): "
-            "name another folder, or remove it to begin again"
-        )
-
-
-def _schema_of(program: Program) -> dict[str, list[list[str]]]:
-    return {
-        name: [[column.name, column.type.value] for column in relation.columns]
-        for name, relation in program.catalog.relations.items()
-        if relation.is_stream
-    }
 
 
 def _cut(path: Path, length: int) -> None:

@@ -291,7 +291,7 @@ class Engine:
 
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
-        return self._circuit.measure()
+        return self._circuit.measure() + self._pulls.measure()
 
     @property
     def failed_evaluations(self) -> int:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from cqc.compiler.catalog import Relation
     from cqc.runtime.cursors import Cursor
-    from cqc.runtime.ranges import Range
+    from cqc.runtime.range import Range
     from cqc.runtime.sources import SourceFile
 
 SETTLED_S = 2.0  # a file that nobody touched for so long is complete
-_BYTES_PER_ROW_OF_PARQUET = 64
+_BYTES_PER_ROW = 64
 
 
 class FileFeed:
@@ -121,8 +121,8 @@ def weight(part: Range) -> int:
     """About how many bytes a range has."""
     if part.stop is None:
         return 1 << 30
-    rows = part.stop - part.start
-    return rows * _BYTES_PER_ROW_OF_PARQUET if part.format == "parquet" else rows
+    size = part.stop - part.start
+    return size if part.format in ("csv", "jsonl") else size * _BYTES_PER_ROW
 
 
 def _is_young(path: Path) -> bool:

@@ -75,6 +75,9 @@ class KeptBody:
         self.history: History | None = History(self._states)  # None while the body is lazy
         self._trees: dict[tuple[Items, GroupBy], GroupTree] = {}
         self._failed_before = 0
+        self.rows_noted = 0
+        self.rows_answered = 0
+        self.seconds = 0.0  # spent on answers of periodic queries and closing invocations
         self._kept_from = kept_from
         self._streams = {fold(each.name) for each in seat.body.relations if each.is_stream}
         self._before_us = _BEFORE_ALL
@@ -85,6 +88,12 @@ class KeptBody:
     @property
     def failures(self) -> int:
         return self._failed_before + sum(tree.failures for tree in self._trees.values())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the kept results and of the aggregates over them."""
+        kept = 0 if self.history is None else self.history.nbytes
+        return kept + sum(tree.nbytes for tree in self._trees.values())
 
     # Results come
 
@@ -99,6 +108,7 @@ class KeptBody:
         """Note what was found in a packet."""
         if self.history is not None:
             rows = found.rows_of(seat)
+            self.rows_noted += len(rows)
             self.history.append(tuple(positions[rows] for positions in found.positions))
             if self.history.is_full:
                 self.settle()

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.runtime.file_feed import FileFeed, weight
+from cqc.runtime.file_feed import weight
+from cqc.runtime.sources.connections import open_feed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from cqc.compiler.catalog import Relation
-    from cqc.runtime.ranges import Range
+    from cqc.runtime.range import Range
+    from cqc.runtime.sources.connections import Feed
 
 Positions = dict[str, dict[str, "int | None"]]  # stream -> file -> where its next range begins
 
@@ -27,10 +29,11 @@ class Planner:
     """Hands out ranges of the files of some streams.
 
     Args:
-        places: by folded name, the stream and its file or folder.
+        places: by folded name, the stream and its file or folder (None: its WITH clause names a connection).
         follow: look for more input for ever.
         rows_per_batch: how many rows a micro-batch may have.
         positions: what was handed out before.
+        spool: a folder for what comes by a connection and cannot be asked for again; a temporary one by default.
 
     Raises:
         RunError: when a file or folder is not there.
@@ -38,16 +41,17 @@ class Planner:
 
     def __init__(
         self,
-        places: Mapping[str, tuple[Relation, Path]],
+        places: Mapping[str, tuple[Relation, Path | None]],
         *,
         follow: bool = False,
         rows_per_batch: int | None = None,
         positions: Positions | None = None,
+        spool: Path | None = None,
     ) -> None:
         self._rows = rows_per_batch
         done = positions or {}
         self._feeds = [
-            FileFeed(name, relation, path, follow=follow, done=done.get(name, {}))
+            open_feed(name, relation, path, done.get(name, {}), follow=follow, spool=spool)
             for name, (relation, path) in places.items()
         ]
         self._latest: dict[str, int] = {}
@@ -71,6 +75,11 @@ class Planner:
             ready = [feed for feed in ready if feed not in chosen]
         return []
 
+    @property
+    def ended(self) -> bool:
+        """Whether there will never be more."""
+        return all(feed.ended for feed in self._feeds)
+
     def positions(self) -> Positions:
         """Where each file's next range begins."""
         return {feed.name: dict(feed.done) for feed in self._feeds}
@@ -80,7 +89,7 @@ class Planner:
         for feed in self._feeds:
             feed.close()
 
-    def _take(self, chosen: list[FileFeed]) -> list[Range]:
+    def _take(self, chosen: list[Feed]) -> list[Range]:
         if self._rows is None:
             return [part for feed in chosen for part in _take_bytes(feed, BYTES_PER_BATCH)]
         self._turn += 1
@@ -96,7 +105,7 @@ class Planner:
                 break
         return ranges
 
-    def _behind(self, ready: list[FileFeed], latest_us: Mapping[str, int]) -> list[FileFeed]:
+    def _behind(self, ready: list[Feed], latest_us: Mapping[str, int]) -> list[Feed]:
         """The stream that is furthest behind, and those that its next ranges may overtake."""
         if len(ready) == 1:
             return ready
@@ -112,7 +121,7 @@ def add_ranges(positions: Positions, ranges: Iterable[Range]) -> None:
         positions.setdefault(part.stream, {})[part.path] = part.stop
 
 
-def _take_bytes(feed: FileFeed, size: int) -> list[Range]:
+def _take_bytes(feed: Feed, size: int) -> list[Range]:
     """Ranges of about `size` bytes."""
     ranges: list[Range] = []
     while size > 0 and (found := feed.take(None)) is not None:
@@ -121,7 +130,7 @@ def _take_bytes(feed: FileFeed, size: int) -> list[Range]:
     return ranges
 
 
-def _take_rows(feed: FileFeed, rows: int) -> list[tuple[Range, int]]:
+def _take_rows(feed: Feed, rows: int) -> list[tuple[Range, int]]:
     """Ranges of at most `rows` rows in all."""
     ranges: list[tuple[Range, int]] = []
     while rows > 0 and (found := feed.take(rows)) is not None:

@@ -10,6 +10,7 @@ closing invocation of a run with one, EVERY with all instants that are due.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from cqc.runtime.asked import Edge, first_edge, instant_us, last_edge, near, sho
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import NOTHING_SEEN
 from cqc.runtime.every import Period, Schedule
+from cqc.runtime.found import OperatorCount
 from cqc.runtime.kept_body import KeptBody, Maintenance
 from cqc.runtime.pull_clause import PullClause, clause_key
 from cqc.runtime.results import NO_TIME, ResultBlock
@@ -239,13 +241,17 @@ class PullQueries:
         begin_us, end_us = self._window(query, at_us)
         table = query.clause.table(begin_us, end_us)
         query.results += table.num_rows
+        query.clause.kept.rows_answered += table.num_rows
         return table
 
     def answer(self, name: str, at_us: int | None = None) -> ResultBlock:
         """The same by column, each row tagged with the instant."""
         query = self._query(name)
         instant = query.latest_us if at_us is None else near(at_us)
+        started, kept = perf_counter(), query.clause.kept
         answer = query.clause.answer_one(*self._window(query, instant))
+        kept.seconds += perf_counter() - started
+        kept.rows_answered += len(answer.window)
         query.results += len(answer.window)
         times = np.full(len(answer.window), NO_TIME if instant is None else instant, np.int64)
         return _block(query, answer, None, times)
@@ -295,6 +301,23 @@ class PullQueries:
         plans = sum(clause.failures for clause in self._clauses.values())
         return self._failures_of_gone + plans + sum(kept.failures for kept in self._kept.values())
 
+    def measure(self) -> list[OperatorCount]:
+        """What is kept, over each set of streams and tables."""
+        among: dict[str, list[KeptBody]] = {}
+        for kept in self._kept.values():
+            among.setdefault(", ".join(each.name for each in kept.body.relations), []).append(kept)
+        return [
+            OperatorCount(
+                f"history({names})",
+                sum(kept.rows_noted for kept in bodies),
+                sum(kept.rows_answered for kept in bodies),
+                sum(kept.seconds for kept in bodies),
+                sum(kept.nbytes for kept in bodies),
+                {"bodies": len(bodies), "lazy": sum(kept.history is None for kept in bodies)},
+            )
+            for names, bodies in among.items()
+        ]
+
     # Inside
 
     def _query(self, name: str) -> PullQuery:
@@ -319,7 +342,14 @@ class PullQueries:
         return begin_us, end_us
 
     def _all_blocks(self, asked: Mapping[PullClause, Sequence[Asked]]) -> list[ResultBlock]:
-        return [block for clause, many in asked.items() for block in self._blocks(clause, many)]
+        blocks: list[ResultBlock] = []
+        for clause, many in asked.items():
+            started, kept = perf_counter(), clause.kept
+            found = list(self._blocks(clause, many))
+            kept.seconds += perf_counter() - started
+            kept.rows_answered += sum(map(len, found))
+            blocks += found
+        return blocks
 
     def _blocks(self, clause: PullClause, asked: Sequence[Asked]) -> Iterator[ResultBlock]:
         """The answers of periodic queries of one clause."""

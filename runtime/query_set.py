@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cqc.compiler import Program
-    from cqc.runtime.engine import Engine
+    from cqc.runtime.engine import Engine, QueryHandle
 
 
 class QuerySet:
@@ -29,6 +29,22 @@ class QuerySet:
     def running(self) -> list[QueryState]:
         return list(self._running.values())
 
+    def add(self, text: str, name: str | None = None) -> QueryHandle:
+        """Register a query.
+
+        Raises:
+            CompileError: when the text has errors.
+        """
+        handle = self._engine.register(text, name)
+        state = QueryState(handle.name, text, arrivals(self._engine))
+        self._running[fold(handle.name)] = state
+        return handle
+
+    def remove(self, query: QueryHandle | str) -> None:
+        """Unregister a query."""
+        self._engine.unregister(query)
+        self._running.pop(fold(query if isinstance(query, str) else query.name), None)
+
     def change_to(self, wanted: dict[str, str]) -> list[str]:
         """Let the queries of these names and texts run, and no others; what changed, in words.
 
@@ -36,18 +52,16 @@ class QuerySet:
             CompileError: when a text has errors.
         """
         changes: list[str] = []
-        for key, query in list(self._running.items()):
+        for query in self.running:
             text = wanted.get(query.name)
             if text is None or text.split() != query.text.split():
-                self._engine.unregister(query.name)
-                del self._running[key]
+                self.remove(query.name)
                 if text is None:
                     changes.append(f"query {query.name} removed")
         replaced = {query.name for query in self._running.values()}
         for name, text in wanted.items():
             if name not in replaced:
-                self._engine.register(text, name)
-                self._running[fold(name)] = QueryState(name, text, arrivals(self._engine))
+                self.add(text, name)
                 changes.append(f"query {name} registered")
         return changes
 

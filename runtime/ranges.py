@@ -1,17 +1,8 @@
-"""A range: a part of one file, small enough for one micro-batch, and how its rows are read.
-
-A run that can be interrupted must be able to say exactly which rows a micro-batch had, and to read the same rows again. So
-input is cut into ranges of whole records: bytes of text files, rows of Parquet files. The cutting is `plan`'s; reading uses
-the same parsers as everything else, so that a row is taken or rejected by its content alone.
-
-    {"stream": "b", "path": "data/blood.csv", "format": "csv", "start": 36, "stop": 4194281, "header": 36}
-"""
+"""Reading the rows of a range, by the same parsers as everything else: a row is taken or rejected by its content alone."""
 
 from __future__ import annotations
 
 import io
-import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,35 +10,21 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.sources import SourceFile, read_file
 from cqc.runtime.sources.csv import read_csv
 from cqc.runtime.sources.jsonl import read_jsonl
+from cqc.runtime.sources.kafka import read_kafka
 from cqc.runtime.sources.parquet import read_parquet
+from cqc.runtime.sources.rate import read_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cqc.compiler.catalog import Relation
     from cqc.runtime.intake import Taken
+    from cqc.runtime.range import Range
 
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Bytes (rows of Parquet) `start` up to but not including `stop` of a file; None is its end.
-
-    `header` is how many bytes at the beginning of the file belong to every range of it.
-    """
-
-    stream: str  # the folded name
-    path: str
-    format: str
-    start: int
-    stop: int | None
-    header: int = 0
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @staticmethod
-    def from_json(text: str) -> Range:
-        return Range(**json.loads(text))
+_CONNECTIONS: dict[str, Callable[[Relation, Range], Iterator[Taken]]] = {
+    "kafka": read_kafka,
+    "rate": read_rate,
+}
 
 
 def read_range(relation: Relation, part: Range) -> Iterator[Taken]:
@@ -56,6 +33,9 @@ def read_range(relation: Relation, part: Range) -> Iterator[Taken]:
     Raises:
         RunError: when the file has gone, cannot be read or lacks a declared column.
     """
+    if part.format in _CONNECTIONS:
+        yield from _CONNECTIONS[part.format](relation, part)
+        return
     path = Path(part.path)
     if part.start == 0 and part.stop is None:
         yield from read_file(relation, SourceFile(path, part.format))

@@ -20,6 +20,7 @@ from cqc.runtime.left_out import LeftOut
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
+from cqc.runtime.sources.connections import is_connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -107,7 +108,7 @@ class LocalRun:
         self._places = {
             name: source_path(relation, options.binds)
             for name, relation in self._catalog.relations.items()
-            if name in self._used
+            if name in self._used and not is_connection(relation, options.binds)
         }
         self._left_out = LeftOut(self.engine, options)
         self._open_sink(_shapes_of(program, self.engine))
@@ -201,13 +202,13 @@ def source_path(relation: Relation, binds: dict[str, str]) -> Path:
     for name, path in binds.items():
         if fold(name) == fold(relation.name):
             return Path(path)
-    path = relation.options.get("path")
-    if path is None:
+    declared = relation.options.get("path")
+    if declared is None:
         kind = "stream" if relation.is_stream else "table"
         raise RunError(
             f"{kind} {relation.name} has no data: give its WITH clause a path, or use --bind {relation.name}=PATH"
         )
-    return Path(relation.folder) / path
+    return Path(relation.folder) / declared
 
 
 def write_stats(path: Path, summary: RunSummary) -> None:

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from cqc.benchmarks.filters import contestants as c
 from cqc.benchmarks.filters import workload as w
+from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.match_source import MatchSource
 from cqc.runtime.operators.packet_index import aligned_rows
 from cqc.runtime.operators.row_vectors import BLOCK
@@ -183,7 +184,7 @@ def live(queries: int) -> Figures:
     ours = c.GroupedFilter(made[:queries])
     one = c.packet_of(w.tuples(1))
     ours.count(one)
-    formulas = [c.formula_of(query, c.ColumnType.BIGINT) for query in made[queries:]]
+    formulas = [c.formula_of(query, ColumnType.BIGINT) for query in made[queries:]]
     slots = range(queries, queries + len(formulas))
 
     def change() -> None:
@@ -226,7 +227,7 @@ def _median_seconds(
 def measure(*, quick: bool, alone: bool) -> dict[str, Any]:
     """Everything, or without the peers."""
     turns = 3 if quick else 5
-    sizes = ((1_000, 100_000), (10_000, 50_000), (100_000, 20_000))
+    sizes: tuple[tuple[int, int], ...] = ((1_000, 100_000), (10_000, 50_000), (100_000, 20_000))
     running: tuple[int, ...] = (1_000, 10_000)
     if not quick:
         sizes = ((1_000, 500_000), (10_000, 200_000), (100_000, 50_000), (1_000_000, 20_000))

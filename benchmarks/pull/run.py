@@ -31,7 +31,7 @@ def run(*, quick: bool = False) -> str:
 
 
 def _sections(quick: bool) -> Iterator[str]:
-    repeats = 2 if quick else 5
+    repeats = 2 if quick else 8
     windows = [2**power for power in ((7, 10, 13) if quick else range(7, 17))]
     large = [1 << 12, 1 << 15] if quick else [1 << 14, 1 << 17, 1_000_000]
     for kind in ("equality", "interval"):

@@ -27,7 +27,7 @@ from cqc.benchmarks.serve.workload import Recorder, program_text, questions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ROWS_PER_BATCH = 2_000
+_ROWS_PER_BATCH = 5_000
 _START_S = 300.0
 
 

@@ -84,7 +84,10 @@ def _missing_unit(place: Place) -> Mistake | None:
     # In an expression a number alone is whole; only where nothing but a unit fits is one missing.
     if place.expected != {"UNIT"}:
         return None
-    hint = f"Write `{place.text(-1).strip(chr(39))} SEC`, `MIN`, `HOUR` or another unit."
+    number, *unit = place.text(-1).strip("'").split() or ["5"]
+    hint = f"Write `{number} SEC`, `MIN`, `HOUR` or another unit."
+    if unit:  # INTERVAL '5 minutes'
+        hint = f"Write `INTERVAL '{number}' {' '.join(unit).upper()}`."
     return Mistake(make("CQ017", place.span(-1), clause="the duration", what="a unit", hint=hint))
 
 

@@ -22,7 +22,9 @@ from cqc.compiler.syntax_mistakes.clauses import (
 from cqc.compiler.syntax_mistakes.expected import describe
 from cqc.compiler.syntax_mistakes.place import Mistake, Place, span_at
 from cqc.compiler.syntax_mistakes.punctuation import (
+    closes_later,
     extra_comma,
+    foreign_comment,
     missing_comma,
     missing_connective,
     strange_character,
@@ -40,7 +42,7 @@ from cqc.compiler.syntax_mistakes.words import (
     unknown_type_or_unit,
     wrong_quotes,
 )
-from cqc.compiler.tokens import NUMBER, STRING, TYPE
+from cqc.compiler.tokens import NUMBER, STRING, TYPE, UNIT
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics import Diagnostic
@@ -66,6 +68,7 @@ _STATEMENT_STARTS = ("SELECT", "CREATE", "SET")
 
 # The first that recognises a place wins, so those that need the most evidence come first.
 MISTAKES = (
+    foreign_comment,
     wrong_operator,
     text_over_lines,
     strange_character,
@@ -142,10 +145,21 @@ def recognise(place: Place) -> Mistake:
         found = mistake(place)
         if found is not None:
             return found
-    hint = _HINTS.get((place.kind(-1), place.kind()))
+    hint = _hint(place)
     expected, found_text = describe(place.expected), place.found()
     diagnostic = make("CQ001", place.span(), expected=expected, found=found_text, hint=hint)
     return Mistake(diagnostic, _with_the_only_token_that_fits(place))
+
+
+def _hint(place: Place) -> str | None:
+    found = place.kind()
+    if place.kind(-2) == "ROWS" and found == UNIT:
+        return f"ROWS counts rows; write `RANGE {place.text(-1)} {place.text()}` for a time."
+    if found == "ON":
+        return "`ON` belongs to `JOIN`; after a comma the condition goes to `WHERE`."
+    if place.kind(-1) == TYPE and found == "NOT":
+        return "A column has a name and a type, nothing else."
+    return _HINTS.get((place.kind(-1), found))
 
 
 def _with_the_only_token_that_fits(place: Place) -> Tokens | None:
@@ -155,7 +169,11 @@ def _with_the_only_token_that_fits(place: Place) -> Tokens | None:
     if only in ("LPAR", "LSQB"):
         return None  # nobody knows where the other bracket belongs
     token = _SYMBOLS.get(only, only)
+    if token in (")", "]") and closes_later(place, token):
+        return None  # what stands before it is wrong, not the bracket
     mended = place.inserted(token, token)
+    if not place.is_end:
+        mended = max(mended, place.replaced(token, token), key=place.reach)
     return mended if place.reach(mended) > place.at + 1 else None
 
 

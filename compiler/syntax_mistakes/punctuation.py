@@ -28,6 +28,7 @@ _PAIRS = {
 }
 _QUOTES = {**dict.fromkeys("\u2018\u2019\u201a", "'"), **dict.fromkeys("\u201c\u201d\u201e", '"')}
 _SYMBOLS = frozenset("+-*/%(),.[]=<>") | {"==", "&&", "||"}
+_BRACES = {"{": "([", "}": ")]"}
 _OPENING = {")": "(", "]": "["}
 _CLOSING = {"(": ")", "[": "]"}
 _CLOSING_NAMES = {"(": "RPAR", "[": "RSQB"}
@@ -51,6 +52,21 @@ def wrong_operator(place: Place) -> Mistake | None:
     return Mistake(diagnostic, place.tokens.replaced(place.at - 1, 2, [COMPARISON], [meant]))
 
 
+def foreign_comment(place: Place) -> Mistake | None:
+    """`# to the end of the line`, `// to the end of the line`."""
+    sign = place.text()
+    if sign == "/" and place.text(1) == "/":
+        sign = "//"
+    if sign not in ("#", "//"):
+        return None
+    tokens, start = place.tokens, place.span().start
+    line_end = tokens.source.text.find("\n", start)
+    inside = [at for at in tokens.starts[place.at :] if line_end < 0 or at < line_end]
+    span = Span(tokens.source, start, start + len(sign))
+    diagnostic = make("CQ009", span, operator=sign, hint="Comments begin with `--`.")
+    return Mistake(diagnostic, tokens.replaced(place.at, len(inside), [], []))
+
+
 def strange_character(place: Place) -> Mistake | None:
     """A character that no token begins with."""
     text = place.text()
@@ -62,13 +78,22 @@ def strange_character(place: Place) -> Mistake | None:
         hint = f"Use the straight quote `{_QUOTES[text]}`."
     elif text == ":":
         hint = "`CAST(value AS type)` changes a type."
-    elif text in "{}":
-        hint = "Groups are written with `(` and `)`."
+    elif text in _BRACES:
+        return _brace(place, text)
     diagnostic = make("CQ016", place.span(), character=shown, hint=hint)
     mended = place.removed()
     # What stands between curly quotes is a text or a name; nobody should hear that there is no such column.
     is_sure = text not in _QUOTES and place.reach(mended) > place.at
     return Mistake(diagnostic, mended if is_sure else None)
+
+
+def _brace(place: Place, text: str) -> Mistake:
+    """Curly brackets, in place of those for groups or for windows."""
+    readings = [(bracket, place.replaced(bracket, bracket)) for bracket in _BRACES[text]]
+    bracket, mended = max(readings, key=lambda reading: place.reach(reading[1]))
+    hint = f"Write `{bracket}`."
+    diagnostic = make("CQ016", place.span(), character=f"`{text}`", hint=hint)
+    return Mistake(diagnostic, mended if place.reach(mended) > place.at else None)
 
 
 def text_over_lines(place: Place) -> Mistake | None:
@@ -159,9 +184,19 @@ def wrong_bracket(place: Place) -> Mistake | None:
     if not opened:
         return None
     opening = place.tokens.kinds[opened[-1]]
-    if _CLOSING_NAMES[opening] not in place.expected:
+    if _CLOSING_NAMES[opening] not in place.expected or closes_later(place, _CLOSING[opening]):
         return None
     return _unclosed(place, opened[-1], opening)
+
+
+def closes_later(place: Place, closing: str) -> bool:
+    """Whether a bracket that is open at the place is closed further on."""
+    depth = 0
+    for kind in place.tokens.kinds[place.at :]:
+        depth += (kind == _OPENING[closing]) - (kind == closing)
+        if depth < 0:
+            return True
+    return False
 
 
 def _unclosed(place: Place, at: int, opening: str) -> Mistake | None:

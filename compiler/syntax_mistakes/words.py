@@ -42,7 +42,12 @@ _HINTS = {
     "OVER": "Use `BEGIN ... END ... EVERY` for windows.",
     "EXISTS": "Write a join.",
     "VIEW": "Use `CREATE QUERY name AS SELECT ...`.",
+    "WITHIN": "Write `MAXWINDOW 6 SEC`.",
+    "TOP": "`LIMIT n` keeps the first n rows.",
+    "ALL": "Leave it out: rows are kept unless DISTINCT removes them.",
+    **dict.fromkeys(("PRIMARY", "DEFAULT"), "A column has a name and a type, nothing else."),
 }
+_AFTER_SELECT = words("TOP ALL")
 
 
 def misspelt_word(place: Place) -> Mistake | None:
@@ -88,9 +93,9 @@ def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:
 
 
 def _is_likely(word: str, meant: str) -> bool:
-    """Whether a short word is close enough: two letters exchanged, or one edit in up to four."""
+    """Whether a short word is close enough: two letters exchanged, the last left out, or one edit in up to four."""
     if len(word) < 3:
-        return word != meant and sorted(word) == sorted(meant)
+        return word != meant and (sorted(word) == sorted(meant) or word == meant[:-1])
     return word != meant and (len(word) > 4 or edit_distance(word, meant, 2) == 1)
 
 
@@ -183,9 +188,10 @@ def foreign_construct(place: Place) -> Mistake | None:
     for offset in (-2, -1, 0):
         if place.kind(offset) in FOREIGN and not _is_named(place.tokens, place.at + offset):
             # One that was read as a name counts only where a name is unlikely: right after another one.
-            if offset < 0 and place.kind(offset - 1) not in _AFTER_WHICH_ALIASES:
+            word, before = place.kind(offset), place.kind(offset - 1)
+            is_modifier = word in _AFTER_SELECT and before in ("SELECT", "(")
+            if offset < 0 and before not in _AFTER_WHICH_ALIASES and not is_modifier:
                 continue
-            word = place.kind(offset)
             diagnostic = make("CQ018", place.span(offset), what=word, hint=_HINTS.get(word))
             return Mistake(diagnostic)
     return None

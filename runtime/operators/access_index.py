@@ -240,9 +240,9 @@ def _group(buckets, grouped, ends):  # type: ignore[no-untyped-def]
     for row in range(len(buckets)):
         ends[np.uint32(buckets[row]) + np.uint32(1)] += np.int32(1)
     total = np.int32(0)
-    for bucket in range(len(ends)):
-        total += ends[bucket]
-        ends[bucket] = total
+    for at in range(len(ends)):
+        total += ends[at]
+        ends[at] = total
     for row in range(len(buckets)):
         bucket = np.uint32(buckets[row])
         end = ends[bucket]

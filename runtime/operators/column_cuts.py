@@ -274,7 +274,7 @@ def _double_cell(value, base, scale, last):  # type: ignore[no-untyped-def]
     """Which cell a double is in, `last` at most: never falls as the double grows, NaN being largest."""
     place = (value - base) * scale if scale != 0.0 else 0.0
     place = last if not place < last else place  # also NaN
-    return np.int64(place if place > 0.0 else 0.0)
+    return np.int64(max(0.0, place))
 
 
 @njit(cache=True, nogil=True)

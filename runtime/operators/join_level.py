@@ -122,6 +122,11 @@ class Level:
         self._lane_columns = np.array([places[column] for column in self._thetas[1]], np.int64)
 
     @property
+    def bound_items(self) -> list[int]:
+        """The items that are bound before this level, in their order."""
+        return [each.item for each in self._bound]
+
+    @property
     def by_key(self) -> bool:
         return bool(self._edges)
 

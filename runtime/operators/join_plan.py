@@ -14,7 +14,7 @@ import numpy as np
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.hash_chains import KeyKind
 from cqc.runtime.operators.join_level import KeyEdge, Level, Rows
-from cqc.runtime.operators.join_order import default_order
+from cqc.runtime.operators.join_order import JoinOrder, pairs_of
 from cqc.runtime.operators.rank_lineage import FAR_US, bitmap, interval_sets
 from cqc.runtime.operators.scan_lane import ScanLane
 from cqc.runtime.operators.theta_forms import theta_form
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 class Path:
     """From a starting item through the others: `places[item]` is where the item is in a full row."""
 
+    item: int
     start: Rows
-    order: tuple[int, ...]
     levels: tuple[Level, ...]
     places: NDArray[np.int64]
     stream_places: NDArray[np.int64]
@@ -100,12 +100,54 @@ class JoinPlan:
         self.checks = list(self._checks)
         masks = [bitmap(numbers, words) for numbers in self._checks.values()]
         self.check_slots = np.array(masks, np.uint64).reshape(-1, words)
-        self.paths = {
-            each.item: self._path(each, orders.get(each.item))
-            for each in inputs
-            if each.state.relation.is_stream
-        }
-        self.lanes = self._scan_lanes()
+        self.lanes: dict[int, ScanLane] = {}
+        self._scanning: dict[int, list[Level]] = {}  # the levels that scan an item
+        self._paths: dict[tuple[int, tuple[int, ...]], Path] = {}
+        self._current: dict[int, Path] = {}
+        self._forced = orders
+        self._order_of = {item: self._join_order(item) for item in self.starts}
+
+    @property
+    def starts(self) -> list[int]:
+        """The items whose packets start a join: those of streams."""
+        return [each.item for each in self._inputs if each.state.relation.is_stream]
+
+    @property
+    def paths(self) -> list[Path]:
+        """Every path that was used."""
+        return list(self._paths.values())
+
+    def path(self, start: int, ts_us: NDArray[np.int64]) -> Path:
+        """The path for a packet of the item with these event times."""
+        order = self._order_of[start]
+        if order.is_due():
+            oldest_us = int(ts_us.min())
+            reach = {item: self._within_reach(start, item, oldest_us) for item in order.items}
+            chosen = order.choose(reach)
+            self._current[start] = self._path(
+                self._inputs[start], self._forced.get(start) or chosen
+            )
+        return self._current[start]
+
+    def observe(self, start: int, level: Level, probes: int, found: int) -> None:
+        """Tell how many partners a level found for so many rows of the packet at hand."""
+        order = self._order_of[start]
+        if order.observing:
+            order.observe(level.bound_items, level.target.item, probes, found)
+
+    def _within_reach(self, start: int, item: int, oldest_us: int) -> int:
+        """How many tuples of the item are young enough for a packet that starts at `oldest_us`."""
+        if item == start:
+            return 0
+        state = self._inputs[item].state
+        return state.head - state.first_since(oldest_us - int(self._most_us[item, start]))
+
+    def _join_order(self, start: int) -> JoinOrder:
+        thetas = frozenset(
+            (each.shape.left_item, each.shape.right_item) for each in self._conditions
+        )
+        items = [each.item for each in self._inputs]
+        return JoinOrder(start, items, pairs_of(self._equi_joins), thetas)
 
     def reach_us(self, item: int) -> dict[int, int]:
         """How much later than a tuple of the item one of each other stream item may be; FAR_US: nothing limits it."""
@@ -172,34 +214,39 @@ class JoinPlan:
                     slots_of.setdefault(column, []).append(condition.slot)
         return [Required(column, bitmap(slots, self._words)) for column, slots in slots_of.items()]
 
-    def _path(self, start: JoinInput, order: tuple[int, ...] | None) -> Path:
-        chosen = order or self._default_order(start.item)
+    def _path(self, start: JoinInput, order: tuple[int, ...]) -> Path:
+        known = self._paths.get((start.item, order))
+        if known is not None:
+            return known
         bound = [start]
         levels: list[Level] = []
-        for item in chosen:
+        for item in order:
             levels.append(self._level(start, bound, self._inputs[item]))
             bound.append(self._inputs[item])
         places = np.zeros(len(bound), np.int64)
         for place, each in enumerate(bound):
             places[each.item] = place
-        streams = [each.item for each in self._inputs if each.state.relation.is_stream]
-        return Path(Rows(1, self._words), chosen, tuple(levels), places, places[streams])
+        path = Path(start.item, Rows(1, self._words), tuple(levels), places, places[self.starts])
+        self._paths[start.item, order] = path
+        for level in levels:
+            if not level.by_key:
+                self._give_lane(level)
+        return path
 
-    def _scan_lanes(self) -> dict[int, ScanLane]:
-        """For every item that some level scans, its tuples so far in time order."""
-        levels: dict[int, list[Level]] = {}
-        for path in self.paths.values():
-            for level in path.levels:
-                if not level.by_key:
-                    levels.setdefault(level.target.item, []).append(level)
-        lanes = {}
-        for item, own in levels.items():
-            columns = sorted({column for level in own for column in level.scanned_columns})
-            lanes[item] = ScanLane(self._words, tuple(columns))
-            self._fill(lanes[item], self._inputs[item])
-            for level in own:
-                level.scan_lane(lanes[item])
-        return lanes
+    def _give_lane(self, level: Level) -> None:
+        """Let a level scan its item; the lane is made, or made anew with more columns, from the state."""
+        item = level.target.item
+        levels = self._scanning.setdefault(item, [])
+        levels.append(level)
+        lane = self.lanes.get(item)
+        if lane is not None and set(level.scanned_columns) <= set(lane.columns):
+            level.scan_lane(lane)
+            return
+        columns = sorted({column for each in levels for column in each.scanned_columns})
+        lane = self.lanes[item] = ScanLane(self._words, tuple(columns))
+        self._fill(lane, self._inputs[item])
+        for each in levels:
+            each.scan_lane(lane)
 
     def _fill(self, lane: ScanLane, each: JoinInput) -> None:
         state = each.state
@@ -207,18 +254,6 @@ class JoinPlan:
         lane.insert(
             state.ts[live], state.first, each.lineage.values[live], state.values, state.base
         )
-
-    def _default_order(self, start: int) -> tuple[int, ...]:
-        pairs = frozenset(
-            (each.shape.left_item, each.shape.right_item) for each in self._conditions
-        )
-
-        def spread_us(bound: int, item: int) -> int:
-            if not self._inputs[item].state.relation.is_stream:
-                return 0
-            return int(self._most_us[bound, item]) + int(self._most_us[item, bound])
-
-        return default_order(start, range(len(self._inputs)), self._equi_joins, spread_us, pairs)
 
     def _level(self, start: JoinInput, bound: Sequence[JoinInput], target: JoinInput) -> Level:
         edges = self._edges(bound, target)

@@ -219,25 +219,25 @@ class MultiJoin:
             if rows is not None:
                 lineage = self._admitted[item] = lineage[rows]
             self._store(self._inputs[item], lineage, first)
-        if any(limit.exceeded for limit in plan.whole_limits):
+        if plan.whole_limits and any(limit.exceeded for limit in plan.whole_limits):
             plan = self._prepare()
         else:
             self._store_in_order(plan, relation, len(packet), first)
         found = []
         for item in self._items_of[relation]:
-            path = plan.paths.get(item)
-            if path is not None:
+            if self._inputs[item].state.relation.is_stream and len(packet):
                 ts_us = self._times(self._inputs[item], first, len(packet))
-                found += self._start(plan, path, self._admitted[item], ts_us, first)
+                found += self._start(plan, item, self._admitted[item], ts_us, first)
         self._seconds += perf_counter() - started
         return found
 
     def _store(self, each: JoinInput, lineage: NDArray[np.uint64], first: int) -> None:
         at = first - each.state.base
-        words = min(lineage.shape[1], self._words)
         target = each.lineage.values[at : at + len(lineage)]
+        words = min(lineage.shape[1], self._words)
         target[:, :words] = lineage[:, :words]
-        target[:, words:] = 0
+        if words < self._words:
+            target[:, words:] = 0
 
     def _times(self, each: JoinInput, first: int, count: int) -> NDArray[np.int64]:
         """Event times as the state has them: always of one layout, whatever the packet's arrays are."""
@@ -255,21 +255,24 @@ class MultiJoin:
     def _start(
         self,
         plan: JoinPlan,
-        path: Path,
+        item: int,
         lineage: NDArray[np.uint64],
         ts_us: NDArray[np.int64],
         first: int,
         packet_first: int | None = None,
     ) -> list[JoinResults]:
+        path = plan.path(item, ts_us)
         rows = path.start
         if len(ts_us) > rows.room:
             rows.resize(2 * len(ts_us))
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
         packet_first = first if packet_first is None else packet_first
         for level in path.levels:
-            if not rows.count:
+            probes = rows.count
+            if not probes:
                 return []
             rows = level.extend(rows, packet_first)
+            plan.observe(item, level, probes, rows.count)
         return self._finish(plan, path, rows) if rows.count else []
 
     def _finish(self, plan: JoinPlan, path: Path, rows: Rows) -> list[JoinResults]:
@@ -297,7 +300,7 @@ class MultiJoin:
         """All combinations of tuples that are in the states, for a seat that was added with `past`."""
         assert isinstance(seat, JoinSeat)
         plan = self._plan or self._prepare()
-        item, path = next(iter(plan.paths.items()))
+        item = plan.starts[0]
         each = self._inputs[item]
         mask = bitmap([seat.slot.number], self._words)
         found = []
@@ -305,7 +308,7 @@ class MultiJoin:
             stop = min(first + _PAST_ROWS, each.state.head)
             live = slice(first - each.state.base, stop - each.state.base)
             lineage = each.lineage.values[live] & mask
-            found += self._start(plan, path, lineage, each.state.ts[live], first, each.state.head)
+            found += self._start(plan, item, lineage, each.state.ts[live], first, each.state.head)
         return found
 
     def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:
@@ -339,7 +342,7 @@ class MultiJoin:
             detail[f"{name} candidates"] = work.candidates
             detail[f"{name} found"] = work.found
             detail[f"{name} bytes"] = each.lineage.nbytes
-        paths = [] if self._plan is None else list(self._plan.paths.values())
+        paths = [] if self._plan is None else self._plan.paths
         size = sum(level.nbytes for path in paths for level in path.levels)
         size += sum(each.lineage.nbytes for each in self._inputs)
         return OperatorCount(self.name, self._tuples_in, self._results, self._seconds, size, detail)

@@ -21,6 +21,7 @@ from numba import njit
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.hash_chains import HashChains, KeyKind
 from cqc.runtime.operators.lanes import ColumnLane, Lane, NumberLane, TextLane
+from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US
 from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from cqc.runtime.columns import Column
 
 _LEAST_CAPACITY = 1024
-_BEFORE_ALL = np.iinfo(np.int64).min
 
 
 class SharedState:
@@ -110,6 +110,11 @@ class SharedState:
         gone = int(np.searchsorted(live, before_us))
         self.first += gone
         return gone
+
+    def first_since(self, ts_us: int) -> int:
+        """A position such that all tuples before it are older than `ts_us`."""
+        live = self._newest.values[self.first - self.base : self.head - self.base]
+        return self.first + int(np.searchsorted(live, max(ts_us, BEFORE_ALL_US)))
 
     def column(self, column: int, positions: NDArray[np.int64]) -> Column:
         """The values of one column at the positions, in their order."""
@@ -205,7 +210,7 @@ class SharedState:
 @njit(cache=True, nogil=True)
 def store_running_maximum(newest, ts_us, at, is_first):  # type: ignore[no-untyped-def]
     """newest[at + i] = the largest event time up to that tuple."""
-    most = np.int64(_BEFORE_ALL) if is_first else newest[at - 1]
+    most = np.int64(BEFORE_ALL_US) if is_first else newest[at - 1]
     for row in range(len(ts_us)):
         most = max(most, ts_us[row])
         newest[at + row] = most

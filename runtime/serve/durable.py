@@ -53,7 +53,7 @@ class Durable:
     """
 
     def __init__(self, folder: Path, segment_bytes: int = SEGMENT_BYTES) -> None:
-        self._folder = folder
+        self.folder = folder
         self._segment_bytes = segment_bytes
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ class Durable:
             raise RunError(
                 f"{self._rows_files[0]} is not the beginning of a checkpoint of this version"
             )
-        check_declarations(engine, first.head, self._folder)
+        check_declarations(engine, first.head, self.folder)
         self.epoch = first.head["epoch"]
         self.positions = first.head["positions"]
         heads = [record.head for file in self._rows_files for record in read_records(file)]
@@ -151,7 +151,7 @@ class Durable:
 
     def _fill_tables(self) -> None:
         if self.has_tables:
-            for record in read_records(self._folder / "tables.log"):
+            for record in read_records(self.folder / "tables.log"):
                 rows = read_rows(self._engine.lines, record.head["rows"], record.body)
                 self._engine.push_taken(rows)
 
@@ -236,7 +236,7 @@ class Durable:
 
     def _open(self, keep_rows: int, keep_results: int, next_result: int) -> None:
         self._next_result = next_result or 1
-        self._tables = RecordFile(self._folder / "tables.log", _whole(self._folder / "tables.log"))
+        self._tables = RecordFile(self.folder / "tables.log", _whole(self.folder / "tables.log"))
         if self._result_files:
             self._results = RecordFile(self._result_files[-1], keep_results)
         else:
@@ -251,7 +251,7 @@ class Durable:
         if self._rows_files:
             self._ends[self._rows_files[-1]] = self._heads()
             self._rows.close()
-        path = _next(self._folder, "rows", self._rows_files)
+        path = _next(self.folder, "rows", self._rows_files)
         aside = path.with_suffix(".new")
         new = RecordFile(aside)
         new.append(self._marks())
@@ -264,7 +264,7 @@ class Durable:
     def _roll_results(self) -> None:
         if self._result_files:
             self._results.close()
-        path = _next(self._folder, "results", self._result_files)
+        path = _next(self.folder, "results", self._result_files)
         self._results = RecordFile(path)
         self._result_files.append(path)
 
@@ -293,7 +293,7 @@ class Durable:
             self._result_files.pop(0).unlink()
             deleted = True
         if deleted:
-            sync_folder(self._folder)
+            sync_folder(self.folder)
 
     def _is_forgotten(self, segment: Path) -> bool:
         states = self._engine.states

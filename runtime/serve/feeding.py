@@ -6,19 +6,23 @@ A source or a query file that cannot be read is reported and left out; the servi
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import deque
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics import CompileError
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.refusal import Refusal
+from cqc.runtime.serve.registry import PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from cqc.runtime.serve.live_program import LiveProgram
     from cqc.runtime.serve.query_folder import QueryFolder
     from cqc.runtime.serve.service import Service
     from cqc.runtime.serve.source_feed import SourceFeed
+    from cqc.runtime.serve.statements import Statement
     from cqc.runtime.serve.worker import Worker
 
 LOOK_AGAIN_S = 0.25
@@ -29,13 +33,21 @@ class Feeding:
     """Reads sources and query folders, in the event loop's task `run`.
 
     Args:
+        source: the files of streams.
+        live: folders of the program itself.
+        folders: folders of query files.
         report: told of every problem, once.
     """
 
     def __init__(
-        self, source: SourceFeed, folders: Sequence[QueryFolder], report: Callable[[str], None]
+        self,
+        source: SourceFeed,
+        live: LiveProgram,
+        folders: Sequence[QueryFolder],
+        report: Callable[[str], None],
     ) -> None:
         self._source = source
+        self._live = live
         self._folders = folders
         self._report = report
         self.caught_up = False
@@ -51,18 +63,24 @@ class Feeding:
 
     async def look_at_folders(self, worker: Worker) -> None:
         """Let changed query files take effect."""
+        if await asyncio.to_thread(self._live.changed):
+            await self._try(self._adopt(worker, PROGRAM, self._live.statements))
         for folder in self._folders:
             for file in await asyncio.to_thread(folder.changed):
-                try:
-                    await self._adopt(worker, folder, file)
-                except (CompileError, Refusal, RunError) as error:
-                    self._tell(str(error))
+                read = functools.partial(folder.statements, file)
+                await self._try(self._adopt(worker, folder.owner(file), read))
 
-    async def _adopt(self, worker: Worker, folder: QueryFolder, file: str) -> None:
-        statements = await asyncio.to_thread(folder.statements, file)
+    async def _try(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except (CompileError, Refusal, RunError) as error:
+            self._tell(str(error))
+
+    async def _adopt(self, worker: Worker, owner: str, read: Callable[[], list[Statement]]) -> None:
+        statements = await asyncio.to_thread(read)
 
         def adopt(service: Service) -> None:
-            service.adopt(folder.owner(file), statements)
+            service.adopt(owner, statements)
 
         await worker.change(adopt, queue_anyway=True)
 

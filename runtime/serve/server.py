@@ -18,6 +18,7 @@ from cqc.runtime.serve.durable import Durable
 from cqc.runtime.serve.events import Watchers
 from cqc.runtime.serve.feeding import Feeding
 from cqc.runtime.serve.limits import Limits
+from cqc.runtime.serve.live_program import LiveProgram
 from cqc.runtime.serve.query_folder import QueryFolder
 from cqc.runtime.serve.service import Service
 from cqc.runtime.serve.source_feed import SourceFeed
@@ -36,6 +37,7 @@ _DRAIN_S = 10  # for requests that are still being answered when the service sto
 class ServeOptions:
     """What `cqc serve` says."""
 
+    programs: tuple[str, ...] = ()  # as named by the user: the queries of a folder may change
     host: str = "127.0.0.1"
     port: int = 8765
     token: str | None = None
@@ -62,7 +64,8 @@ class ServiceServer(uvicorn.Server):
         durable = None if options.checkpoint is None else Durable(Path(options.checkpoint))
         service = Service(program, limits=options.limits, durable=durable)
         positions = None if durable is None else durable.positions
-        source = SourceFeed(service.program.catalog, options.binds, positions)
+        spool = None if durable is None else durable.folder / "spool"
+        source = SourceFeed(service.program.catalog, options.binds, positions, spool)
         if durable is None or not durable.has_tables:
             tables = source.tables()
             if tables:
@@ -73,7 +76,8 @@ class ServiceServer(uvicorn.Server):
         self._listener = _listen(options.host, options.port)
         self._watchers = Watchers(options.limits.watchers)
         self.worker = Worker(service, self._watchers.ring, self._fail)
-        self.feeding = Feeding(source, folders, report)
+        live = LiveProgram(options.programs, program.catalog)
+        self.feeding = Feeding(source, live, folders, report)
         api = Api(self.worker, self._watchers, self.feeding)
         gate = Gate(api.app, token=options.token, body_bytes=options.limits.body_bytes)
         super().__init__(

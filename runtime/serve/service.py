@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import Strategy
     from cqc.runtime.pull import Invocation
-    from cqc.runtime.ranges import Range
+    from cqc.runtime.range import Range
     from cqc.runtime.serve.durable import Durable
 
 DEFAULT_RETENTION_US = 3_600_000_000

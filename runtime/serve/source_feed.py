@@ -10,13 +10,14 @@ from cqc.runtime.intake import join_taken
 from cqc.runtime.plan import Planner, Positions
 from cqc.runtime.ranges import read_range
 from cqc.runtime.sources import open_source
+from cqc.runtime.sources.connections import is_connection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cqc.compiler.catalog import Catalog, Relation
     from cqc.runtime.intake import Taken
-    from cqc.runtime.ranges import Range
+    from cqc.runtime.range import Range
 
 ROWS_PER_BATCH = 65_536  # small enough that clients do not wait long behind a micro-batch
 
@@ -24,29 +25,34 @@ ROWS_PER_BATCH = 65_536  # small enough that clients do not wait long behind a m
 class SourceFeed:
     """Reads what the WITH clauses and `--bind` name; a stream without either is fed by clients alone.
 
+    Args:
+        catalog: what is declared.
+        binds: paths that are read instead of what WITH clauses name.
+        positions: what was read in an earlier life.
+        spool: a folder for what comes by a connection and cannot be asked for again.
+
     Raises:
         RunError: when a file or folder that is named does not exist.
     """
 
     def __init__(
-        self, catalog: Catalog, binds: Mapping[str, str], positions: Positions | None = None
+        self,
+        catalog: Catalog,
+        binds: Mapping[str, str],
+        positions: Positions | None = None,
+        spool: Path | None = None,
     ) -> None:
         self._catalog = catalog
-        places = {
-            name: place
-            for name, relation in catalog.relations.items()
-            if (place := _place(relation, binds)) is not None
-        }
-        self._tables = {
-            name: place for name, place in places.items() if not catalog.relations[name].is_stream
-        }
-        streams = {
-            name: (catalog.relations[name], place)
-            for name, place in places.items()
-            if name not in self._tables
-        }
+        self._tables: dict[str, Path] = {}
+        streams: dict[str, tuple[Relation, Path | None]] = {}
+        for name, relation in catalog.relations.items():
+            place = _place(relation, binds)
+            if place is not None and not relation.is_stream:
+                self._tables[name] = place
+            elif place is not None or is_connection(relation, binds):
+                streams[name] = (relation, place)
         self._planner = Planner(
-            streams, follow=True, rows_per_batch=ROWS_PER_BATCH, positions=positions
+            streams, follow=True, rows_per_batch=ROWS_PER_BATCH, positions=positions, spool=spool
         )
         self._latest_us: dict[str, int] = {}
 

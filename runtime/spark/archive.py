@@ -13,7 +13,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.ranges import Range
+from cqc.runtime.range import Range
 from cqc.runtime.spark.archive_path import archive_path
 from cqc.runtime.spark.feed import Feed, ranges_of
 from cqc.runtime.spark.session import Session

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.runtime.ranges import Range
+from cqc.runtime.range import Range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

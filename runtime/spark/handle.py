@@ -14,9 +14,13 @@ import pyarrow as pa
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.batch_run import with_retention
+from cqc.runtime.checkpoint import Checkpoint, Commit
 from cqc.runtime.engine import Engine
+from cqc.runtime.engine_state import restore, save
 from cqc.runtime.errors import RunError
+from cqc.runtime.query_set import QuerySet, first_set
 from cqc.runtime.results import results_of
+from cqc.runtime.same_program import check_program, schema_of
 from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.sources import open_source
 from cqc.runtime.spark.slots import Slots
@@ -72,7 +76,9 @@ def start(
     settled = program if finite else with_retention(program)
     engine = Engine(settled, strategy=strategy, only=only, collect=collect)
     handle = Handle(settled, engine, sources, on_batch=on_batch, finite=finite)
-    handle.begin(spark, checkpoint, dict(trigger or ({"availableNow": True} if finite else {})))
+    if checkpoint is not None:
+        handle.resume(Checkpoint(checkpoint))
+    handle.begin(spark, dict(trigger or ({"availableNow": True} if finite else {})))
     return handle
 
 
@@ -95,6 +101,9 @@ class Handle:
         self._query: StreamingQuery | None = None
         self._number = 0
         self._engine = engine
+        self._program = program
+        self._checkpoint: Checkpoint | None = None
+        self._queries = first_set(engine, program, engine.queries)
         by_fold = {fold(name): frame for name, frame in sources.items()}
         relations = program.catalog.relations
         unknown = [name for name in sources if fold(name) not in relations]
@@ -126,14 +135,26 @@ class Handle:
     ) -> None:
         self.stop()
 
-    def begin(self, spark: SparkSession, checkpoint: str | None, trigger: dict[str, Any]) -> None:
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Bring the engine to where the last micro-batch that counts left it; `start` does this."""
+        self._checkpoint = checkpoint
+        last = checkpoint.last()
+        if last is None:
+            return
+        check_program(self._program, last, checkpoint.folder)
+        restore(self._engine, last.engine, checkpoint.tuples(last, self._program.catalog.relations))
+        self._queries = QuerySet(self._engine, last.engine.queries)
+        self._number = last.number + 1
+
+    def begin(self, spark: SparkSession, trigger: dict[str, Any]) -> None:
         """Start the streaming query; `start` does this."""
         del spark  # the DataFrames know their session
         writer = self._slots.union.writeStream.foreachBatch(self._take)
         if trigger:
             writer = writer.trigger(**trigger)
-        if checkpoint is not None:
-            writer = writer.option("checkpointLocation", checkpoint)
+        if self._checkpoint is not None:
+            place = self._checkpoint.folder / "spark"
+            writer = writer.option("checkpointLocation", str(place))
         self._query = writer.start()
 
     # Results
@@ -156,12 +177,12 @@ class Handle:
     def register(self, text: str, name: str | None = None) -> QueryHandle:
         """Add a query; it sees the micro-batches from now on (a pull query also the retained past)."""
         with self._lock:
-            return self._engine.register(text, name)
+            return self._queries.add(text, name)
 
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query."""
         with self._lock:
-            self._engine.unregister(query)
+            self._queries.remove(query)
 
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant."""
@@ -220,10 +241,13 @@ class Handle:
 
     def _take(self, batch: DataFrame, number: int) -> None:
         with self._lock:
+            if number < self._number:
+                return  # it counts already; Spark had not heard of it
             try:
                 self._engine.push_batch(self._slots.split(batch.toArrow()))
                 self._hand_over(number)
                 self._number = number + 1
+                self._commit(number)
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 raise
@@ -233,6 +257,13 @@ class Handle:
             return
         blocks = [block for batch in self._engine.drain_blocks() for block in batch]
         self._on_batch(number, tables_of(blocks))
+
+    def _commit(self, number: int) -> None:
+        if self._checkpoint is None:
+            return
+        state = save(self._engine, self._queries.running)
+        commit = Commit(number, state, schema_of(self._program), {}, {}, {}, ended=False)
+        self._checkpoint.commit(commit, self._engine)
 
     def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:
         if frame is not None:

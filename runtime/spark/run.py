@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.ranges import Range
+    from cqc.runtime.range import Range
     from cqc.runtime.run import RunSummary
 
 
@@ -73,7 +73,7 @@ class SparkRun:
             self._starting = _Start(self._options.master)
         self._run.read_tables()
         first = self._run.next_ranges()
-        while not first and self._options.follow:
+        while not first and self._run.awaits_more():
             time.sleep(LOOK_S)
             first = self._run.next_ranges()
         if first:
@@ -151,7 +151,7 @@ class SparkRun:
         self._hungry = not ranges
         if ranges:
             self._feed.put(ranges)
-        elif not self._options.follow:
+        elif not self._run.awaits_more():
             self._ended.set()
 
     def _spark_failed(self, error: BaseException) -> RunError:

@@ -95,7 +95,7 @@ def test_rows_that_do_not_fit_are_rejected_alone(service: Running, body: bytes) 
 def test_bytes_of_an_arrow_stream_may_be_anything(service: Running) -> None:
     """Every byte of a small stream changed in turn: refused or taken, never a crash."""
     headers = {"content-type": "application/vnd.apache.arrow.stream"}
-    for at in range(0, len(GOOD_ARROW), 3):
+    for at in range(0, len(GOOD_ARROW), 7):
         broken = GOOD_ARROW[:at] + bytes([GOOD_ARROW[at] ^ 0xFF]) + GOOD_ARROW[at + 1 :]
         answer = service.client.post("/streams/r", content=broken, headers=headers)
         assert answer.status_code in (200, 400), (at, answer.text[:300])

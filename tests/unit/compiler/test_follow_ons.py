@@ -25,7 +25,10 @@ def codes(query: str) -> list[str]:
         ("SELECT n FROM s WHERE n = 0x1F", "CQ019"),
         ("SELECT n FROM s WHERE n = 'a", "CQ002"),
         ("SELECT n sec FROM s", "CQ005"),
-        ("SELECT COUNT(ALL n) FROM s BEGIN NOW - 5 END NOW", "CQ005"),
+        ("SELECT COUNT(ALL n) FROM s BEGIN NOW - 5 END NOW", "CQ018"),
+        ("SELECT n FROM s WHERE n = :p", "CQ016"),
+        ("SELECT n FROM s WHERE (n = 1 n = 2)", "CQ005"),
+        ("CREATE STREAM t (BIGINT ts)", "CQ019"),
     ],
 )
 def test_what_follows_from_a_mistake_is_left_out(query: str, code: str) -> None:

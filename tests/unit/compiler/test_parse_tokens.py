@@ -12,7 +12,7 @@ from cqc.compiler.tokens import comments_in, tokenize, tokenize_in_parts
 
 def test_kinds_abstract_from_names_literals_and_spelling() -> None:
     source = SourceFile(
-        "test.cq", "select Price from \"T r\" where price>=12.50 and b='x' within 6sec"
+        "test.cq", "select Price from \"T r\" where price>=12.50 and b='x' inside 6sec"
     )
     (statement,) = tokenize(source).statements
     assert " ".join(statement.kinds) == "SELECT x FROM x WHERE x < 1 AND x = '' x 1 SEC"

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cqc.compiler.normal import ALWAYS, NEVER, AllOf, AnyOf, Formula, Interval, ValueAtom
+from cqc.compiler.bound import PatternKind
+from cqc.compiler.normal import (
+    ALWAYS,
+    NEVER,
+    AllOf,
+    AnyOf,
+    Formula,
+    Interval,
+    PatternAtom,
+    ValueAtom,
+)
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators import grouped_filter, packet_index
 from cqc.runtime.operators.grouped_filter import StreamFilter
@@ -149,6 +159,19 @@ def test_lists_of_equalities_and_packet_index_agree(tuples: int, queries: int) -
             for slot in gone:
                 filters.remove(slot)
                 filters.add(slot, below(0, slot % 13))
+
+
+def test_equality_beside_a_null_test_or_a_pattern_is_answered_in_full() -> None:
+    types = (ColumnType.BIGINT, ColumnType.BIGINT, ColumnType.STRING)
+    point = ValueAtom(0, ColumnType.BIGINT, (Interval(1, True, 1, True),))
+    is_null = ValueAtom(1, ColumnType.BIGINT, (), matches_null=True)
+    unlike = PatternAtom(2, PatternKind.LIKE, "a%", "\\", negated=True)
+    filters = StreamFilter(types, access_side())
+    formulas: dict[int, Formula] = {0: point, 1: AllOf((point, is_null)), 2: AllOf((point, unlike))}
+    for slot, formula in formulas.items():
+        filters.add(slot, formula)
+    rows = [(1, None, "ab"), (1, 2, "b"), (2, None, "b"), (1, None, None)]
+    check(filters.match(packet_of(types, rows)), formulas, rows)
 
 
 @pytest.mark.parametrize("costs", [packet_side, access_side])

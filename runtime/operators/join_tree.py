@@ -1,0 +1,384 @@
+"""A host's join as a tree of binary joins with states between them (X-Join), left-deep or bushy.
+
+Slots, filters, lineage and delivery are those of the flat join; only how combinations are found differs. The tuples of a
+packet become rows of their item's leaf. Active rows join the state beside them; what they make goes one node up and does the
+same, until the root, where combinations are complete. With feedback, gates hold back rows that nothing above asks for.
+
+Exactly once: a row becomes active once, and a pair of rows meets when the later one does. Becoming active and meeting
+what is beside are one step, with nothing in between.
+
+When bodies come or go the tree is made anew from the base tuples: nothing in it is more than a derived result.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.compiler import compile as compile_program
+from cqc.compiler.types import ColumnType
+from cqc.runtime.columns import Column
+from cqc.runtime.feedback import Gate
+from cqc.runtime.found import OperatorCount
+from cqc.runtime.operators.hash_chains import KEY, KeyKind
+from cqc.runtime.operators.join_results import JoinResults
+from cqc.runtime.operators.member_ranks import rank_members
+from cqc.runtime.operators.multi_join import MultiJoin, push_packet
+from cqc.runtime.operators.probe import count_slots, keep_rows
+from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, bitmap
+from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.operators.tree_node import Node, Step, columns_between, key_columns_above
+from cqc.runtime.operators.tree_shape import items_of
+from cqc.runtime.operators.tree_state import TreeState
+from cqc.runtime.packet import Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.bound import Expression
+    from cqc.compiler.graph.nodes import Body, JoinHost
+    from cqc.runtime.found import Seat
+    from cqc.runtime.operators.join_plan import JoinPlan
+    from cqc.runtime.operators.join_slots import JoinSeat
+    from cqc.runtime.operators.tree_node import Edge
+    from cqc.runtime.operators.tree_shape import Shape
+
+_AT_ONCE = 4096  # base tuples at a time when the tree is made anew
+
+
+class JoinTree(MultiJoin):
+    """One host at run time, joined pair by pair."""
+
+    def __init__(
+        self,
+        host: JoinHost,
+        states: Mapping[str, SharedState],
+        shape: Shape,
+        *,
+        feedback: str = "off",
+    ) -> None:
+        """`feedback`: off, exact (presence by index), bloom (by filter) or auto (exact where it pays)."""
+        super().__init__(host, states)
+        self.shape = shape
+        self._feedback = feedback
+        self._dead_us = np.full(len(host.relations), BEFORE_ALL_US, np.int64)
+        self._root: Node | None = None
+        self._leaves: dict[int, Node] = {}
+        self._checks_at: dict[Node, list[tuple[Expression, NDArray[np.uint64]]]] = {}
+        self._gone: dict[str, int] = {}  # counters of trees that were made anew
+        self.peak_rows = 0
+        self.peak_bytes = 0
+
+    @property
+    def partial_results(self) -> int:
+        """Rows made between the leaves and the root so far."""
+        return self._counters()["partial results"]
+
+    def add(self, body: Body, *, past: bool = False) -> JoinSeat:
+        """As for the flat join; the tree is made anew before the next packet."""
+        self._drop_tree()
+        return super().add(body, past=past)
+
+    def remove(self, seat: Seat) -> None:
+        """As for the flat join."""
+        self._drop_tree()
+        super().remove(seat)
+
+    def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
+        """Filter a packet; TRUE where some body wants the tuple."""
+        wanted = super().admit(relation, packet)
+        if self._root is None:
+            self._build()
+        return wanted
+
+    def process(
+        self, relation: str, packet: Packet, first: int, rows: NDArray[np.int64] | None = None
+    ) -> list[JoinResults]:
+        """Join a packet that was inserted at position `first`."""
+        started = perf_counter()
+        plan = self._plan or self._prepare()
+        found: list[JoinResults] = []
+        for item in self._items_of[relation]:
+            lineage = self._admitted[item] if rows is None else self._admitted[item][rows]
+            self._store(self._inputs[item], lineage, first)
+        if any(limit.exceeded for limit in plan.whole_limits):
+            plan = self._prepare()
+        for item in self._items_of[relation]:
+            combinations = self._grow(item, first, first + len(packet), complete=True)
+            if self._is_stream(item):
+                for positions, ts, lineage in combinations:
+                    found += self._deliver(plan, positions, ts, lineage)
+        self._drop_dead()
+        self._seconds += perf_counter() - started
+        return found
+
+    def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
+        """As for the flat join; rows of the tree go in step with the tuples."""
+        before = super().purge_before(relation, watermarks)
+        if before is not None:
+            for item in self._items_of[relation]:
+                self._dead_us[item] = before
+            self._move_dead()
+        return before
+
+    def measure(self) -> OperatorCount:
+        """What the join did so far."""
+        base = super().measure()
+        detail = {"slots": len(self), "checked": self._checks.evaluated, **self._counters()}
+        detail["peak rows"] = self.peak_rows
+        size = sum(each.lineage.nbytes for each in self._inputs) + self._state_bytes()
+        return OperatorCount(
+            self.name, base.tuples_in, base.tuples_out, base.seconds, size, detail
+        )
+
+    # The tree
+
+    def _build(self) -> None:
+        edges = self._edges()
+        self._leaves = {}
+        root = self._root = self._node(self.shape, edges)
+        slots = list(self._table.slots.values())
+        for node in root.all_nodes():
+            if node.parent is not None:
+                node.step = Step(node, edges, slots, self._words)
+        if self._feedback != "off":
+            for node in root.all_nodes():
+                self._place_gates(node, edges)
+        self._place_checks(root)
+        self._move_dead()
+        for item in sorted(items_of(self.shape), key=self._is_stream):  # tables first
+            state = self._inputs[item].state
+            for first in range(state.first, state.head, _AT_ONCE):
+                for _ in self._grow(item, first, min(first + _AT_ONCE, state.head), complete=False):
+                    pass
+
+    def _node(self, shape: Shape, edges: list[Edge]) -> Node:
+        items = items_of(shape)
+        inner = isinstance(shape, int) or len(items) < len(self._inputs)
+        columns = key_columns_above(items, edges) if inner else []
+        places = sorted(items) if not inner else list(items)  # results are in host order
+        dead = np.full(len(items), BEFORE_ALL_US, np.int64)
+        state = TreeState(places, columns, self._words, dead)
+        if isinstance(shape, int):
+            leaf = self._leaves[shape] = Node(state, ())
+            return leaf
+        return Node(state, (self._node(shape[0], edges), self._node(shape[1], edges)))
+
+    def _edges(self) -> list[Edge]:
+        found: list[Edge] = []
+        for edge in self._equi_joins:
+            ends = (edge.left_item, edge.left_column), (edge.right_item, edge.right_column)
+            states = [self._inputs[item].state for item, _ in ends]
+            types = [state.relation.columns[end[1]].type for state, end in zip(states, ends, strict=True)]
+            forms = []
+            for state, (item, column), type_ in zip(states, ends, types, strict=True):
+                plain = types[0] is types[1] or type_ is ColumnType.DOUBLE
+                kind = KeyKind.PLAIN if plain else KeyKind.AS_DOUBLE
+                forms.append((item, state.key_form(column, kind)))
+            found.append((forms[0], forms[1]))
+        return found
+
+    def _place_gates(self, node: Node, edges: list[Edge]) -> None:
+        """Rows of a node wait for the sides that the results of the joins above it must meet."""
+        if self._is_static(node):
+            return
+        producer = node.parent
+        while producer is not None and producer.parent is not None:
+            awaited = producer.sibling
+            if not awaited.children or producer.is_left:
+                own, there = columns_between(edges, node.state.items, awaited.state.items)
+                gate = Gate(
+                    node.state, own, awaited.state, there,
+                    bloom=self._feedback == "bloom", permanent=self._is_static(awaited),
+                    measured=self._feedback == "auto",
+                )  # fmt: skip
+                node.gates.append(gate)
+                awaited.watchers.append((gate, node))
+            producer = producer.parent
+
+    def _is_static(self, node: Node) -> bool:
+        """Whether the rows are of tables alone, which are full before the first tuple of a stream."""
+        return not any(self._is_stream(item) for item in node.state.items)
+
+    def _is_stream(self, item: int) -> bool:
+        return self._inputs[item].state.relation.is_stream
+
+    def _place_checks(self, root: Node) -> None:
+        """Theta conditions are checked by expression where their two items first meet."""
+        self._checks_at = {}
+        for slot in self._table.slots.values():
+            for at, theta in enumerate(slot.body.theta_joins):
+                if at == 0 and slot.is_family:
+                    continue  # the members' ranks decide
+                pair = {theta.left_item, theta.right_item}
+                node = next(each for each in root.all_nodes() if pair <= set(each.state.items))
+                mask = bitmap([slot.number], self._words)
+                self._checks_at.setdefault(node, []).append((theta.expression, mask))
+
+    # Rows
+
+    def _grow(
+        self, item: int, first: int, stop: int, *, complete: bool
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]]:
+        """Give the tuples at first..stop-1 to their leaf; the combinations (with `complete`) as they are found."""
+        leaf = self._leaves[item]
+        queue = [(leaf, self._leaf_rows(leaf, item, first, stop))]
+        while queue:
+            node, rows = queue.pop()
+            for gate in node.gates:
+                rows = gate.hold(rows)
+            if not len(rows):
+                continue
+            node.state.activate(rows)
+            parent = node.parent
+            assert parent is not None
+            assert node.step is not None
+            if parent.parent is None:
+                if complete:
+                    yield from self._combinations(parent, node.step.join(rows))
+            else:
+                made = self._checked(parent, node.step.join(rows))
+                parent.made += len(made)
+                if len(made):
+                    queue.append((parent, made))
+            for gate, waiter in node.watchers:
+                resumed = gate.resume(rows)
+                if len(resumed):
+                    queue.append((waiter, resumed))
+
+    def _leaf_rows(self, leaf: Node, item: int, first: int, stop: int) -> NDArray[np.int64]:
+        each, state = self._inputs[item], leaf.state
+        live = slice(first - each.state.base, stop - each.state.base)
+        wanted = np.flatnonzero(each.lineage.values[live].any(axis=1))
+        state.reserve(len(wanted))
+        begin, end = state.count, state.count + len(wanted)
+        index = wanted + live.start
+        state.positions[0, begin:end] = wanted + first
+        state.ts[0, begin:end] = each.state.ts[index]
+        state.lineage[begin:end] = each.lineage.values[index]
+        for number, (_, form) in enumerate(state.key_columns):
+            state.keys[begin:end, number] = each.state.chains.links[index, form, KEY]
+        state.count = end
+        return np.arange(begin, end)
+
+    def _checked(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """New rows of a node without those that fail the node's conditions."""
+        checks = self._checks_at.get(node)
+        if not checks or not len(rows):
+            return rows
+        state, begin = node.state, int(rows[0])
+        tail = slice(begin, state.count)
+        kept = np.flatnonzero((state.ts[:, tail] >= state.dead_us[:, None]).all(axis=0))
+        positions = np.zeros((len(self._inputs), len(kept)), np.int64)
+        positions[list(state.items)] = state.positions[:, begin + kept]
+        lineage = state.lineage[begin + kept]
+        for expression, mask in checks:
+            asked = np.flatnonzero((lineage & mask).any(axis=1))
+            if len(asked):
+                failing = asked[~self._checks.is_true(expression, positions[:, asked])]
+                lineage[failing] &= ~mask
+        left = keep_rows(lineage)
+        state.lineage[begin + kept] = lineage
+        state.keep_tail(begin, kept[left])
+        return np.arange(begin, state.count)
+
+    def _combinations(
+        self, root: Node, rows: NDArray[np.int64]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]]:
+        self._checked(root, rows)
+        state = root.state
+        if state.count:
+            end = state.count
+            yield state.positions[:, :end].copy(), state.ts[:, :end].copy(), state.lineage[:end].copy()
+        state.clear()
+
+    def _deliver(
+        self,
+        plan: JoinPlan,
+        positions: NDArray[np.int64],
+        ts: NDArray[np.int64],
+        lineage: NDArray[np.uint64],
+    ) -> list[JoinResults]:
+        if plan.checks or self._checks.text_edges:
+            self._checks.apply(positions, lineage, plan.checks, plan.check_slots)
+            kept = keep_rows(lineage)
+            positions, ts, lineage = positions[:, kept], ts[:, kept], lineage[kept]
+        if not len(lineage):
+            return []
+        streams = [each.item for each in self._inputs if self._is_stream(each.item)]
+        count_slots(lineage, len(lineage), self._counts)
+        counts = self._counts[: self._table.size].copy()
+        ranges = rank_members(
+            plan, self._table, self._states, self._checks, positions, lineage, counts
+        )
+        self._results += len(lineage)
+        latest = ts[streams].max(axis=0)
+        return [
+            JoinResults(self._states, positions, latest, lineage, counts, self._table.slots, ranges)
+        ]
+
+    # Old rows, counters
+
+    def _move_dead(self) -> None:
+        for node in self._nodes():
+            node.state.dead_us[:] = self._dead_us[list(node.state.items)]
+
+    def _drop_dead(self) -> None:
+        """Bulk drops; how much there was at most is noted."""
+        nodes = self._nodes()
+        inner = [node.state for node in nodes if node.children]
+        self.peak_rows = max(self.peak_rows, sum(state.count for state in inner))
+        self.peak_bytes = max(
+            self.peak_bytes, sum(node.state.count * node.state.row_bytes for node in nodes)
+        )
+        for node in nodes:
+            if node.parent is not None and node.state.drop_dead():
+                for gate, _ in node.watchers:
+                    gate.renew()
+
+    def _nodes(self) -> list[Node]:
+        return [] if self._root is None else self._root.all_nodes()
+
+    def _state_bytes(self) -> int:
+        return sum(node.state.nbytes for node in self._nodes())
+
+    def _counters(self) -> dict[str, int]:
+        nodes = self._nodes()
+        gates = [gate for node in nodes for gate in node.gates]
+        counted = {
+            "partial results": sum(node.made for node in nodes),
+            "candidates": sum(node.candidates for node in nodes),
+            "suspended": sum(gate.parked for gate in gates),
+            "resumed": sum(gate.resumed for gate in gates),
+        }
+        return {name: count + self._gone.get(name, 0) for name, count in counted.items()}
+
+    def _drop_tree(self) -> None:
+        self._gone = self._counters()
+        self._root = None
+        self._leaves = {}
+
+
+def warm() -> None:
+    """Compile the kernels of the tree, by joining a few tuples with each kind of feedback."""
+    program = compile_program(_WARM)
+    for feedback in ("exact", "bloom"):
+        states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
+        (body,) = program.graph.bodies.values()
+        assert body.host is not None
+        tree = JoinTree(body.host, states, ((0, 1), 2), feedback=feedback)
+        tree.add(body)
+        for state in states.values():
+            numbers = np.zeros(2, np.int64)
+            columns = (Column(ColumnType.BIGINT, numbers), Column(ColumnType.BIGINT, numbers))
+            push_packet(state, [tree], Packet(columns, numbers, numbers), keep_all=True)
+
+
+_WARM = """
+CREATE STREAM a (ts BIGINT, k BIGINT); CREATE STREAM b (ts BIGINT, k BIGINT); CREATE STREAM c (ts BIGINT, k BIGINT);
+SELECT a.k AS x FROM a, b, c WHERE a.k = b.k AND b.k = c.k MAXWINDOW 5 SEC;
+"""

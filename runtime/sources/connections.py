@@ -1,0 +1,85 @@
+"""Sources that are no files: `format = 'kafka'`, `'socket'` and `'rate'`.
+
+Each is a feed that hands out ranges like the feed of files does, and can read a range again: Kafka by its offsets, a socket
+from the file that its lines are kept in, the rate source by counting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.file_feed import FileFeed
+from cqc.runtime.sources.kafka import KafkaFeed
+from cqc.runtime.sources.rate import RateFeed
+from cqc.runtime.sources.socket import SocketFeed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cqc.compiler.catalog import Relation
+    from cqc.runtime.range import Range
+
+CONNECTIONS = ("kafka", "socket", "rate")
+
+Done = dict[str, "int | None"]
+
+
+class Feed(Protocol):
+    """Hands out the ranges of one stream; `done` says how far."""
+
+    name: str
+    ended: bool
+
+    @property
+    def done(self) -> Done:
+        """For each file, or the like, where the next range begins."""
+
+    def take(self, rows: int | None) -> tuple[Range, int] | None:
+        """The next range, of at most `rows` rows, and how many it has; None when there is nothing (any more)."""
+
+    def look(self) -> None:
+        """See whether there is more."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def is_connection(relation: Relation, binds: Mapping[str, str]) -> bool:
+    """Whether a stream comes from a connection; one that is bound to a path does not."""
+    bound = any(fold(name) == fold(relation.name) for name in binds)
+    return not bound and relation.options.get("format", "").lower() in CONNECTIONS
+
+
+def open_feed(
+    name: str,
+    relation: Relation,
+    path: Path | None,
+    done: Done,
+    *,
+    follow: bool,
+    spool: Path | None,
+) -> Feed:
+    """The feed of a stream.
+
+    Args:
+        name: its folded name.
+        relation: the stream.
+        path: its file or folder; None for a connection.
+        done: what was handed out before.
+        follow: go on when everything was handed out.
+        spool: a folder for what cannot be asked for again; a temporary one by default.
+
+    Raises:
+        RunError: when there is nothing to read from.
+    """
+    if path is not None:
+        return FileFeed(name, relation, path, follow=follow, done=done)
+    match relation.options["format"].lower():
+        case "kafka":
+            return KafkaFeed(name, relation, follow=follow, done=done)
+        case "socket":
+            return SocketFeed(name, relation, spool, done=done)
+        case _:
+            return RateFeed(name, relation, done=done)

@@ -1,0 +1,102 @@
+"""`cqc.spark.start`: a program over streaming DataFrames that are already there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import cqc
+from cqc.runtime.errors import RunError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from cqc.runtime.spark.session import Session
+
+PROGRAM = """
+CREATE STREAM s (ts TIMESTAMP, x BIGINT);
+CREATE STREAM r (ts TIMESTAMP, x BIGINT, name STRING);
+CREATE QUERY both AS SELECT s.x, r.name FROM s, r WHERE s.x = r.x MAXWINDOW 5 SEC;
+"""
+
+
+def put(folder: Path, name: str, *rows: str) -> None:
+    aside = folder.parent / "next"
+    aside.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    folder.mkdir(exist_ok=True)
+    aside.replace(folder / name)
+
+
+@pytest.fixture
+def sources(session: Session, tmp_path: Path) -> dict[str, Any]:
+    for name in "sr":
+        (tmp_path / name).mkdir()
+    reader = session.spark.readStream.option("header", "false")
+    return {
+        "s": reader.schema("X int, ts timestamp").csv(str(tmp_path / "s")),
+        "r": reader.schema("ts timestamp, x bigint, name string").csv(str(tmp_path / "r")),
+    }
+
+
+def test_streams_of_different_columns_meet_in_one_query(
+    session: Session, sources: dict[str, Any], tmp_path: Path
+) -> None:
+    put(tmp_path / "s", "1", "7,2024-01-01T00:00:01Z")
+    put(tmp_path / "r", "1", "2024-01-01T00:00:02Z,7,seven", "2024-01-01T00:00:02Z,8,eight")
+    batches: list[dict[str, pa.Table]] = []
+    program = cqc.compile(PROGRAM)
+    handle = cqc.spark.start(
+        program,
+        session.spark,
+        sources,
+        finite=True,
+        on_batch=lambda number, tables: batches.append(dict(tables)),
+    )
+    assert handle.await_end(200)
+    tables = [batch["both"] for batch in batches if "both" in batch]
+    rows = [row for table in tables for row in table.to_pylist()]
+    assert [(row["x"], row["name"]) for row in rows] == [(7, "seven")]
+
+
+def test_queries_come_and_go_while_it_runs(
+    session: Session, sources: dict[str, Any], tmp_path: Path
+) -> None:
+    with cqc.spark.start(cqc.compile(PROGRAM), session.spark, sources) as handle:
+        put(tmp_path / "s", "1", "1,2024-01-01T00:00:01Z")
+        handle.process_all_available()
+        added = handle.register("SELECT x FROM s")
+        asked = handle.register("SELECT COUNT(*) AS n FROM s BEGIN NOW - 10 END NOW")
+        put(tmp_path / "s", "2", "2,2024-01-01T00:00:02Z")
+        handle.process_all_available()
+        handle.unregister(added)
+        assert handle.invoke(asked).to_pylist() == [{"n": 2}]
+        assert [(result.query, result.row) for result in handle.results()] == [
+            (added.name, {"x": 2})
+        ]
+
+
+def test_a_restart_goes_on_where_the_last_micro_batch_ended(
+    session: Session, sources: dict[str, Any], tmp_path: Path
+) -> None:
+    program = cqc.compile(PROGRAM)
+    place = str(tmp_path / "checkpoint")
+    put(tmp_path / "s", "1", "7,2024-01-01T00:00:01Z")
+    first = cqc.spark.start(program, session.spark, sources, finite=True, checkpoint=place)
+    assert first.await_end(200)
+    put(tmp_path / "r", "2", "2024-01-01T00:00:02Z,7,seven")
+    second = cqc.spark.start(program, session.spark, sources, finite=True, checkpoint=place)
+    assert second.await_end(200)
+    assert [result.row for result in second.results()] == [{"x": 7, "name": "seven"}]
+
+
+def test_a_missing_column_or_source_is_one_sentence(
+    session: Session, sources: dict[str, Any]
+) -> None:
+    program = cqc.compile(PROGRAM)
+    with pytest.raises(RunError, match="stream r has no source"):
+        cqc.spark.start(program, session.spark, {"s": sources["s"]})
+    with pytest.raises(RunError, match="has no column name"):
+        cqc.spark.start(program, session.spark, {"s": sources["s"], "r": sources["s"]})
