@@ -104,7 +104,7 @@ class Connection:
             return self._opener.open(request, timeout=_TIMEOUT_S)
         except urllib.error.HTTPError as error:
             with error:
-                raise _refusal(error) from error
+                raise _refusal(error, data or b"{}") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise ServiceError(
@@ -112,22 +112,36 @@ class Connection:
             ) from error
 
 
-def _refusal(error: urllib.error.HTTPError) -> ServiceError:
+def _refusal(error: urllib.error.HTTPError, sent: bytes) -> ServiceError:
     try:
         problem = json.loads(error.read())
         message, diagnostics = problem["error"], problem.get("diagnostics", [])
     except (ValueError, TypeError, KeyError, OSError):
         return ServiceError(f"the service answered {error.code} {error.reason}")
     if diagnostics:
-        return ServiceError("\n".join(map(_diagnostic, diagnostics)), exit_code=1)
+        text = json.loads(sent).get("text", "")
+        shown = [_diagnostic(each, text) for each in diagnostics]
+        return ServiceError("\n\n".join(shown), exit_code=1)
     return ServiceError(message, may_pass=error.code in (502, 503, 504))
 
 
-def _diagnostic(given: dict[str, Any]) -> str:
-    head = f"{given['severity']}[{given['code']}]: {given['message']}"
-    place = f"  --> {given['file']}:{given['line']}:{given['column']}"
-    hint = f"\n  = hint: {given['hint']}" if given.get("hint") else ""
-    return f"{head}\n{place}{hint}"
+def _diagnostic(given: dict[str, Any], text: str) -> str:
+    """A diagnostic as `cqc check` shows it, its line taken from what was sent."""
+    number = str(given["line"])
+    margin = " " * len(number)
+    lines = [
+        f"{given['severity']}[{given['code']}]: {given['message']}",
+        f"{margin} --> {given['file']}:{given['line']}:{given['column']}",
+    ]
+    written = text.split("\n")
+    if given["line"] <= len(written):
+        line = written[given["line"] - 1].rstrip("\r").replace("\t", " ")
+        end = given["end_column"] if given["end_line"] == given["line"] else len(line) + 1
+        marks = " " * (given["column"] - 1) + "^" * max(end - given["column"], 1)
+        lines += [f"{margin}  |", f" {number} | {line}", f"{margin}  | {marks}"]
+    if given.get("hint"):
+        lines.append(f"{margin}  = hint: {given['hint']}")
+    return "\n".join(lines)
 
 
 def _parse(answer: Any) -> Iterator[Event]:

@@ -46,17 +46,12 @@ class BatchRun(LocalRun):
         self._live = LivePrograms(program, options) if options.is_live else None
         if self._live is not None:
             self._add_places()
-        self._planner = Planner(
-            {
-                name: (relation, self._places.get(name))
-                for name, relation in self._catalog.relations.items()
-                if relation.is_stream and (name in self._places or name in self._used)
-            },
-            follow=options.follow,
-            rows_per_batch=options.rows_per_batch,
-            positions=self._positions_before(),
-            spool=None if options.checkpoint is None else Path(options.checkpoint) / "spool",
-        )
+        try:
+            self._planner = self._make_planner()
+        except BaseException:
+            self._close_sink()
+            self._left_out.close()
+            raise
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Run micro-batches until the input has ended; with `follow` until somebody interrupts."""
@@ -101,6 +96,21 @@ class BatchRun(LocalRun):
         """Let go of the files, and say what was done."""
         self._planner.close()
         return super().close()
+
+    def _make_planner(self) -> Planner:
+        return Planner(
+            {
+                name: (relation, self._places.get(name))
+                for name, relation in self._catalog.relations.items()
+                if relation.is_stream and (name in self._places or name in self._used)
+            },
+            follow=self._options.follow,
+            rows_per_batch=self._options.rows_per_batch,
+            positions=self._positions_before(),
+            spool=None
+            if self._options.checkpoint is None
+            else Path(self._options.checkpoint) / "spool",
+        )
 
     def _positions_before(self) -> Positions:
         """What was read before this run."""

@@ -11,6 +11,7 @@ micro-batch that never came to count is cut off or written over when the run sta
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import urllib.parse
@@ -69,7 +70,7 @@ class Checkpoint:
     """The folder of one run.
 
     Raises:
-        RunError: when the folder cannot be made.
+        RunError: when the folder cannot be made, or another run uses it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -83,8 +84,18 @@ class Checkpoint:
         try:
             self._commits.mkdir(parents=True, exist_ok=True)
             self._tuples.mkdir(exist_ok=True)
+            self._lock = (self.folder / "lock").open("w", encoding="utf-8")
         except OSError as error:
             raise self._cannot("write", error) from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._lock.close()
+            raise RunError(f"another run uses the checkpoint {folder} at this moment") from error
+
+    def close(self) -> None:
+        """Let another run use the folder."""
+        self._lock.close()
 
     def last(self) -> Commit | None:
         """The last micro-batch that counts; None for a folder that is new.

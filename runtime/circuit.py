@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.catalog import fold
 from cqc.compiler.graph.graph import Graph
+from cqc.runtime.join_choice import make_join
 from cqc.runtime.operators.multi_join import MultiJoin
 from cqc.runtime.operators.row_windows import RowsJoin
 from cqc.runtime.operators.selections import Selections, SelectionSeat
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cqc.compiler.normal import NormalQuery
     from cqc.runtime.found import Found, OperatorCount, Seat
     from cqc.runtime.operators.shared_state import SharedState
+    from cqc.runtime.options import Strategy
 
 Join = MultiJoin | RowsJoin
 
@@ -56,9 +58,10 @@ class Group:
 class Circuit:
     """All operators, and which of them each stream feeds."""
 
-    def __init__(self, states: Mapping[str, SharedState], *, sharing: bool) -> None:
+    def __init__(self, states: Mapping[str, SharedState], strategy: Strategy) -> None:
         self._states = states
-        self._sharing = sharing
+        self._strategy = strategy
+        self._sharing = strategy.sharing
         self._shared = Group()
         self._groups: dict[str, Group] = {}  # by query name
         self._selections_of: dict[str, list[Selections]] = {name: [] for name in states}
@@ -205,7 +208,12 @@ class Circuit:
     def _join(self, group: Group, host: JoinHost, *, past: bool) -> MultiJoin:
         key = (host.number, past)
         if key not in group.joins:
-            group.joins[key] = MultiJoin(host, self._states)
+            # What pull queries keep is asked for by a window of its own: only the flat join answers over the past.
+            group.joins[key] = (
+                MultiJoin(host, self._states)
+                if past
+                else make_join(host, self._states, self._strategy)
+            )
             self._connect(group.joins[key], host)
             if past:
                 self._past_joins.add(group.joins[key])

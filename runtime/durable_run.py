@@ -39,17 +39,21 @@ class DurableRun(BatchRun):
     def __init__(self, program: Program, options: RunOptions) -> None:
         assert options.checkpoint is not None
         self._checkpoint = Checkpoint(options.checkpoint)
-        self._last = self._checkpoint.last()
-        self._schema = schema_of(program)
-        self._number = -1
-        self._idle = True  # nothing has come since the start
-        if self._last is not None:
-            self._number = self._last.number
-            check_program(program, self._last, self._checkpoint.folder)
-        for path in (options.rejects, options.late):
-            if path is not None:
-                _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
-        super().__init__(program, options)
+        try:
+            self._last = self._checkpoint.last()
+            self._schema = schema_of(program)
+            self._number = -1
+            self._idle = True  # nothing has come since the start
+            if self._last is not None:
+                self._number = self._last.number
+                check_program(program, self._last, self._checkpoint.folder)
+            for path in (options.rejects, options.late):
+                if path is not None:
+                    _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
+            super().__init__(program, options)
+        except BaseException:
+            self._checkpoint.close()
+            raise
 
     def read_tables(self) -> None:
         """Fill the tables, and bring the engine to where the last commit left it."""
@@ -117,6 +121,7 @@ class DurableRun(BatchRun):
         return {name: length for name, length in self._last.outputs.items() if name not in beside}
 
     def _close_sink(self) -> None:
+        self._checkpoint.close()
         self._durable.close()
 
     def _write(self) -> None:

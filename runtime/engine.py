@@ -90,7 +90,7 @@ class Engine:
             name: StreamLine(relation, catalog.settings.idle_us, clock)
             for name, relation in catalog.relations.items()
         }
-        self._circuit = Circuit(self._states, sharing=self._strategy.sharing)
+        self._circuit = Circuit(self._states, self._strategy)
         self._deliveries = Deliveries()
         maintenance = Maintenance(self._strategy.maintenance)
         self._pulls = PullQueries(

@@ -10,9 +10,11 @@ from importlib import import_module
 
 MODULES = (
     "cqc.runtime.lineage",
+    "cqc.runtime.operators.demand_join",
     "cqc.runtime.operators.grouped_filter",
     "cqc.runtime.operators.hash_chains",
     "cqc.runtime.operators.item_filter",
+    "cqc.runtime.operators.join_tree",
     "cqc.runtime.operators.lanes",
     "cqc.runtime.operators.shared_state",
     "cqc.runtime.operators.theta_lists",

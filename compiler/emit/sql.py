@@ -1,11 +1,11 @@
 """Each query as one batch SQL statement over the same tables, so that any SQL engine can check an answer.
 
-A push query becomes a join whose first column `@ts` is the result time. A pull query is answered at the instants of a
-common table expression `@instants`: one row for an invocation, every multiple of the period for EVERY; its first column is
-`@at`. Everything after BEGIN-END (grouping, DISTINCT, LIMIT) is then done per instant.
+The columns are those of the query. A pull query is answered at the instants of a common table expression `@instants`: one
+row for an invocation, every multiple of the period for EVERY, where a first column `@at` tells them apart. Everything
+after BEGIN-END (grouping, DISTINCT, LIMIT) is then done per instant. On request a first column has the time of each result.
 
     SELECT x FROM s WHERE x > 1      becomes
-    SELECT "s"."ts" AS "@ts", "s"."x" AS "x" FROM "s" AS "s" WHERE ("s"."ts" IS NOT NULL) AND ("s"."x" > 1)
+    SELECT "s"."x" AS "x" FROM "s" AS "s" WHERE ("s"."ts" IS NOT NULL) AND ("s"."x" > 1)
 """
 
 from __future__ import annotations
@@ -43,26 +43,32 @@ def emit_sql(program: Program, dialect: str = "duckdb") -> str:
     return "\n".join(statements)
 
 
-def query_sql(query: bound.Query, dialect: str = "duckdb", at_us: int | None = None) -> str:
+def query_sql(
+    query: bound.Query, dialect: str = "duckdb", at_us: int | None = None, *, timed: bool = False
+) -> str:
     """One query as one statement; `at_us` is NOW for a pull query without EVERY.
 
     Args:
         query: The query as bound.
         dialect: `duckdb` or `spark` (in its default ANSI mode).
         at_us: The instant asked about, in microseconds; the latest event time when it is None.
+        timed: Whether a first column has the result time (`@ts`) or instant (`@at`); with EVERY it always has.
     """
     words = DIALECTS[dialect]
     if query.pull is None:
-        return _push(query, words)
-    return PullStatement(query, query.pull, words, at_us).text()
+        return _push(query, words, timed=timed)
+    timed = timed or query.pull.every_us is not None
+    return PullStatement(query, query.pull, words, at_us, timed=timed).text()
 
 
-def _push(query: bound.Query, words: Dialect) -> str:
+def _push(query: bound.Query, words: Dialect, *, timed: bool) -> str:
     writer = Writer(words, query.items)
     sources = [_item_source(words, query, at) for at in range(len(query.items))]
     conditions = [*conditions_of(query, writer), *_rows_conditions(query, words)]
-    result_time = largest([writer.column(at, time_column(query, at)) for at in query.stream_items])
-    outputs = [f"{result_time} AS {words.identifier('@ts')}", *write_outputs(query, writer)]
+    outputs = write_outputs(query, writer)
+    if timed:
+        times = [writer.column(at, time_column(query, at)) for at in query.stream_items]
+        outputs.insert(0, f"{largest(times)} AS {words.identifier('@ts')}")
     return select(outputs, sources, conditions)
 
 

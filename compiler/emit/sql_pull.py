@@ -34,7 +34,16 @@ if TYPE_CHECKING:
 class PullStatement:
     """The statement of one query with BEGIN-END, made of common table expressions."""
 
-    def __init__(self, query: bound.Query, pull: Pull, words: Dialect, at_us: int | None) -> None:
+    def __init__(
+        self,
+        query: bound.Query,
+        pull: Pull,
+        words: Dialect,
+        at_us: int | None,
+        *,
+        timed: bool,
+    ) -> None:
+        self.timed = timed  # whether the instant is the first column
         self.query = query
         self.pull = pull
         self.words = words
@@ -188,10 +197,6 @@ class PullStatement:
 
     def final(self, table: str, writer: Writer) -> str:
         at_name = self.words.identifier("@at")
-        shown = [
-            f"{self.shown_at(f'{table}.{at_name}')} AS {at_name}",
-            *write_outputs(self.query, writer),
-        ]
         having = [] if self.pull.having is None else [writer.write(self.pull.having)]
         if self.pull.distinct:
             keys = self.wanted()
@@ -200,38 +205,40 @@ class PullStatement:
             inner += f" WHERE {having[0]}" if having else ""
             distinct = self.words.identifier("@distinct")
             known = {part: f"{distinct}.c{at}" for at, part in enumerate(keys)}
-            writer, table, having = Writer(self.words, self.query.items, known), distinct, []
-            shown = [
-                f"{self.shown_at(f'{table}.{at_name}')} AS {at_name}",
-                *write_outputs(self.query, writer),
-            ]
-            return self.ordered(table, f"({inner}) AS {distinct}", shown, having, writer)
-        return self.ordered(table, table, shown, having, writer)
+            writer = Writer(self.words, self.query.items, known)
+            return self.ordered(distinct, f"({inner}) AS {distinct}", [], writer)
+        return self.ordered(table, table, having, writer)
 
-    def ordered(
-        self, table: str, source: str, shown: list[str], having: list[str], writer: Writer
-    ) -> str:
+    def shown(self, at: str, writer: Writer) -> list[str]:
+        outputs = write_outputs(self.query, writer)
+        if not self.timed:
+            return outputs
+        return [f"{self.shown_at(at)} AS {self.words.identifier('@at')}", *outputs]
+
+    def ordered(self, table: str, source: str, having: list[str], writer: Writer) -> str:
         at = f"{table}.{self.words.identifier('@at')}"
+        shown = self.shown(at, writer)
         keys = [
             f"{writer.write(key.expression)} {'DESC' if key.descending else 'ASC'}"
             f" NULLS {'FIRST' if key.nulls_first else 'LAST'}"
             for key in self.pull.order_by
         ]
-        order = f"\nORDER BY {', '.join([at, *keys])}"
+        times = [at] if self.timed else []
         if self.pull.limit is None:
+            order = f"\nORDER BY {', '.join([*times, *keys])}" if times or keys else ""
             return select(shown, [source], having) + order
         place = self.words.identifier("@place")
         ranked = (
             f"row_number() OVER (PARTITION BY {at} ORDER BY {', '.join(keys) or at}) AS {place}"
         )
         limited = self.words.identifier("@limited")
-        names = [
-            self.words.identifier(name) for name in ("@at", *(o.name for o in self.query.outputs))
-        ]
+        wanted = (*(["@at"] if self.timed else []), *(o.name for o in self.query.outputs))
+        names = [self.words.identifier(name) for name in wanted]
+        first = f"{names[0]}, " if self.timed else ""
         inner = select([*shown, ranked], [source], having)
         return (
             f"SELECT {', '.join(names)}\nFROM   (\n{inner}\n) AS {limited}"
-            f"\nWHERE  {place} <= {self.pull.limit}\nORDER BY {names[0]}, {place}"
+            f"\nWHERE  {place} <= {self.pull.limit}\nORDER BY {first}{place}"
         )
 
     def shown_at(self, at_us: str) -> str:

@@ -250,7 +250,7 @@ def _group(buckets, grouped, ends):  # type: ignore[no-untyped-def]
         ends[bucket] = end + np.int32(1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # the call itself would cost as much as a short list
 def _check_list(  # type: ignore[no-untyped-def]
     buckets, grouped, first, last, begin, end, others, slots, position, column,
     local, gathered, chunk, counts, union, cursors, positions,

@@ -103,7 +103,7 @@ class Outcome(NamedTuple):
     counts: NDArray[np.int64]  # by slot
     union: NDArray[np.uint64]  # words: tuples that some query wants
     rows: NDArray[np.uint64]  # [slots, words]
-    cursors: NDArray[np.int64]  # by slot, where its next position goes
+    cursors: NDArray[np.int64]  # by slot, where its next position goes; negative for a slot not asked for
     positions: NDArray[np.int64]
 
 
@@ -320,7 +320,7 @@ def _hand_out(row, slot, block, outcome):  # type: ignore[no-untyped-def]
     if len(outcome.union):
         for word in range(WORDS):
             outcome.union[block * WORDS + word] |= row[word]
-    if len(outcome.cursors):
+    if len(outcome.cursors) and outcome.cursors[slot] >= 0:
         cursor = outcome.cursors[slot]
         for word in range(WORDS):
             left = row[word]

@@ -159,7 +159,9 @@ class StreamFilter:
             [cuts.order for cuts in self._atoms.cuts.values()], ids, self._lists.lists
         )
         words = np.empty(ids if ids <= MOST_DIRECT_ROWS else 0, np.uint64)
-        return Access(self._lists, ranks, words)
+        rest = self._store.conjunctions_but(self._lists.entry_of_slot)
+        alone = not len(self._store.programs) and not any(map(len, rest.slots))
+        return Access(self._lists, ranks, words, rest, alone)
 
 
 def warm() -> None:

@@ -108,10 +108,9 @@ class JoinTree(MultiJoin):
         if any(limit.exceeded for limit in plan.whole_limits):
             plan = self._prepare()
         for item in self._items_of[relation]:
-            combinations = self._grow(item, first, first + len(packet), complete=True)
-            if self._is_stream(item):
-                for positions, ts, lineage in combinations:
-                    found += self._deliver(plan, positions, ts, lineage)
+            complete = self._is_stream(item)
+            for combinations in self._grow(item, first, first + len(packet), complete=complete):
+                found += self._deliver(plan, *combinations)
         self._drop_dead()
         self._seconds += perf_counter() - started
         return found

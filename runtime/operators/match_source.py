@@ -21,7 +21,7 @@ from cqc.runtime.operators.access_index import (
     access_sweep,
     count_candidates,
 )
-from cqc.runtime.operators.bit_sweep import Outcome
+from cqc.runtime.operators.bit_sweep import Conjunctions, Outcome
 from cqc.runtime.operators.packet_index import aligned_rows
 from cqc.runtime.operators.row_vectors import WORDS
 
@@ -36,12 +36,13 @@ _NO_WORDS = np.empty(0, np.uint64)
 _NO_ROWS = np.empty((0, 0), np.uint64)
 _SAMPLE = 256
 # What each side is expected to cost, in seconds; measurements correct the sum by a factor.
-_PER_ROW = 7e-9  # a conjunction on a block of 512 tuples, by the packet index
-_PER_CUT = 4e-9  # building the row of a cut for a block
+_PER_ROW = 7.5e-9  # a conjunction on a block of 512 tuples, by the packet index
+_PER_CUT = 5e-9  # building the row of a cut for a block
 _PER_CANDIDATE = 0.4e-9  # by the access index
-_PER_TUPLE = 25e-9
+_PER_TUPLE = 28e-9
 _NEWEST = 0.2  # the weight of the newest measurement
-_FORGET = 0.01  # how fast the factor of the side not taken goes back to 1
+_TRY_AGAIN = 32  # packets after which the side that seems dearer is measured again
+_NEARLY = 4.0  # unless it seems so many times dearer
 
 
 @dataclass(slots=True)
@@ -51,17 +52,15 @@ class Side:
     factor: float = 1.0
     passes: int = 0
     seconds: float = 0.0
+    rested: int = 0  # packets since it was taken
 
     def saw(self, expected: float, seconds: float) -> None:
         """Take note of a pass that was measured."""
         self.passes += 1
         self.seconds += seconds
+        self.rested = 0
         if expected > 1e-5:
             self.factor += _NEWEST * (min(seconds / expected, 10.0) - self.factor)
-
-    def rested(self) -> None:
-        """Take note of a pass of the other side."""
-        self.factor += _FORGET * (1.0 - self.factor)
 
 
 @dataclass(slots=True)
@@ -71,6 +70,15 @@ class Costs:
     packet: Side = field(default_factory=Side)
     access: Side = field(default_factory=Side)
 
+    def prefer_access(self, by_access: float, by_packet: float) -> bool:
+        """Which side to take, given what each should cost; now and then the other one, to measure it."""
+        by_access, by_packet = by_access * self.access.factor, by_packet * self.packet.factor
+        self.access.rested += 1
+        self.packet.rested += 1
+        if by_access < by_packet:
+            return self.packet.rested < _TRY_AGAIN or by_packet > _NEARLY * by_access
+        return self.access.rested >= _TRY_AGAIN and by_access < _NEARLY * by_packet
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -79,6 +87,8 @@ class Access:
     index: AccessIndex
     ranks: Ranks
     words: NDArray[np.uint64]  # room for one word an id, or empty where there are too many
+    rest: Conjunctions  # those that are not in the lists
+    alone: bool  # no query is outside the lists
 
 
 class MatchSource:
@@ -122,18 +132,18 @@ class MatchSource:
         programs = self._store.programs.all(self._ids)
         self._packet.sweep(self._store.conjunctions(), programs, _rows_outcome(rows))
 
-    def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def positions(
+        self, slots: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         ends = np.cumsum(counts)
         positions = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
-        cursors = ends - counts
-        if self._access is not None:
-            listed = self._access.index.entry_of_slot
-            in_lists = (slots < len(listed)) & (listed[np.minimum(slots, len(listed) - 1)] >= 0)
-            self._access_positions(slots[in_lists], cursors[in_lists], positions)
-            slots, cursors = slots[~in_lists], cursors[~in_lists]
-        if len(slots):
+        if 4 * len(slots) >= len(self._store):
+            cursors = np.full(self._store.slot_count, -1, np.int64)
+            cursors[slots] = ends - counts
+            self._run_all(Outcome(_NO_NUMBERS, _NO_WORDS, _NO_ROWS, cursors, positions))
+        else:
             conjunctions, programs = self._store.select(slots)
-            outcome = Outcome(_NO_NUMBERS, _NO_WORDS, _NO_ROWS, cursors, positions)
+            outcome = Outcome(_NO_NUMBERS, _NO_WORDS, _NO_ROWS, ends - counts, positions)
             self._packet.sweep(conjunctions, programs, outcome)
         return positions
 
@@ -145,33 +155,23 @@ class MatchSource:
         sampled = count_candidates(self._packet.buckets, access.ranks, access.index.lists, step)
         self._expected = sampled * step * _PER_CANDIDATE + self._tuples * _PER_TUPLE
         by_packet = self._packet.blocks * len(access.index) * _PER_ROW
-        if len(access.index) == len(self._store):  # nobody else needs the rows of the cuts
+        if access.alone:  # nobody else needs the rows of the cuts
             by_packet += self._packet.blocks * self._ids * _PER_CUT
-        return self._expected * self._costs.access.factor < by_packet * self._costs.packet.factor
+        return self._costs.prefer_access(self._expected, by_packet)
 
     def _run_all(self, outcome: Outcome) -> None:
         started = thread_time()
-        programs = self._store.programs.all(self._ids)
         if self._access is None:
+            programs = self._store.programs.all(self._ids)
             self._packet.sweep(self._store.conjunctions(), programs, outcome)
             rows = self._store.conjunction_count * _PER_ROW + self._ids * _PER_CUT
             self._costs.packet.saw(rows * self._packet.blocks, thread_time() - started)
-            self._costs.access.rested()
             return
-        self._run_access(Wanted(outcome.counts, outcome.union, _NO_NUMBERS, _NO_NUMBERS))
+        self._run_access(Wanted(outcome.counts, outcome.union, outcome.cursors, outcome.positions))
         self._costs.access.saw(self._expected, thread_time() - started)
-        self._costs.packet.rested()
-        rest = self._store.conjunctions_but(self._access.index.entry_of_slot)
-        if len(self._store.programs) or any(len(slots) for slots in rest.slots):
-            self._packet.sweep(rest, programs, outcome)
-
-    def _access_positions(
-        self, slots: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[np.int64]
-    ) -> None:
-        if len(slots):
-            cursors = np.full(self._store.slot_count, -1, np.int64)
-            cursors[slots] = starts
-            self._run_access(Wanted(_NO_NUMBERS, _NO_WORDS, cursors, out))
+        if not self._access.alone:
+            programs = self._store.programs.all(self._ids)
+            self._packet.sweep(self._access.rest, programs, outcome)
 
     def _run_access(self, wanted: Wanted) -> None:
         assert self._access is not None

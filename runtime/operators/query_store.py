@@ -35,6 +35,7 @@ class QueryStore:
         self._slots = [Growing(np.int32) for _ in _WIDTHS]
         self._place = Growing(np.int32, 2)  # by slot: group and position
         self.programs = ProgramStore()
+        self._views: Conjunctions | None = None  # of all conjunctions, until something changes
 
     def __len__(self) -> int:
         return self.conjunction_count + len(self.programs)
@@ -60,6 +61,7 @@ class QueryStore:
 
     def add(self, slot: int, query: Conjunction | Code) -> None:
         """Put a query into a slot that is free."""
+        self._views = None
         while slot >= len(self._place):
             self._place.append((_ABSENT, 0))
         if isinstance(query, Conjunction):
@@ -72,6 +74,7 @@ class QueryStore:
 
     def remove(self, slot: int) -> Iterable[int]:
         """Take out a query; returns the row ids that it used, each as often as it did."""
+        self._views = None
         places = self._place.view()
         group, position = (int(part) for part in places[slot])
         places[slot] = (_ABSENT, 0)
@@ -88,9 +91,12 @@ class QueryStore:
 
     def conjunctions(self) -> Conjunctions:
         """All conjunctions."""
-        return Conjunctions(
-            tuple(rows.view() for rows in self._rows), tuple(slots.view() for slots in self._slots)
-        )
+        if self._views is None:
+            self._views = Conjunctions(
+                tuple(rows.view() for rows in self._rows),
+                tuple(slots.view() for slots in self._slots),
+            )
+        return self._views
 
     def accessible(self, others: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Rows and slots of conjunctions with an access predicate, which is first, and so many other pairs."""

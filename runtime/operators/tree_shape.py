@@ -47,6 +47,31 @@ def bushy(count: int, equi_joins: Sequence[EquiJoin]) -> Shape:
     return shapes[0]
 
 
+def order_by_shape(
+    shape: Shape, start: int, equi_joins: Sequence[EquiJoin]
+) -> tuple[int, ...]:
+    """The other items in the order in which a tuple of `start` meets them on its way up, connected ones first."""
+    order: list[int] = []
+    for beside in _beside(shape, start):
+        rest: list[Shape] = list(items_of(beside))
+        while rest:
+            bound: Shape = start
+            for item in order:
+                bound = (bound, item)
+            order += items_of(rest.pop(_partner(bound, rest, equi_joins)))
+    return tuple(order)
+
+
+def _beside(shape: Shape, start: int) -> list[Shape]:
+    """What is beside the start, beside its parent, and so on up."""
+    if isinstance(shape, int):
+        return []
+    left, right = shape
+    if start in items_of(left):
+        return [*_beside(left, start), right]
+    return [*_beside(right, start), left]
+
+
 def _partner(shape: Shape, others: Sequence[Shape], equi_joins: Sequence[EquiJoin]) -> int:
     """The place of the first of the others that an equality connects with the shape; else 0."""
     own = set(items_of(shape))

@@ -35,6 +35,8 @@ from cqc.runtime.serve.models import (
 from cqc.runtime.serve.refusal import Refusal, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cqc.runtime.serve.feeding import Feeding
     from cqc.runtime.serve.registry import Entry
     from cqc.runtime.serve.service import Service
@@ -63,7 +65,14 @@ _ROWS_BODY = {
 class Api:
     """The application of one service."""
 
-    def __init__(self, worker: Worker, watchers: Watchers, feeding: Feeding) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        watchers: Watchers,
+        feeding: Feeding,
+        report: Callable[[str], None],
+    ) -> None:
+        self._report = report
         self._worker = worker
         self._watchers = watchers
         self._feeding = feeding
@@ -123,6 +132,12 @@ class Api:
         add(CompileError, _with_diagnostics)
         add(RequestValidationError, _not_valid)
         add(HTTPException, _http_problem)
+        add(Exception, self._met_a_bug)
+
+    def _met_a_bug(self, request: Request, error: Exception) -> Response:
+        message = f"this is a bug in cqc ({type(error).__name__}: {error})"
+        self._report(f"{request.method} {request.url.path}: {message}")
+        return _problem(500, message)
 
     # Queries
 

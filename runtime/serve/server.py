@@ -20,6 +20,7 @@ from cqc.runtime.serve.feeding import Feeding
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.live_program import LiveProgram
 from cqc.runtime.serve.query_folder import QueryFolder
+from cqc.runtime.serve.refusal import Refusal
 from cqc.runtime.serve.service import Service
 from cqc.runtime.serve.source_feed import SourceFeed
 from cqc.runtime.serve.worker import Worker
@@ -60,31 +61,26 @@ class ServiceServer(uvicorn.Server):
     def __init__(
         self, program: Program, options: ServeOptions, report: Callable[[str], None]
     ) -> None:
-        folders = [QueryFolder(Path(each)) for each in options.queries]
-        durable = None if options.checkpoint is None else Durable(Path(options.checkpoint))
-        service = Service(program, limits=options.limits, durable=durable)
-        positions = None if durable is None else durable.positions
-        spool = None if durable is None else durable.folder / "spool"
-        source = SourceFeed(service.program.catalog, options.binds, positions, spool)
-        if durable is None or not durable.has_tables:
-            tables = source.tables()
-            if tables:
-                service.push(tables)
-        for folder in folders:
-            folder.expect({entry.owner for entry in service.registry})
-        self._source = source
         self._listener = _listen(options.host, options.port)
+        self._report = report
+        try:
+            service, source, folders = _prepare(program, options)
+        except BaseException:
+            self._listener.close()
+            raise
+        self._source = source
         self._watchers = Watchers(options.limits.watchers)
-        self.worker = Worker(service, self._watchers.ring, self._fail)
+        self.worker = Worker(service, self._watchers.ring, self.stop)
         live = LiveProgram(options.programs, program.catalog)
         self.feeding = Feeding(source, live, folders, report)
-        api = Api(self.worker, self._watchers, self.feeding)
+        api = Api(self.worker, self._watchers, self.feeding, report)
         gate = Gate(api.app, token=options.token, body_bytes=options.limits.body_bytes)
         super().__init__(
             uvicorn.Config(
                 gate,
                 lifespan="off",
                 log_config=None,
+                log_level="critical",  # what concerns the user is told by `report`
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=_DRAIN_S,
@@ -134,15 +130,32 @@ class ServiceServer(uvicorn.Server):
             await self.serve(sockets=[self._listener])
         finally:
             feeding.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
+            with contextlib.suppress(asyncio.CancelledError, Refusal):
                 await feeding
 
     def _feeding_ended(self, feeding: asyncio.Future[None]) -> None:
         if not feeding.cancelled():
             self.stop()
 
-    def _fail(self) -> None:
-        self.stop()
+
+def _prepare(
+    program: Program, options: ServeOptions
+) -> tuple[Service, SourceFeed, list[QueryFolder]]:
+    """The service as it was, or as it begins, with its tables filled."""
+    folders = [QueryFolder(Path(each)) for each in options.queries]
+    durable = None if options.checkpoint is None else Durable(Path(options.checkpoint))
+    service = Service(program, limits=options.limits, durable=durable)
+    positions = None if durable is None else durable.positions
+    spool = None if durable is None else durable.folder / "spool"
+    source = SourceFeed(service.program.catalog, options.binds, positions, spool)
+    if durable is None or not durable.has_tables:
+        tables = source.tables()
+        if tables:
+            service.push(tables)
+            service.commit()
+    for folder in folders:
+        folder.expect({entry.owner for entry in service.registry})
+    return service, source, folders
 
 
 def _listen(host: str, port: int) -> socket.socket:

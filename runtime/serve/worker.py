@@ -1,19 +1,20 @@
-"""The one thread that owns the engine, and the way other threads ask it for something.
+"""How the server's event loop asks the one thread that owns the engine for something.
 
-Requests wait in one queue and are served in the order they came. Those that change something are answered after a commit;
-one commit serves all requests that were queued before it, so that many clients together pay for one write to the disk.
+Requests that change something are answered after a commit; one commit serves all changes that were queued before it, so
+that many clients together pay for one write to the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from cqc.runtime.serve.engine_thread import EngineThread
 from cqc.runtime.serve.refusal import Refusal, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     from cqc.runtime.serve.service import Service
 
@@ -38,7 +39,7 @@ class Worker:
         self.service = service
         self._on_commit = on_commit
         self._on_failure = on_failure
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="cqc-engine")
+        self._thread = EngineThread()
         self._next_commit: asyncio.Future[None] | None = None
         self.waiting = 0
         self.waiting_bytes = 0
@@ -49,7 +50,7 @@ class Worker:
         Raises:
             Refusal: when too many others wait, or it took longer than `seconds`.
         """
-        future = self._submit(work)
+        future = self._submit(work, is_question=True)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
         except TimeoutError as error:
@@ -80,7 +81,9 @@ class Worker:
             self.waiting_bytes -= body_bytes
 
     async def _change(self, work: Callable[[Service], T], queue_anyway: bool) -> T:
-        changed = asyncio.wrap_future(self._submit(work, queue_anyway=queue_anyway))
+        changed = asyncio.wrap_future(
+            self._submit(work, is_question=False, queue_anyway=queue_anyway)
+        )
         committed = self._commit_after()
         try:
             return await changed
@@ -89,17 +92,25 @@ class Worker:
 
     def stop(self) -> None:
         """Finish what is queued, write everything down and end the thread."""
+        closed = None
         if self.service.failure is None:
-            self._thread.submit(self.service.close)
-        self._thread.shutdown(wait=True)
+            closed = self._thread.submit(self.service.close, is_question=False)
+        self._thread.stop()
+        error = None if closed is None else closed.exception()
+        if isinstance(error, OSError):
+            self.service.failure = _cannot_write(error)
+        elif error is not None:
+            raise error
 
-    def _submit(self, work: Callable[[Service], T], *, queue_anyway: bool = False) -> Future[T]:
+    def _submit(
+        self, work: Callable[[Service], T], *, is_question: bool, queue_anyway: bool = False
+    ) -> Future[T]:
         if self.service.failure is not None:
             raise Refusal(Status.BUSY, self.service.failure)
         if self.waiting >= self.service.limits.waiting and not queue_anyway:
             raise Refusal(Status.BUSY, "too many requests wait for the engine; try again later")
         self.waiting += 1
-        future = self._thread.submit(work, self.service)
+        future = self._thread.submit(lambda: work(self.service), is_question=is_question)
         asyncio.wrap_future(future).add_done_callback(self._one_less)
         return future
 
@@ -123,13 +134,17 @@ class Worker:
             loop.call_soon_threadsafe(begun.set_result, None)
             self.service.commit()
 
-        done = asyncio.wrap_future(self._thread.submit(commit))
+        done = asyncio.wrap_future(self._thread.submit(commit, is_question=False))
         await begun
         self._next_commit = None
         try:
             await done
         except OSError as error:
-            self.service.failure = f"cannot write the checkpoint: {error.strerror or error}"
+            self.service.failure = _cannot_write(error)
             self._on_failure()
             raise Refusal(Status.BUSY, self.service.failure) from error
         self._on_commit()
+
+
+def _cannot_write(error: OSError) -> str:
+    return f"cannot write the checkpoint: {error.strerror or error}"

@@ -36,7 +36,8 @@ class Growing:
         self.length = length
         try:
             path.touch()
-            os.truncate(path, min(length, path.stat().st_size))
+            if path.is_file():  # what went to a pipe or a device cannot be taken back
+                os.truncate(path, min(length, path.stat().st_size))
         except OSError as error:
             raise cannot_write(path, error) from error
         self._output = Output(path, append=True)
@@ -49,8 +50,9 @@ class Growing:
         """Have everything on the disk; how long the file is now."""
         self._output.flush()
         try:
-            with self.path.open("rb") as file:
-                os.fsync(file.fileno())
+            if self.path.is_file():
+                with self.path.open("rb") as file:
+                    os.fsync(file.fileno())
         except OSError as error:
             raise cannot_write(self.path, error) from error
         return self.length

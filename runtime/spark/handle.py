@@ -223,6 +223,7 @@ class Handle:
             return False
         if self._finite:
             self.finish()
+        self._let_go()
         return True
 
     def finish(self) -> None:
@@ -236,6 +237,7 @@ class Handle:
         """Stop the streaming query."""
         if self._query is not None:
             self._query.stop()
+        self._let_go()
 
     # Inside
 
@@ -272,8 +274,14 @@ class Handle:
         for chunk in open_source(program.catalog.relations[name]):
             self._engine.push_taken({name: chunk})
 
+    def _let_go(self) -> None:
+        """Let another run use the checkpoint."""
+        if self._checkpoint is not None:
+            self._checkpoint.close()
+
     def _raise_failure(self) -> None:
         if self._failure is not None:
+            self._let_go()
             raise self._failure
 
 

@@ -21,7 +21,7 @@ def check(seed: int) -> None:
     data = data_of(case)
     judge = DuckDbJudge(dict(program.catalog.relations), data)
     for query in program.queries:
-        expected, found = oracle_answer(query, data), judge.answer(query_sql(query))
+        expected, found = oracle_answer(query, data), judge.answer(query_sql(query, timed=True))
         if query.pull is not None and query.pull.every_us is None:
             found = [(None, row) for _, row in found]
         ordered = query.pull is not None and bool(query.pull.order_by)

@@ -82,6 +82,7 @@ def events_of(answer: httpx.Response) -> Iterator[dict[str, str]]:
 def running(
     program: str = PROGRAM,
     *,
+    programs: tuple[str, ...] = (),
     token: str | None = None,
     checkpoint: Path | None = None,
     folders: tuple[Path, ...] = (),
@@ -91,6 +92,7 @@ def running(
     """Serve a program while the block runs."""
     problems: list[str] = []
     options = ServeOptions(
+        programs=programs,
         port=0,
         token=token,
         binds=binds or {},

@@ -81,8 +81,14 @@ def test_watch_shows_what_is_kept_first(cqc: Cqc) -> None:
 def test_a_query_with_errors_shows_them_and_exits_with_1(cqc: Cqc) -> None:
     code, output, messages = cqc("register", "SELECT kk FROM s")
     assert (code, output) == (1, "")
-    assert "error[CQ" in messages
-    assert "hint" in messages
+    assert messages.splitlines() == [
+        "error[CQ031]: s has no column kk",
+        "  --> <query>:1:8",
+        "   |",
+        " 1 | SELECT kk FROM s",
+        "   |        ^^",
+        "   = hint: Did you mean `k`?",
+    ]
 
 
 @pytest.mark.parametrize(

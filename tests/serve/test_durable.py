@@ -1,17 +1,24 @@
 """A service that comes back after a crash is as it was: a copy of its folder at any moment is a crash at that moment."""
 
+import errno
+import os
 import random
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import cqc
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake import Intake
 from cqc.runtime.serve.durable import Durable
+from cqc.runtime.serve.record_file import RecordFile
+from cqc.runtime.serve.server import ServeOptions, ServiceServer
 from cqc.runtime.serve.service import Service
 
 PROGRAM = """
@@ -149,6 +156,34 @@ def test_what_was_not_committed_is_not_there(cut: int, tmp_path: Path) -> None:
     assert b'"z"' in line
     original.close()
     second.close()
+
+
+def test_a_service_that_cannot_write_says_so_and_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ServeOptions(port=0, checkpoint=str(tmp_path))
+    server = ServiceServer(cqc.compile(PROGRAM), options, lambda text: None)
+    ended: Future[None] = Future()
+
+    def serve() -> None:
+        try:
+            server.serve_until_stopped()
+        except RunError as error:
+            ended.set_exception(error)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    monkeypatch.setattr(RecordFile, "sync", disk_is_full)
+    rows = [{"ts": 1, "k": 1}]
+    answer = httpx.post(f"{server.address}/streams/a", json=rows, timeout=20, trust_env=False)
+    assert answer.status_code == 503
+    with pytest.raises(RunError, match="No space left"):
+        ended.result(timeout=20)
+    thread.join(timeout=20)
+
+
+def disk_is_full(file: RecordFile) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_one_folder_has_one_service(tmp_path: Path) -> None:

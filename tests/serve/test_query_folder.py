@@ -46,6 +46,18 @@ def test_files_take_effect_when_they_change(tmp_path: Path) -> None:
         wait_until(lambda: set(owners(service)) == {"big", "total", "mine"})
 
 
+def test_queries_of_a_program_folder_may_change_too(tmp_path: Path) -> None:
+    (tmp_path / "a.cq").write_text("CREATE STREAM s (ts BIGINT, k BIGINT);")
+    (tmp_path / "b.cq").write_text("CREATE QUERY old AS SELECT k FROM s;")
+    program = "".join(file.read_text() for file in sorted(tmp_path.iterdir()))
+    with running(program, programs=(str(tmp_path),)) as service:
+        (tmp_path / "b.cq").write_text("CREATE QUERY newer AS SELECT k FROM s;")
+        wait_until(lambda: owners(service) == {"newer": "program"})
+        (tmp_path / "b.cq").write_text("CREATE QUERY broken AS SELECT z FROM s;")
+        wait_until(lambda: bool(service.problems))
+        assert owners(service) == {"newer": "program"}
+
+
 def test_a_file_with_errors_is_reported_and_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.cq").write_text("CREATE QUERY one AS SELECT k FROM s")
     with running(folders=(tmp_path,)) as service:

@@ -188,7 +188,7 @@ class Bench:
         if self._table:
             self.states["w"].insert(packet_of(self._table, None, 0))
 
-    def add(self, text: str) -> Running:
+    def add(self, text: str, *, past: bool = False) -> Running:
         query = self._bound(text)
         node = self._graph.add(normalise(query)).query
         body = node.body
@@ -203,9 +203,13 @@ class Bench:
             if shared is None:
                 shared = self.joins[body.host.number] = MultiJoin(body.host, self.states)
             assert isinstance(shared, MultiJoin)
-            join, seat = shared, shared.add(body)
-        running = Running(query, seat, join, node.positions, self._lengths())
+            join, seat = shared, shared.add(body, past=past)
+        since = dict.fromkeys(self.input, 0) if past else self._lengths()
+        running = Running(query, seat, join, node.positions, since)
         self.queries.append(running)
+        if past:
+            assert isinstance(join, MultiJoin)
+            self._collect(join.past(seat))
         return running
 
     def remove(self, running: Running) -> None:
@@ -214,14 +218,16 @@ class Bench:
         running.until = self._lengths()
         running.join.remove(running.seat)
 
-    def push(self, name: str, rows: list[tuple[Any, ...]], times: list[int]) -> None:
+    def push(
+        self, name: str, rows: list[tuple[Any, ...]], times: list[int], *, keep_all: bool = False
+    ) -> None:
         packet = packet_of(rows, times, len(self.input[name]))
         self.input[name] += [
             ((ts, *row), len(self.input[name]) + at)
             for at, (ts, row) in enumerate(zip(times, rows, strict=True))
         ]
         joins = [join for join in self.joins.values() if name in join._items_of]
-        self._collect(push_packet(self.states[name], joins, packet, keep_all=False))
+        self._collect(push_packet(self.states[name], joins, packet, keep_all=keep_all))
 
     def end_batch(self, *, at_end: bool = False, purge: bool = True) -> None:
         for name, seen in self.input.items():
