@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "CQC_TOKEN"
 INTERRUPTED = 130
+_SWITCH_S = 0.0005
 
 
 @click.command("serve")
@@ -95,6 +97,8 @@ def _serve(server: ServiceServer) -> int:
         received.append(number)
         server.stop()
 
+    # The engine's thread may compute for long; the one that answers requests must not wait 5 ms for each of its turns.
+    sys.setswitchinterval(_SWITCH_S)
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     click.echo(f"serving on {server.address} (Ctrl-C stops)", err=True)
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.bind_expression import bind_condition, conjunction
 from cqc.compiler.bind_from import bind_from
+from cqc.compiler.bind_instants import compare_instants
 from cqc.compiler.bind_literals import duration_us
 from cqc.compiler.bind_outputs import bind_outputs
 from cqc.compiler.bind_pull import bind_pull
@@ -70,10 +71,17 @@ def _where(scope: Scope, node: syntax.Select) -> Expression | None:
     if node.where is not None:
         conditions.append(bind_condition(scope, node.where, "WHERE"))
     scope.aggregate_forbidden = None
-    known = [condition for condition in conditions if condition is not None]
+    known = [_on_instants(scope, condition) for condition in conditions if condition is not None]
     if not known:
         return None
     return known[0] if len(known) == 1 else conjunction(known, node.span)
+
+
+def _on_instants(scope: Scope, condition: Expression) -> Expression:
+    """Only between streams whose time is a number can the values differ from the instants they stand for."""
+    if not scope.numeric_time or len(scope.relations) == 1:
+        return condition
+    return compare_instants(condition, scope.is_event_time)
 
 
 def _window(scope: Scope, node: syntax.Select) -> Expression | None:
@@ -82,7 +90,7 @@ def _window(scope: Scope, node: syntax.Select) -> Expression | None:
     scope.aggregate_forbidden = "WINDOW"
     window = bind_window(scope, node.window)
     scope.aggregate_forbidden = None
-    return window
+    return None if window is None else _on_instants(scope, window)
 
 
 def _max_window(scope: Scope, node: syntax.Duration) -> int | None:

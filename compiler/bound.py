@@ -256,7 +256,8 @@ class Cast:
 class FunctionCall:
     """A built-in scalar function by its lower-case name.
 
-    They are: abs round floor ceil least greatest coalesce lower upper length concat substring.
+    They are: abs round floor ceil least greatest coalesce lower upper length concat substring, and INSTANT, which no
+    query can write: the instant of a numeric event-time column, as a TIMESTAMP.
     """
 
     name: str
@@ -285,6 +286,8 @@ class Aggregate:
     type: ColumnType
     span: Span = field(compare=False, repr=False)
 
+
+INSTANT = "instant"
 
 Expression = (
     Literal

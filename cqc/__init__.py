@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cqc import spark
+    import cqc.spark as spark
     from cqc.compiler import CompileError, Diagnostic, Program, compile, compile_files  # noqa: A004  the public name
     from cqc.compiler.functions import function
     from cqc.runtime.engine import Engine

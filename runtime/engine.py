@@ -27,6 +27,7 @@ from cqc.runtime.kept_body import Maintenance
 from cqc.runtime.operators.multi_join import push_packet
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.options import Strategy
+from cqc.runtime.packets import Packets
 from cqc.runtime.pull import PullQueries
 from cqc.runtime.results import in_time_order, results_of
 from cqc.runtime.stream_line import StreamLine
@@ -90,6 +91,7 @@ class Engine:
             name: StreamLine(relation, catalog.settings.idle_us, clock)
             for name, relation in catalog.relations.items()
         }
+        self._packets = {name: Packets(self._strategy.packet) for name in catalog.relations}
         self._circuit = Circuit(self._states, self._strategy)
         self._deliveries = Deliveries()
         maintenance = Maintenance(self._strategy.maintenance)
@@ -154,7 +156,8 @@ class Engine:
                 self._fill_table(name, packet)
                 continue
             self._started = True
-            found_blocks += self._process(name, packet)
+            for part in self._packets[name].split(packet):
+                found_blocks += self._process(name, part)
         found_blocks += self._late_findings()
         found_blocks += self._pulls.due()
         self._purge()
@@ -346,7 +349,10 @@ class Engine:
         for name, state in self._states.items():
             if not self._lines[name].relation.is_stream or not len(state):
                 continue
-            limits = [join.purge_before(name, watermarks) for join in self._circuit.limiting_joins_of(name)]
+            limits = [
+                join.purge_before(name, watermarks)
+                for join in self._circuit.limiting_joins_of(name)
+            ]
             if self._keep_past or self._pulls.needs(name):
                 limits.append(self._pulls.purge_before(name))
             known = [limit for limit in limits if limit is not None]

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.compiler.bound import INSTANT
 from cqc.compiler.types import ColumnType
 from cqc.runtime.arithmetic import Outcome, absolute, whole_from_double
 from cqc.runtime.columns import Column
 from cqc.runtime.distinct import text_of_text
+from cqc.runtime.event_time import instants
 from cqc.runtime.patterns import lower_texts
 
 if TYPE_CHECKING:
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
 # Enough digits for every DOUBLE written out in full.
 _EXACT = decimal.Context(prec=2000)
 _EXACT_POWER = 22  # ten to this power is the last one that a DOUBLE holds exactly
+
+
+def _instant(column: Column) -> Outcome:
+    """Event times of tuples that were taken always have an instant."""
+    return instants(column)[0], None
 
 
 def _floor(column: Column) -> Outcome:
@@ -171,6 +178,7 @@ def substring(text: str, position: int, length: int | None) -> str:
 
 
 FUNCTIONS: dict[str, Callable[..., Outcome]] = {
+    INSTANT: _instant,
     "abs": absolute,
     "round": _round,
     "floor": _floor,

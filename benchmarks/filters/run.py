@@ -94,7 +94,7 @@ def _sections(figures: Figures) -> Iterator[str]:
     else:
         yield "The peers are not installed (`make peers`): this engine alone.\n"
     yield from _sizes(figures["sizes"])
-    yield from _kernel(figures["kernel"])
+    yield from _kernel(figures["sizes"][-1]["kernel"])
     if figures["text"]:
         yield from _text(figures["text"])
     yield from _live(figures["live"])
@@ -140,8 +140,10 @@ def _sizes(rows: Sequence[Figures]) -> Iterator[str]:
     yield _line(["queries", *names, "dense / selective", "bytes a query"])
     yield _line(["---"] * 6)
     for row in rows:
-        rates = [f"{row[name]:,.0f} ({row[f'{name}: match']:.2%} match)" for name in names]
-        most = max(row[f"{name}: bytes a query"] for name in names)
+        known = [name for name in names if name in row]
+        rates = [f"{row[name]:,.0f} ({row[f'{name}: match']:.2%} match)" for name in known]
+        rates += ["-"] * (len(names) - len(known))
+        most = max(row[f"{name}: bytes a query"] for name in known)
         ratio = f"{row['dense'] / row['selective']:.2f}"
         yield _line([f"{row['queries']:,}", *rates, ratio, f"{most:,.0f}"])
     yield (
@@ -157,10 +159,10 @@ def _sizes(rows: Sequence[Figures]) -> Iterator[str]:
 
 def _plot(rows: Sequence[Figures], names: Sequence[str]) -> Iterator[str]:
     """Bars on a logarithmic scale: every mark more is half as much again."""
-    least = min(row[name] for row in rows for name in names)
+    least = min(row[name] for row in rows for name in names if name in row)
     yield "```"
     for row in rows:
-        for name in names:
+        for name in (name for name in names if name in row):
             length, ratio = 1, row[name] / least
             while ratio >= 1.5:
                 length, ratio = length + 1, ratio / 1.5

@@ -52,6 +52,7 @@ class Report:
     rows: int
     rows_counted: int
     seconds: float
+    other_load: float  # what else the machine did
     outcome: Outcome
 
     def text(self) -> str:
@@ -69,7 +70,8 @@ class Report:
             )
         load, wrong = self.load, self.outcome.wrong
         summary = (
-            f"{load.queries:,} pull queries, {load.clients} clients, {self.seconds:.0f} s on {os.cpu_count()} cores: "
+            f"{load.queries:,} pull queries, {load.clients} clients, {self.seconds:.0f} s on {os.cpu_count()} cores "
+            f"(load average {self.other_load:.0f} before the run): "
             f"{self.rows:,} rows pushed ({self.rows / self.seconds:,.0f} a second), {self.rows_counted:,} counted by "
             f"the service; {self.outcome.checked:,} answers judged, {len(wrong)} requests or answers wrong."
         )
@@ -89,6 +91,7 @@ def run(*, quick: bool = False) -> str:
 def measure(load: Load) -> Report:
     """Put one service under load."""
     asked = questions(load.queries)
+    other_load = os.getloadavg()[0]
     recorder = Recorder(_ROWS_PER_BATCH)
     stop = threading.Event()
     with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +110,7 @@ def measure(load: Load) -> Report:
             seconds = time.perf_counter() - started
             with urllib.request.urlopen(f"{address}/health", timeout=60) as answer:
                 counted = json.load(answer)["tuples"]
-    return Report(load, recorder.rows, counted, seconds, outcome)
+    return Report(load, recorder.rows, counted, seconds, other_load, outcome)
 
 
 def _together(outcomes: list[Outcome]) -> Outcome:

@@ -176,11 +176,20 @@ class Writer:
 
     def call(self, expression: bound.FunctionCall) -> str:
         arguments = expression.arguments
+        if expression.name == bound.INSTANT:
+            return self.instant(arguments[0])
         if expression.name in ("coalesce", "least", "greatest"):
             written = [self.cast(argument, expression.type) for argument in arguments]
         else:
             written = [self.write(argument) for argument in arguments]
         return self.dialect.call(expression.name, written, expression.type)
+
+    def instant(self, column: bound.Expression) -> str:
+        """The instant of a numeric event time."""
+        seconds = self.write(column)
+        if column.type is ColumnType.DOUBLE:
+            return self.dialect.timestamp_of(self.dialect.double_seconds_us(seconds))
+        return self.dialect.timestamp_of(f"({seconds} * 1000000)")
 
     def aggregate(self, expression: bound.Aggregate) -> str:
         """The aggregate of a column that `known` names."""

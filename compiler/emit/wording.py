@@ -122,6 +122,8 @@ def expression_text(
                 return f"CASE {whens} ELSE {write(otherwise)} END"
             case Cast(operand=operand, type=type_):
                 return f"CAST({write(operand)} AS {type_.value})"
+            case FunctionCall(name="instant", arguments=(column,)):
+                return write(column)
             case (
                 FunctionCall(name=name, arguments=arguments)
                 | UserCall(name=name, arguments=arguments)

@@ -18,10 +18,11 @@ from cqc.compiler.rewrites.attribute_formulas import conjoin, formula_of
 from cqc.compiler.rewrites.join_conditions import equi_join, theta_join
 from cqc.compiler.rewrites.mentioned_items import item_mask, items_of
 from cqc.compiler.rewrites.window_conditions import window_condition
-from cqc.compiler.time_bounds import TimeLimit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cqc.compiler.time_bounds import TimeLimit
 
 
 @dataclass(slots=True)
@@ -61,27 +62,14 @@ def classify_predicates(query: Query, conditions: Sequence[Expression]) -> Class
 
 def _classify_comparison(query: Query, condition: Comparison, mask: int, classes: Classes) -> None:
     window = window_condition(condition, query.items)
-    equal = equi_join(condition)
-    if window is not None and equal is not None and not window.exact:
-        # Equal numbers are equal instants, however they are rounded.
-        window = None
-        classes.limits.extend(_same_instant(equal, condition))
     if window is not None:
         classes.limits.extend(window.limits)
         if not window.exact:
             classes.residuals.append(Residual(condition, items_of(mask)))
-    elif equal is not None:
+    elif (equal := equi_join(condition)) is not None:
         if equal not in classes.equi_joins:
             classes.equi_joins.append(equal)
     elif (theta := theta_join(condition)) is not None:
         classes.theta_joins.append(theta)
     else:
         classes.residuals.append(Residual(condition, items_of(mask)))
-
-
-def _same_instant(equal: EquiJoin, condition: Comparison) -> list[TimeLimit]:
-    left, right = equal.left_item, equal.right_item
-    return [
-        TimeLimit(left, right, 0, condition.span),
-        TimeLimit(right, left, 0, condition.span),
-    ]

@@ -4,18 +4,17 @@
 once each, with opposite signs, plus constants. Microseconds and whole seconds are exact, so a strict comparison is the
 next unit and the limit says all there is to say.
 
-Event time of type DOUBLE is different: instants are rounded to microseconds while the column keeps its value, and the
-comparison itself rounds. There the limit is made wider than any rounding can reach, and the condition stays a residual.
+Event times of type DOUBLE come as the instants that they stand for (`bind_instants.py`), which are microseconds too.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bound import (
+    INSTANT,
     Arithmetic,
     ArithmeticOp,
     Cast,
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 _SECOND_US = 1_000_000
 _FARTHEST_SECONDS = 2**43  # instants beyond do not fit 64 bits of microseconds
-# Half the distance between neighbouring DOUBLEs at the farthest instant: what one rounding can move a time by.
-_ROUNDING_US = 1_024
 _DYADIC = 1_024  # multiples of 1/1024 below 2**42 add to whole seconds without rounding
 
 
@@ -52,12 +49,10 @@ class WindowCondition:
 
 @dataclass(slots=True)
 class _Sum:
-    """A sum of event times (by item, with their signs) and a constant; `operations` counts what may have rounded."""
+    """A sum of event times (by item, with their signs) and a constant."""
 
     signs: dict[int, int]
     constant: int | float
-    has_double: bool
-    operations: int
 
 
 def window_condition(condition: Comparison, items: Sequence[Item]) -> WindowCondition | None:
@@ -74,7 +69,7 @@ def window_condition(condition: Comparison, items: Sequence[Item]) -> WindowCond
     upper = condition.op in (ComparisonOp.LT, ComparisonOp.LE, ComparisonOp.EQ)
     lower = condition.op in (ComparisonOp.GT, ComparisonOp.GE, ComparisonOp.EQ)
     strict = condition.op in (ComparisonOp.LT, ComparisonOp.GT)
-    types = {items[item].relation.time_type for item in total.signs}
+    in_seconds = condition.left.type.is_numeric
     limits: list[TimeLimit] = []
     exact = True
     for wanted, earlier, later, most in (
@@ -82,7 +77,7 @@ def window_condition(condition: Comparison, items: Sequence[Item]) -> WindowCond
         (lower, positive, negative, total.constant),
     ):
         if wanted:
-            most_us, is_exact = _limit_us(types, total, most, strict=strict)
+            most_us, is_exact = _limit_us(most, in_seconds=in_seconds, strict=strict)
             limits.append(TimeLimit(earlier, later, most_us, condition.span))
             exact = exact and is_exact
     return WindowCondition(tuple(limits), exact)
@@ -128,23 +123,21 @@ def _sum(expression: Expression, items: Sequence[Item]) -> _Sum | None:
     match expression:
         case ColumnRef(item=item, column=column, type=type_):
             is_time = items[item].relation.event_time == column
-            return _Sum({item: 1}, 0, type_ is ColumnType.DOUBLE, 0) if is_time else None
-        case Literal(value=value, type=type_):
-            if isinstance(value, bool | str | None):
-                return None
-            return _Sum({}, value, type_ is ColumnType.DOUBLE, 0)
+            return _Sum({item: 1}, 0) if is_time and type_ is not ColumnType.DOUBLE else None
+        case FunctionCall(name=name, arguments=(ColumnRef(item=item),)) if name == INSTANT:
+            return _Sum({item: 1}, 0)
+        case Literal(value=value):
+            return None if isinstance(value, bool | str | None) else _Sum({}, value)
         case Negate(operand=operand):
             inner = _sum(operand, items)
-            return inner and _add(_Sum({}, 0, False, 0), inner, -1)
+            return inner and _add(_Sum({}, 0), inner, -1)
         case Cast(operand=operand, type=ColumnType.DOUBLE) if operand.type is ColumnType.BIGINT:
             return _sum(operand, items)
         case Arithmetic(op=ArithmeticOp.ADD | ArithmeticOp.SUBTRACT as op, left=left, right=right):
             first, second = _sum(left, items), _sum(right, items)
             if first is None or second is None:
                 return None
-            total = _add(first, second, 1 if op is ArithmeticOp.ADD else -1)
-            total.operations += 1
-            return total
+            return _add(first, second, 1 if op is ArithmeticOp.ADD else -1)
         case _:
             return None
 
@@ -153,20 +146,13 @@ def _add(left: _Sum, right: _Sum, sign: int) -> _Sum:
     signs = dict(left.signs)
     for item, other in right.signs.items():
         signs[item] = signs.get(item, 0) + sign * other
-    constant = left.constant + sign * right.constant
-    has_double = left.has_double or right.has_double
-    return _Sum(signs, constant, has_double, left.operations + right.operations)
+    return _Sum(signs, left.constant + sign * right.constant)
 
 
-def _limit_us(
-    types: set[ColumnType], total: _Sum, most: int | float, *, strict: bool
-) -> tuple[int, bool]:
+def _limit_us(most: int | float, *, in_seconds: bool, strict: bool) -> tuple[int, bool]:
     """The largest difference in microseconds that satisfies `difference <= most` (or `<`), and whether it is exact."""
-    if ColumnType.TIMESTAMP in types:
+    if not in_seconds:
         return int(most) - strict, True
-    if ColumnType.DOUBLE in types:
-        rounding = _ROUNDING_US * (2 + total.operations)
-        return math.ceil(Fraction(most) * _SECOND_US) + rounding, False
     whole = math.floor(most)
     if whole == most:
         return (whole - strict) * _SECOND_US, True

@@ -103,7 +103,9 @@ class Outcome(NamedTuple):
     counts: NDArray[np.int64]  # by slot
     union: NDArray[np.uint64]  # words: tuples that some query wants
     rows: NDArray[np.uint64]  # [slots, words]
-    cursors: NDArray[np.int64]  # by slot, where its next position goes; negative for a slot not asked for
+    cursors: NDArray[
+        np.int64
+    ]  # by slot, where its next position goes; negative for a slot not asked for
     positions: NDArray[np.int64]
 
 

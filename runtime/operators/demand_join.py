@@ -1,7 +1,6 @@
-"""The flat join that makes a partial combination only when everything it must still meet is there (JIT's demand, taken to
-its end: not even the first useless result is made).
+"""The flat join on demand: a partial combination goes on only when everything it must still meet is there.
 
-Two tuples that are joined and must meet a third one by a value of each are a pair that few third tuples fit. Before the pair
+This is JIT's demand taken to its end, where not even the first useless result is made. Two tuples that are joined and must meet a third one by a value of each are a pair that few third tuples fit. Before the pair
 goes on, the states of all such third items are asked for the composite value. Nothing waits and nothing is kept between
 packets: if the third tuple comes later, its own way through the join finds the two.
 

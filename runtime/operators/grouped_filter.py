@@ -52,6 +52,7 @@ class FilterCount:
 
     packets: int
     tuples: int
+    matches: int  # (tuple, slot) pairs, where they were counted
     seconds_located: float  # finding the values among the constants, and the hits of sparse atoms
     seconds_packet_side: float  # evaluating queries by the packet index
     seconds_access_side: float  # and by the access index
@@ -119,6 +120,7 @@ class StreamFilter:
         return FilterCount(
             self._packets,
             self._tuples,
+            self._costs.matches,
             self._seconds,
             self._costs.packet.seconds,
             self._costs.access.seconds,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.shared_state import SharedState
 
 _ROOM = 1024
+_MOST_ROOM = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,8 @@ class Level:
                 self._probing,
                 begin,
             )
+        if self.rows.room > _MOST_ROOM and 16 * self.rows.count < self.rows.room:
+            self.rows.resize(_ROOM)  # a burst is over
         limit = packet_first if self.before_packet else self.target.state.head
         found, candidates = self._call(rows, limit)
         if found > self.rows.room:

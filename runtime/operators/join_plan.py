@@ -129,6 +129,10 @@ class JoinPlan:
             )
         return self._current[start]
 
+    def current_levels(self, start: int) -> tuple[Level, ...]:
+        """The levels that the last packet of the item went through."""
+        return self._current[start].levels if start in self._current else ()
+
     def observe(self, start: int, level: Level, probes: int, found: int) -> None:
         """Tell how many partners a level found for so many rows of the packet at hand."""
         order = self._order_of[start]

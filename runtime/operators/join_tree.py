@@ -29,6 +29,7 @@ from cqc.runtime.operators.multi_join import MultiJoin, push_packet
 from cqc.runtime.operators.probe import count_slots, keep_rows
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, bitmap
 from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.operators.tree_kernels import living
 from cqc.runtime.operators.tree_node import Node, Step, columns_between, key_columns_above
 from cqc.runtime.operators.tree_shape import items_of
 from cqc.runtime.operators.tree_state import TreeState
@@ -65,7 +66,7 @@ class JoinTree(MultiJoin):
         super().__init__(host, states)
         self.shape = shape
         self._feedback = feedback
-        self._dead_us = np.full(len(host.relations), BEFORE_ALL_US, np.int64)
+        self._dead = np.full((len(host.relations), 2), BEFORE_ALL_US, np.int64)
         self._root: Node | None = None
         self._leaves: dict[int, Node] = {}
         self._checks_at: dict[Node, list[tuple[Expression, NDArray[np.uint64]]]] = {}
@@ -120,7 +121,7 @@ class JoinTree(MultiJoin):
         before = super().purge_before(relation, watermarks)
         if before is not None:
             for item in self._items_of[relation]:
-                self._dead_us[item] = before
+                self._dead[item] = before, self._inputs[item].state.head
             self._move_dead()
         return before
 
@@ -130,9 +131,7 @@ class JoinTree(MultiJoin):
         detail = {"slots": len(self), "checked": self._checks.evaluated, **self._counters()}
         detail["peak rows"] = self.peak_rows
         size = sum(each.lineage.nbytes for each in self._inputs) + self._state_bytes()
-        return OperatorCount(
-            self.name, base.tuples_in, base.tuples_out, base.seconds, size, detail
-        )
+        return OperatorCount(self.name, base.tuples_in, base.tuples_out, base.seconds, size, detail)
 
     # The tree
 
@@ -160,7 +159,7 @@ class JoinTree(MultiJoin):
         inner = isinstance(shape, int) or len(items) < len(self._inputs)
         columns = key_columns_above(items, edges) if inner else []
         places = sorted(items) if not inner else list(items)  # results are in host order
-        dead = np.full(len(items), BEFORE_ALL_US, np.int64)
+        dead = np.full((len(items), 2), BEFORE_ALL_US, np.int64)
         state = TreeState(places, columns, self._words, dead)
         if isinstance(shape, int):
             leaf = self._leaves[shape] = Node(state, ())
@@ -172,7 +171,9 @@ class JoinTree(MultiJoin):
         for edge in self._equi_joins:
             ends = (edge.left_item, edge.left_column), (edge.right_item, edge.right_column)
             states = [self._inputs[item].state for item, _ in ends]
-            types = [state.relation.columns[end[1]].type for state, end in zip(states, ends, strict=True)]
+            types = [
+                state.relation.columns[end[1]].type for state, end in zip(states, ends, strict=True)
+            ]
             forms = []
             for state, (item, column), type_ in zip(states, ends, types, strict=True):
                 plain = types[0] is types[1] or type_ is ColumnType.DOUBLE
@@ -270,8 +271,7 @@ class JoinTree(MultiJoin):
         if not checks or not len(rows):
             return rows
         state, begin = node.state, int(rows[0])
-        tail = slice(begin, state.count)
-        kept = np.flatnonzero((state.ts[:, tail] >= state.dead_us[:, None]).all(axis=0))
+        kept = living(state.positions, state.ts, begin, state.count, state.dead)
         positions = np.zeros((len(self._inputs), len(kept)), np.int64)
         positions[list(state.items)] = state.positions[:, begin + kept]
         lineage = state.lineage[begin + kept]
@@ -292,7 +292,11 @@ class JoinTree(MultiJoin):
         state = root.state
         if state.count:
             end = state.count
-            yield state.positions[:, :end].copy(), state.ts[:, :end].copy(), state.lineage[:end].copy()
+            yield (
+                state.positions[:, :end].copy(),
+                state.ts[:, :end].copy(),
+                state.lineage[:end].copy(),
+            )
         state.clear()
 
     def _deliver(
@@ -324,7 +328,7 @@ class JoinTree(MultiJoin):
 
     def _move_dead(self) -> None:
         for node in self._nodes():
-            node.state.dead_us[:] = self._dead_us[list(node.state.items)]
+            node.state.dead[:] = self._dead[list(node.state.items)]
 
     def _drop_dead(self) -> None:
         """Bulk drops; how much there was at most is noted."""

@@ -55,7 +55,7 @@ class Side:
     rested: int = 0  # packets since it was taken
 
     def saw(self, expected: float, seconds: float) -> None:
-        """Take note of a pass that was measured."""
+        """Take note of a pass; one whose cost was not foreseen, or too short to measure, has 0 expected."""
         self.passes += 1
         self.seconds += seconds
         self.rested = 0
@@ -65,10 +65,11 @@ class Side:
 
 @dataclass(slots=True)
 class Costs:
-    """What both sides cost."""
+    """What both sides cost, and what they found."""
 
     packet: Side = field(default_factory=Side)
     access: Side = field(default_factory=Side)
+    matches: int = 0
 
     def prefer_access(self, by_access: float, by_packet: float) -> bool:
         """Which side to take, given what each should cost; now and then the other one, to measure it."""
@@ -114,6 +115,7 @@ class MatchSource:
     def counts(self) -> NDArray[np.int64]:
         counts = np.zeros(self._store.slot_count, np.int64)
         self._run_all(Outcome(counts, _NO_WORDS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS))
+        self._costs.matches += int(counts.sum())
         return counts
 
     def union(self) -> NDArray[np.uint64]:
@@ -132,9 +134,7 @@ class MatchSource:
         programs = self._store.programs.all(self._ids)
         self._packet.sweep(self._store.conjunctions(), programs, _rows_outcome(rows))
 
-    def positions(
-        self, slots: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         ends = np.cumsum(counts)
         positions = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
         if 4 * len(slots) >= len(self._store):
@@ -160,15 +160,16 @@ class MatchSource:
         return self._costs.prefer_access(self._expected, by_packet)
 
     def _run_all(self, outcome: Outcome) -> None:
-        started = thread_time()
+        started, comparable = thread_time(), float(len(outcome.counts) > 0)
         if self._access is None:
             programs = self._store.programs.all(self._ids)
             self._packet.sweep(self._store.conjunctions(), programs, outcome)
-            rows = self._store.conjunction_count * _PER_ROW + self._ids * _PER_CUT
-            self._costs.packet.saw(rows * self._packet.blocks, thread_time() - started)
+            a_block = self._store.conjunction_count * _PER_ROW + self._ids * _PER_CUT
+            expected = comparable * self._packet.blocks * a_block
+            self._costs.packet.saw(expected, thread_time() - started)
             return
         self._run_access(Wanted(outcome.counts, outcome.union, outcome.cursors, outcome.positions))
-        self._costs.access.saw(self._expected, thread_time() - started)
+        self._costs.access.saw(comparable * self._expected, thread_time() - started)
         if not self._access.alone:
             programs = self._store.programs.all(self._ids)
             self._packet.sweep(self._access.rest, programs, outcome)

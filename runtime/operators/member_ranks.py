@@ -36,6 +36,8 @@ def rank_members(
     """Count the results for every slot and member; the members of each row, for slots that are families."""
     table.totals.add(counts)
     found: dict[int, MemberRanges] = {}
+    if not len(plan.families):
+        return found
     for number in plan.families[counts[plan.families] > 0].tolist():
         slot = table.slots[number]
         rows = rows_with(lineage, number)

@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.join_level import Rows
     from cqc.runtime.operators.join_plan import Path
 
-_PAST_ROWS = 4096  # how many tuples at a time start the join over the past
+# How many tuples start a join at a time, between these two, so that its partial combinations stay near a size.
+_LEAST_PART, _MOST_PART = 64, 16_384
+_ROWS_AT_ONCE = 1 << 20
 
 
 class MultiJoin:
@@ -82,6 +84,7 @@ class MultiJoin:
         self._admitted: dict[int, NDArray[np.uint64]] = {}
         self._counts = np.zeros(WORD_BITS, np.int64)
         self._work = [Work() for _ in self._inputs]
+        self._part_rows = _LEAST_PART
         self._tuples_in = 0
         self._results = 0
         self._seconds = 0.0
@@ -227,7 +230,7 @@ class MultiJoin:
         for item in self._items_of[relation]:
             if self._inputs[item].state.relation.is_stream and len(packet):
                 ts_us = self._times(self._inputs[item], first, len(packet))
-                found += self._start(plan, item, self._admitted[item], ts_us, first)
+                found += self._in_parts(plan, item, self._admitted[item], ts_us, first, first)
         self._seconds += perf_counter() - started
         return found
 
@@ -251,6 +254,28 @@ class MultiJoin:
                 state = self._inputs[item].state
                 ts_us = self._times(self._inputs[item], first, count)
                 lane.insert(ts_us, first, self._admitted[item], state.values, state.base)
+
+    def _in_parts(
+        self,
+        plan: JoinPlan,
+        item: int,
+        lineage: NDArray[np.uint64],
+        ts_us: NDArray[np.int64],
+        first: int,
+        packet_first: int,
+    ) -> list[JoinResults]:
+        """Start with so many tuples at a time that the partial combinations of the last part would fit again."""
+        found: list[JoinResults] = []
+        begin = 0
+        while begin < len(ts_us):
+            part = slice(begin, begin + self._part_rows)
+            found += self._start(
+                plan, item, lineage[part], ts_us[part], first + begin, packet_first
+            )
+            begin = part.stop
+            peak = max((level.rows.count for level in plan.current_levels(item)), default=0)
+            self._part_rows = _part_rows(self._part_rows, peak)
+        return found
 
     def _start(
         self,
@@ -303,13 +328,10 @@ class MultiJoin:
         item = plan.starts[0]
         each = self._inputs[item]
         mask = bitmap([seat.slot.number], self._words)
-        found = []
-        for first in range(each.state.first, each.state.head, _PAST_ROWS):
-            stop = min(first + _PAST_ROWS, each.state.head)
-            live = slice(first - each.state.base, stop - each.state.base)
-            lineage = each.lineage.values[live] & mask
-            found += self._start(plan, item, lineage, each.state.ts[live], first, each.state.head)
-        return found
+        first, head = each.state.first, each.state.head
+        lineage = each.lineage.values[first - each.state.base : head - each.state.base] & mask
+        ts_us = self._times(each, first, head - first)
+        return self._in_parts(plan, item, lineage, ts_us, first, head)
 
     def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:
         """Nothing waits for the watermark in this join."""
@@ -346,6 +368,13 @@ class MultiJoin:
         size = sum(level.nbytes for path in paths for level in path.levels)
         size += sum(each.lineage.nbytes for each in self._inputs)
         return OperatorCount(self.name, self._tuples_in, self._results, self._seconds, size, detail)
+
+
+def _part_rows(rows: int, peak: int) -> int:
+    """How many tuples to start with next, when `rows` of them led to `peak` partial combinations."""
+    if peak > _ROWS_AT_ONCE:
+        return max(1, rows * _ROWS_AT_ONCE // peak)
+    return min(_MOST_PART, max(4 * rows, _LEAST_PART)) if 8 * peak < _ROWS_AT_ONCE else rows
 
 
 def _without(

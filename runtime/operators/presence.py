@@ -41,7 +41,9 @@ class Presence:
         """Note the tuples at the indexes of a state; what is older than `dead_us` may be forgotten."""
         if 2 * (self._noted + len(indexes)) > len(self.hashes):
             self._renew(len(indexes), dead_us)
-        self._noted += note_keys(links, self.forms, indexes, ts, self.hashes, self.newest, self.shift)
+        self._noted += note_keys(
+            links, self.forms, indexes, ts, dead_us, self.hashes, self.newest, self.shift
+        )
 
     def _renew(self, more: int, dead_us: int) -> None:
         hashes, newest = self.hashes, self.newest
@@ -75,8 +77,11 @@ def _slot(hashes, code, shift):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def note_keys(links, forms, indexes, ts, hashes, newest, shift):  # type: ignore[no-untyped-def]
-    """Enter the keys of the tuples at the indexes; how many are new."""
+def note_keys(links, forms, indexes, ts, dead_us, hashes, newest, shift):  # type: ignore[no-untyped-def]
+    """Enter the keys of the tuples at the indexes; how many are new.
+
+    A tuple that comes late may be dead for the future and still meets what is there: it counts as just alive.
+    """
     new = 0
     for number in range(len(indexes)):
         index = indexes[number]
@@ -88,7 +93,7 @@ def note_keys(links, forms, indexes, ts, hashes, newest, shift):  # type: ignore
         if hashes[at] == 0:
             hashes[at] = code
             new += 1
-        newest[at] = max(newest[at], ts[index])
+        newest[at] = max(newest[at], ts[index], dead_us)
     return new
 
 

@@ -38,12 +38,24 @@ def equal_keys(keys, row, columns, other_keys, other, other_columns):  # type: i
 
 
 @njit(cache=True, nogil=True, inline="always")
-def is_dead(ts, row, dead_us):  # type: ignore[no-untyped-def]
-    """Whether one of the row's tuples can meet no future tuple any more."""
-    for place in range(len(dead_us)):
-        if ts[place, row] < dead_us[place]:
+def is_dead(positions, ts, row, dead):  # type: ignore[no-untyped-def]
+    """Whether one of the row's tuples is both older and before the position that `dead[place]` says."""
+    for place in range(len(dead)):
+        if ts[place, row] < dead[place, 0] and positions[place, row] < dead[place, 1]:
             return True
     return False
+
+
+@njit(cache=True, nogil=True)
+def living(positions, ts, begin, end, dead):  # type: ignore[no-untyped-def]
+    """Which of the rows begin..end-1 are not dead, numbered from `begin`."""
+    kept = np.empty(end - begin, np.int64)
+    count = 0
+    for row in range(begin, end):
+        if not is_dead(positions, ts, row, dead):
+            kept[count] = row - begin
+            count += 1
+    return kept[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -60,7 +72,7 @@ def link_rows(rows, keys, columns, heads, following, index, shift):  # type: ign
 def join_states(  # type: ignore[no-untyped-def]
     rows, positions, ts, lineage, keys, columns,  # the rows that probe
     positions_there, ts_there, lineage_there, keys_there, columns_there,  # the state they meet
-    heads, following, index, shift, dead_us,
+    heads, following, index, shift, dead,
     pair_here, pair_there, cut_starts, cuts, window_sets,  # windows between pairs of places
     out_positions, out_ts, out_lineage, out_keys, begin, places, places_there, key_source,
 ):  # fmt: skip
@@ -84,7 +96,7 @@ def join_states(  # type: ignore[no-untyped-def]
                 for word in range(words):
                     alive[word] = lineage[row, word] & lineage_there[other, word]
                     left |= alive[word]
-                ok = left != 0 and not is_dead(ts_there, other, dead_us)
+                ok = left != 0 and not is_dead(positions_there, ts_there, other, dead)
                 pair = 0
                 while ok and pair < len(pair_here):
                     distance = ts_there[pair_there[pair], other] - ts[pair_here[pair], row]
@@ -103,7 +115,9 @@ def join_states(  # type: ignore[no-untyped-def]
                             out_positions[places[place], written] = positions[place, row]
                             out_ts[places[place], written] = ts[place, row]
                         for place in range(len(places_there)):
-                            out_positions[places_there[place], written] = positions_there[place, other]
+                            out_positions[places_there[place], written] = positions_there[
+                                place, other
+                            ]
                             out_ts[places_there[place], written] = ts_there[place, other]
                         for word in range(words):
                             out_lineage[written, word] = alive[word]
@@ -120,7 +134,7 @@ def join_states(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def find_absent(  # type: ignore[no-untyped-def]
-    rows, keys, columns, ts_there, keys_there, columns_there, heads, following, index, shift, dead_us, absent
+    rows, keys, columns, positions_there, ts_there, keys_there, columns_there, heads, following, index, shift, dead, absent
 ):  # fmt: skip
     """absent[k] = whether no living row of the state has the key of rows[k]; how many."""
     count = 0
@@ -129,7 +143,7 @@ def find_absent(  # type: ignore[no-untyped-def]
         other = heads[bucket(keys, row, columns, shift)]
         while other >= 0 and (
             not equal_keys(keys, row, columns, keys_there, other, columns_there)
-            or is_dead(ts_there, other, dead_us)
+            or is_dead(positions_there, ts_there, other, dead)
         ):
             other = following[other, index]
         absent[at] = other < 0

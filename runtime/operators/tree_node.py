@@ -12,7 +12,6 @@ import numpy as np
 
 from cqc.runtime.operators.rank_lineage import interval_sets
 from cqc.runtime.operators.tree_kernels import join_states
-from cqc.runtime.operators.tree_state import TreeState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from cqc.runtime.feedback import Gate
     from cqc.runtime.operators.join_slots import Slot
-    from cqc.runtime.operators.tree_state import KeyColumn
+    from cqc.runtime.operators.tree_state import KeyColumn, TreeState
 
 Edge = tuple["KeyColumn", "KeyColumn"]  # an equality between key columns of two items
 
@@ -59,7 +58,9 @@ class Node:
 class Step:
     """How active rows of a node join with the active rows of its sibling, into their parent's state."""
 
-    def __init__(self, node: Node, edges: Sequence[Edge], slots: Sequence[Slot], words: int) -> None:
+    def __init__(
+        self, node: Node, edges: Sequence[Edge], slots: Sequence[Slot], words: int
+    ) -> None:
         assert node.parent is not None
         self._own, self._there, self._out = node.state, node.sibling.state, node.parent.state
         self._parent = node.parent
@@ -70,7 +71,9 @@ class Step:
         self._columns_there = self._there.index_columns(self._index)
         self._places = _places(self._own.items, self._out.items)
         self._places_there = _places(self._there.items, self._out.items)
-        self._key_source = np.array([self._source(each) for each in self._out.key_columns], np.int64)
+        self._key_source = np.array(
+            [self._source(each) for each in self._out.key_columns], np.int64
+        )
         self._prepare_windows(slots, words)
 
     def join(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -90,7 +93,7 @@ class Step:
         return join_states(  # type: ignore[no-any-return]  # a numba kernel
             rows, own.positions, own.ts, own.lineage, own.keys, self._columns,
             there.positions, there.ts, there.lineage, there.keys, self._columns_there,
-            there.heads[self._index], there.following, self._index, there.shift, there.dead_us,
+            there.heads[self._index], there.following, self._index, there.shift, there.dead,
             *self._pairs, *self._windows,
             out.positions, out.ts, out.lineage, out.keys, out.count, self._places, self._places_there, self._key_source,
         )  # fmt: skip

@@ -9,10 +9,11 @@ the window.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Union
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cqc.compiler.normal import EquiJoin
 
 Shape = Union[int, tuple["Shape", "Shape"]]  # noqa: UP007  # a recursive alias needs the name as text
@@ -47,9 +48,7 @@ def bushy(count: int, equi_joins: Sequence[EquiJoin]) -> Shape:
     return shapes[0]
 
 
-def order_by_shape(
-    shape: Shape, start: int, equi_joins: Sequence[EquiJoin]
-) -> tuple[int, ...]:
+def order_by_shape(shape: Shape, start: int, equi_joins: Sequence[EquiJoin]) -> tuple[int, ...]:
     """The other items in the order in which a tuple of `start` meets them on its way up, connected ones first."""
     order: list[int] = []
     for beside in _beside(shape, start):

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.operators.tree_kernels import find_absent, link_rows, park_rows, wake_rows
+from cqc.runtime.operators.tree_kernels import (
+    find_absent,
+    link_rows,
+    living,
+    park_rows,
+    wake_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +33,19 @@ class TreeState:
     """Rows over `items`, from left to right; `keys[row, k]` is the join value of `key_columns[k]`."""
 
     def __init__(
-        self, items: Sequence[int], key_columns: Sequence[KeyColumn], words: int, dead_us: NDArray[np.int64]
+        self,
+        items: Sequence[int],
+        key_columns: Sequence[KeyColumn],
+        words: int,
+        dead: NDArray[np.int64],
     ) -> None:
-        """`dead_us` by place: tuples older than that can meet no future tuple. The owner moves it on."""
+        """`dead[place]`: tuples older than the one and before the other (an event time and a position) meet no future tuple.
+
+        A tuple that comes late may be that old and still meets those that are there. The owner moves `dead` on.
+        """
         self.items = tuple(items)
         self.key_columns = tuple(key_columns)
-        self.dead_us = dead_us
+        self.dead = dead
         self.count = 0
         self.parked = 0
         self._words = words
@@ -48,7 +61,9 @@ class TreeState:
     @property
     def nbytes(self) -> int:
         arrays = (self.positions, self.ts, self.lineage, self.keys, self.following, self.heads)
-        return sum(int(each.nbytes) for each in (*arrays, self.where, self.next_parked, self.parked_heads))
+        return sum(
+            int(each.nbytes) for each in (*arrays, self.where, self.next_parked, self.parked_heads)
+        )
 
     @property
     def row_bytes(self) -> int:
@@ -86,7 +101,9 @@ class TreeState:
         """Let the join above and whoever waits find the rows."""
         self.where[rows] = ACTIVE
         for number, columns in enumerate(self._indexes):
-            link_rows(rows, self.keys, columns, self.heads[number], self.following, number, self.shift)
+            link_rows(
+                rows, self.keys, columns, self.heads[number], self.following, number, self.shift
+            )
 
     def park(self, gate: int, rows: NDArray[np.int64]) -> None:
         """Keep rows until their value is there."""
@@ -97,7 +114,11 @@ class TreeState:
         )  # fmt: skip
 
     def wake(
-        self, gate: int, rows: NDArray[np.int64], keys: NDArray[np.int64], columns: NDArray[np.int64]
+        self,
+        gate: int,
+        rows: NDArray[np.int64],
+        keys: NDArray[np.int64],
+        columns: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Take the rows that wait for a value that one of the given rows (of another state) has."""
         woken = np.empty(self.parked, np.int64)
@@ -109,13 +130,17 @@ class TreeState:
         return woken[:count]
 
     def absent(
-        self, index: int, rows: NDArray[np.int64], keys: NDArray[np.int64], columns: NDArray[np.int64]
+        self,
+        index: int,
+        rows: NDArray[np.int64],
+        keys: NDArray[np.int64],
+        columns: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
         """For which of the given rows (of another state) no living row here has the value."""
         missing = np.empty(len(rows), np.bool_)
         find_absent(
-            rows, keys, columns, self.ts, self.keys, self._indexes[index],
-            self.heads[index], self.following, index, self.shift, self.dead_us, missing,
+            rows, keys, columns, self.positions, self.ts, self.keys, self._indexes[index],
+            self.heads[index], self.following, index, self.shift, self.dead, missing,
         )  # fmt: skip
         return missing
 
@@ -131,9 +156,8 @@ class TreeState:
         """Forget dead rows, when enough came since the last time; whether rows were numbered anew."""
         if self.count < 2 * self._settled + _LEAST_ROOM:
             return False
-        alive = (self.ts[:, : self.count] >= self.dead_us[:, None]).all(axis=0)
-        alive &= self.where[: self.count] != _GONE
-        kept = np.flatnonzero(alive)
+        kept = living(self.positions, self.ts, 0, self.count, self.dead)
+        kept = kept[self.where[kept] != _GONE]
         room = _LEAST_ROOM
         while room < 2 * len(kept):
             room *= 2

@@ -7,6 +7,7 @@ form the client wants. Whatever a client sends, the answer is one of 2xx or 4xx,
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
 from cqc.compiler.diagnostics import CompileError, render_json
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.service import Service
     from cqc.runtime.serve.worker import Worker
 
+# What is small is done at once: another thread would take longer to begin than to do it.
+_FEW_ROWS = 100
+_FEW_BYTES = 10_000
+
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": Problem, "description": "The request was refused; `error` says why."},
     503: {"model": Problem, "description": "The engine is busy; try again later."},
@@ -60,6 +66,15 @@ _ROWS_BODY = {
         },
     }
 }
+
+
+class _AnythingConvertor(StringConvertor):
+    """A name in a path: any characters, line ends and slashes too."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("anything", _AnythingConvertor())
 
 
 class Api:
@@ -94,11 +109,11 @@ class Api:
         invoke_answers = {**_PROBLEMS, 200: {"model": Answer}}
         for method in ("GET", "POST"):
             add(
-                "/queries/{name:path}/invoke", self.invoke, methods=[method],
+                "/queries/{name:anything}/invoke", self.invoke, methods=[method],
                 response_class=Response, responses=invoke_answers, operation_id=f"invoke_{method.lower()}",
             )  # fmt: skip
         add(
-            "/queries/{name:path}/results", self.watch_one, methods=["GET"], status_code=200,
+            "/queries/{name:anything}/results", self.watch_one, methods=["GET"], status_code=200,
             response_class=EventResponse, responses=_PROBLEMS,
         )  # fmt: skip
         add(
@@ -109,7 +124,7 @@ class Api:
             "/queries", self.queries, methods=["GET"], response_class=Response,
             responses={**_PROBLEMS, 200: {"model": QueryList}},
         )  # fmt: skip
-        one = "/queries/{name:path}"
+        one = "/queries/{name:anything}"
         add(one, self.query, methods=["GET"], response_model=QueryInfo, responses=_PROBLEMS)
         add(
             one, self.unregister, methods=["DELETE"], status_code=204,
@@ -120,7 +135,7 @@ class Api:
             response_class=EventResponse, responses=_PROBLEMS,
         )  # fmt: skip
         add(
-            "/streams/{name:path}", self.push, methods=["POST"],
+            "/streams/{name:anything}", self.push, methods=["POST"],
             response_model=Pushed, responses=_PROBLEMS, openapi_extra=_ROWS_BODY,
         )  # fmt: skip
         add("/health", self.health, methods=["GET"], response_model=Health)
@@ -192,9 +207,11 @@ class Api:
         entry, asked = await self._worker.ask(
             lambda service: service.invoke(name, at), self._limits.invoke_seconds
         )
-        body = await asyncio.to_thread(write_answer, entry, asked, form)
+        write = functools.partial(write_answer, entry, asked, form)
+        body = write() if len(asked.block) <= _FEW_ROWS else await asyncio.to_thread(write)
         self._invoke_seconds.observe(time.perf_counter() - started)
-        headers = {"x-cqc-warning": "; ".join(asked.warnings)} if asked.warnings else None
+        # As JSON, because a query's name may hold what a header may not.
+        headers = {"x-cqc-warnings": json.dumps(asked.warnings)} if asked.warnings else None
         return Response(body, media_type=form, headers=headers)
 
     # Results
@@ -252,7 +269,8 @@ class Api:
         if relation is None:
             raise Refusal(Status.NOT_FOUND, f"there is no stream or table {name}")
         body = await request.body()
-        taken = await asyncio.to_thread(read_body, relation, content_type, body)
+        read = functools.partial(read_body, relation, content_type, body)
+        taken = read() if len(body) <= _FEW_BYTES else await asyncio.to_thread(read)
         outcome = await self._worker.change(
             lambda service: service.push({relation.name: taken}), len(body)
         )

@@ -139,6 +139,8 @@ class Durable:
         self._engine.push_taken(read_rows(lines, head["rows"], body))
         for _ in self._engine.drain_blocks():
             pass  # they were delivered; `results` has them
+        if head["instants"] is not None:
+            self._engine.resume_instants(head["instants"])
         for name, each in head["rows"].items():
             lines[name].count.rejected += each["rejected"]
             lines[name].count.reasons.update(each["reasons"])
@@ -208,6 +210,7 @@ class Durable:
                 "rows": head,
                 "positions": [[[part.stream, part.path], part.stop] for part in batch.ranges],
                 "results": batch.results,
+                "instants": batch.next_instants,
             },
             body,
         )

@@ -59,6 +59,8 @@ class Feeding:
             await self.look_at_folders(worker)
             if not await self._read_batch(worker):
                 self.caught_up = True
+                if worker.service.has_idle_timeout:
+                    await worker.change(lambda service: service.look_at_clock(), queue_anyway=True)
                 await asyncio.sleep(LOOK_AGAIN_S)
 
     async def look_at_folders(self, worker: Worker) -> None:

@@ -56,6 +56,9 @@ class Batch:
     ranges: Sequence[Range]
     results: Mapping[int, int]  # how many each query (by number) had
     pieces: Sequence[Piece]
+    next_instants: (
+        dict[str, int] | None
+    )  # of queries with EVERY, where they do not follow from the rows alone
 
 
 class Service:
@@ -64,7 +67,10 @@ class Service:
     Args:
         program: declarations, and the queries to begin with.
         durable: where everything is written down; None for a service that forgets when it stops.
+        limits: what is refused.
+        strategy: how the engine works; never changes an answer.
         now: seconds since the epoch.
+        clock: seconds that only go up; tells when a silent stream is idle.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class Service:
         strategy: Strategy | None = None,
         durable: Durable | None = None,
         now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits = limits or Limits()
         self.registry = Registry()
@@ -86,9 +93,10 @@ class Service:
         self._pending: list[Piece] = []
         self._leaving: list[Entry] = []
         settled = _with_retention(program)
+        self.has_idle_timeout = settled.settings.idle_us is not None
         if durable is None or not durable.has_past:
             self.program = settled
-            self.engine = Engine(settled, strategy=strategy)
+            self.engine = Engine(settled, strategy=strategy, clock=clock)
             self.results = ResultLog(self.limits.kept_result_bytes)
             self._next_result = 1
             for statement, name in zip(
@@ -99,7 +107,7 @@ class Service:
                 durable.begin(self.engine, self.registry)
         else:
             self.program = Program(settled.catalog, Graph(), settled.warnings)
-            self.engine = Engine(self.program, strategy=strategy)
+            self.engine = Engine(self.program, strategy=strategy, clock=clock)
             self.results = ResultLog(self.limits.kept_result_bytes)
             self._next_result = durable.recover(self.engine, self.registry, self.results)
             others = {fold(each.name) for each in self.registry if each.owner != PROGRAM}
@@ -225,10 +233,17 @@ class Service:
             )
         self._next_result = pieces[-1].stop if pieces else self._next_result
         self._pending += pieces
-        if self._durable is not None:
-            self._durable.pushed(Batch(rows, ranges, found, pieces))
+        if self._durable is not None and (rows or ranges or pieces):
+            # Whether a stream was idle cannot be found out again, so what followed from it is written down.
+            instants = self.engine.next_instants() if self.has_idle_timeout else None
+            self._durable.pushed(Batch(rows, ranges, found, pieces, instants))
         self.registry.share(time.perf_counter() - started)
         return _accepted(rows, sum(count.late for count in counts.values()) - late)
+
+    def look_at_clock(self) -> None:
+        """Deliver what only waited for a stream that has become idle."""
+        if self.has_idle_timeout:
+            self.push({})
 
     # Durability
 

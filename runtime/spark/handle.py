@@ -52,6 +52,7 @@ def start(
     trigger: Mapping[str, Any] | None = None,
     only: tuple[str, ...] = (),
     strategy: Strategy | None = None,
+    keep_past: bool = True,
     collect: bool = True,
 ) -> Handle:
     """Run a program over streaming DataFrames.
@@ -68,13 +69,14 @@ def start(
         trigger: arguments for Spark's trigger, such as {"processingTime": "1 second"}.
         only: names of the queries to run; all of them by default.
         strategy: switches that change the cost of an answer and never the answer.
+        keep_past: keep tuples for pull queries that are registered later; a fixed set of queries is cheaper without.
         collect: with False results are counted and not kept.
 
     Raises:
         RunError: when a source is missing, or lacks a declared column.
     """
     settled = program if finite else with_retention(program)
-    engine = Engine(settled, strategy=strategy, only=only, collect=collect)
+    engine = Engine(settled, strategy=strategy, only=only, keep_past=keep_past, collect=collect)
     handle = Handle(settled, engine, sources, on_batch=on_batch, finite=finite)
     if checkpoint is not None:
         handle.resume(Checkpoint(checkpoint))

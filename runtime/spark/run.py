@@ -156,7 +156,10 @@ class SparkRun:
 
     def _spark_failed(self, error: BaseException) -> RunError:
         log = "" if self._session is None else f"; its log is {self._session.keep_log()}"
-        return RunError(f"Spark failed: {str(error).strip().partition(chr(10))[0]}{log}")
+        reason = str(error).strip().partition("\n")[0]
+        if not isinstance(error, PySparkException):
+            reason = "its process has gone"  # there is nobody left who could say why
+        return RunError(f"Spark failed: {reason}{log}")
 
 
 class _Start:

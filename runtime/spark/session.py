@@ -10,6 +10,7 @@ A session that is there already (`spark-submit`, a notebook) is used as it is, a
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import sys
@@ -117,6 +118,8 @@ class Session:
     def close(self) -> None:
         """End the JVM if it is ours, and remove every file it made."""
         if self._java is not None:
+            # Threads that wait for an answer from the JVM would complain that it has gone.
+            logging.getLogger("py4j").setLevel(logging.CRITICAL)
             self._java.kill()
             self._java.wait(timeout=30)
             self._java.stdin.close()

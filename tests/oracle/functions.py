@@ -92,6 +92,7 @@ CHOICES: dict[str, Callable[[Sequence[Value]], Value]] = {
 }
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "instant": lambda seconds: round(seconds * 1_000_000),
     "abs": absolute,
     "round": round_half_up,
     "floor": down,

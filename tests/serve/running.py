@@ -104,11 +104,11 @@ def running(
     thread = threading.Thread(target=server.serve_until_stopped, daemon=True)
     thread.start()
     try:
-        with httpx.Client(base_url=server.address, timeout=20, trust_env=False) as client:
+        with httpx.Client(base_url=server.address, timeout=60, trust_env=False) as client:
             found = Running(server, client)
             found.problems = problems
             yield found
     finally:
         server.stop()
-        thread.join(timeout=20)
+        thread.join(timeout=60)
         assert not thread.is_alive(), "the server did not stop"

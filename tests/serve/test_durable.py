@@ -5,7 +5,8 @@ import os
 import random
 import shutil
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,17 @@ MORE = (
 )
 
 
-def start(folder: Path, program: str = PROGRAM, segment_bytes: int = 3_000) -> Service:
+def start(
+    folder: Path,
+    program: str = PROGRAM,
+    segment_bytes: int = 3_000,
+    clock: Callable[[], float] = time.monotonic,
+) -> Service:
     return Service(
-        cqc.compile(program), durable=Durable(folder, segment_bytes), now=lambda: 1_700_000_000.0
+        cqc.compile(program),
+        durable=Durable(folder, segment_bytes),
+        now=lambda: 1_700_000_000.0,
+        clock=clock,
     )
 
 
@@ -134,6 +143,39 @@ def test_a_service_that_crashed_goes_on_as_one_that_did_not(tmp_path: Path) -> N
     assert crashing.results.read(0, most=10**9).lines == steady.results.read(0, most=10**9).lines
     steady.close()
     crashing.close()
+
+
+def test_what_was_delivered_because_a_stream_was_idle_is_not_delivered_again(
+    tmp_path: Path,
+) -> None:
+    program = """CREATE STREAM a (ts BIGINT); CREATE STREAM b (ts BIGINT); SET IDLE = 5 SECONDS;
+        CREATE QUERY both AS SELECT COUNT(*) AS n FROM a, b MAXWINDOW 99 SEC
+        BEGIN AFTER NOW - 10 END NOW EVERY 10 SEC"""
+    seconds = [0.0]
+    first = start(tmp_path / "0", program, clock=lambda: seconds[0])
+    push(first, "b", [{"ts": 1}])
+    push(first, "a", [{"ts": 1}, {"ts": 2}, {"ts": 25}])
+    first.look_at_clock()
+    first.commit()
+    assert first.results.next_number == 1
+    seconds[0] = 4.0
+    push(first, "a", [{"ts": 25}])
+    seconds[0] = 6.0
+    first.look_at_clock()
+    first.commit()
+    assert [line for _, line in first.results.read(1).lines] == [
+        b'{"query": "both", "at": 10, "row": {"n": 2}}',
+        b'{"query": "both", "at": 20, "row": {"n": 0}}',
+    ]
+    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    second = start(tmp_path / "1", program, clock=lambda: seconds[0])
+    assert face(second) == face(first)
+    seconds[0] = 60.0
+    second.look_at_clock()
+    second.commit()
+    assert second.results.next_number == 3
+    first.close()
+    second.close()
 
 
 @pytest.mark.parametrize("cut", [1, 7, 40, 200])

@@ -1,8 +1,10 @@
 """The service as a client sees it: queries come and go, rows come in, answers go out."""
 
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
@@ -64,6 +66,20 @@ def test_a_pull_query_registered_late_sees_the_retained_past() -> None:
         service.push("s", {"ts": 1, "k": 1, "x": 5.0})
         service.register("SELECT MAX(x) AS m FROM s BEGIN 0 END NOW", name="late")
         assert service.invoke("late")["rows"] == [{"m": 5.0}]
+
+
+def test_asking_beyond_the_retention_is_answered_with_a_warning() -> None:
+    program = "CREATE STREAM s (ts BIGINT); SET RETENTION = 10 SECONDS;"
+    with running(program) as service:
+        name = "caf\u00e9 \u20ac\r\nx"
+        service.register("SELECT COUNT(*) AS n FROM s BEGIN 0 END NOW", name=name)
+        service.push("s", *({"ts": ts} for ts in range(0, 100, 10)))
+        service.push("s", {"ts": 100})
+        answer = service.client.get(f"/queries/{quote(name, safe='')}/invoke")
+        assert answer.status_code == 200
+        assert "kept from 90" in answer.json()["warnings"][0]
+        assert answer.json()["rows"] == [{"n": 2}]
+        assert json.loads(answer.headers["x-cqc-warnings"]) == answer.json()["warnings"]
 
 
 def test_a_query_with_errors_is_refused_with_the_compilers_diagnostics(shared: Running) -> None:

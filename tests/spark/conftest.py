@@ -1,4 +1,4 @@
-"""One Spark session for all tests of this folder, on one worker."""
+"""One Spark session for all tests of this folder that need one, on one worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/spark" in item.path.as_posix():
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            if "session" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group("spark"))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(300))
 

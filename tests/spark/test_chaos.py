@@ -64,7 +64,7 @@ def expected_lines(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("engine", "kills"),
     [
-        ("local", 4),
+        ("local", 3),
         pytest.param("spark", 3, marks=pytest.mark.slow),
         pytest.param("local", 50, marks=pytest.mark.slow),
     ],

@@ -6,17 +6,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cqc.compiler.bound import PatternKind
+from cqc.compiler.bound import (
+    Arithmetic,
+    ArithmeticOp,
+    ColumnRef,
+    Comparison,
+    ComparisonOp,
+    Literal,
+    PatternKind,
+)
 from cqc.compiler.normal import (
     ALWAYS,
     NEVER,
     AllOf,
     AnyOf,
+    ExpressionAtom,
     Formula,
     Interval,
     PatternAtom,
     ValueAtom,
 )
+from cqc.compiler.source import SourceFile, Span
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators import grouped_filter, packet_index
 from cqc.runtime.operators.grouped_filter import StreamFilter
@@ -89,6 +99,26 @@ def test_removed_slot_wants_nothing_and_can_be_used_again() -> None:
     assert filters.match(packet).counts().tolist() == [2, 1, 2]
 
 
+def test_expression_of_several_columns_is_evaluated_once_for_all_queries() -> None:
+    span = Span(SourceFile("test", ""), 0, 0)
+    left, right = (ColumnRef(0, at, ColumnType.BIGINT, span) for at in range(2))
+    product = Arithmetic(ArithmeticOp.DIVIDE, left, right, ColumnType.DOUBLE, span)
+    two = Literal(2.0, ColumnType.DOUBLE, span)
+    atom = ExpressionAtom(Comparison(product, ComparisonOp.GE, two, span))
+    filters = StreamFilter(INTS)
+    filters.add(0, atom)
+    filters.add(1, AllOf((atom, below(0, 5))))
+    filters.add(2, AnyOf((atom, below(0, 2))))
+    lineage = filters.match(packet_of(INTS, [(4, 2), (1, 1), (9, 3), (1, 0), (None, 1)]))
+    assert lineage.tuples_of(0).tolist() == [0, 2]
+    assert lineage.tuples_of(1).tolist() == [0]
+    assert lineage.tuples_of(2).tolist() == [0, 1, 2, 3]
+    assert filters.measure().failures == 1
+    for slot in range(3):
+        filters.remove(slot)
+    assert filters.match(packet_of(INTS, [(4, 2)])).counts().sum() == 0
+
+
 def test_lineage_keeps_its_answer_when_queries_change_later() -> None:
     filters = StreamFilter(INTS)
     filters.add(0, below(0, 5))
@@ -108,7 +138,7 @@ def access_side() -> Costs:
 
 @pytest.mark.parametrize("direct_rows", [6144, 0])
 @pytest.mark.parametrize("costs", [packet_side, access_side])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_random_formulas_over_all_types_agree_with_the_judge(
     seed: int, costs: Callable[[], Costs], direct_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +167,7 @@ def random_point_query(rng: random.Random, columns: int) -> Formula:
 
 
 @pytest.mark.parametrize("tuples", [1, 30, 3000])
-@pytest.mark.parametrize("queries", [3, 400, 4000])
+@pytest.mark.parametrize("queries", [3, 400, 2500])
 def test_lists_of_equalities_and_packet_index_agree(tuples: int, queries: int) -> None:
     rng = random.Random(tuples + queries)
     types = (ColumnType.BIGINT,) * 5

@@ -1,0 +1,77 @@
+"""The flat join with its probe order chosen by a routing policy (`routing.py`) instead of by itself.
+
+The policy draws an order for each starting item every few packets and learns from what each item took and returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.runtime.found import OperatorCount
+from cqc.runtime.operators.join_order import pairs_of
+from cqc.runtime.operators.multi_join import MultiJoin
+from cqc.runtime.routing import Lottery, order_by, policy_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cqc.compiler.graph.nodes import JoinHost
+    from cqc.runtime.operators.join_plan import JoinPlan
+    from cqc.runtime.operators.join_results import JoinResults
+    from cqc.runtime.operators.shared_state import SharedState
+
+_EVERY = 4  # packets of one start between two draws
+
+
+class RoutedJoin(MultiJoin):
+    """A multi-join that visits the other items as its policy says."""
+
+    def __init__(self, host: JoinHost, states: Mapping[str, SharedState], routing: str) -> None:
+        super().__init__(host, states)
+        items = range(len(host.relations))
+        self._policies = {item: policy_of(routing, item) for item in items}
+        self._pairs = pairs_of(host.equi_joins)
+        self._packets = dict.fromkeys(items, 0)
+        for item in items:
+            self._draw(item)
+
+    def _draw(self, start: int) -> None:
+        items = range(len(self._inputs))
+        self._orders[start] = order_by(self._policies[start], start, items, self._pairs)
+
+    def _start(
+        self,
+        plan: JoinPlan,
+        item: int,
+        lineage: NDArray[np.uint64],
+        ts_us: NDArray[np.int64],
+        first: int,
+        packet_first: int | None = None,
+    ) -> list[JoinResults]:
+        before = [(work.probes, work.found) for work in self._work]
+        found = super()._start(plan, item, lineage, ts_us, first, packet_first)
+        for target, (work, (probes, made)) in enumerate(zip(self._work, before, strict=True)):
+            if work.probes > probes:
+                self._policies[item].learn(target, work.probes - probes, work.found - made)
+        self._packets[item] += 1
+        if self._packets[item] % _EVERY == 0:
+            self._draw(item)
+        return found
+
+    def measure(self) -> OperatorCount:
+        """What the join did so far, with the orders as they are and the tickets."""
+        base = super().measure()
+        detail = dict(base.detail)
+        for start, order in self._orders.items():
+            for place, item in enumerate(order):
+                detail[f"from {start} to {item} place"] = place
+            policy = self._policies[start]
+            if isinstance(policy, Lottery):
+                for item, tickets in policy.tickets.items():
+                    detail[f"from {start} to {item} tickets"] = round(tickets)
+        return OperatorCount(
+            base.name, base.tuples_in, base.tuples_out, base.seconds, base.bytes, detail
+        )

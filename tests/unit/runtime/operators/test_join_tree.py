@@ -1,0 +1,224 @@
+"""The join tree: the JIT paper's examples step by step, what feedback saves, and the oracle's answers."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cqc.compiler import compile as compile_program
+from cqc.compiler.types import ColumnType
+from cqc.runtime.columns import from_python
+from cqc.runtime.operators.demand_join import DemandJoin
+from cqc.runtime.operators.join_tree import JoinTree
+from cqc.runtime.operators.multi_join import MultiJoin, push_packet
+from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.operators.tree_shape import bushy, left_deep
+from cqc.runtime.packet import Packet
+from tests.unit.runtime.operators import random_joins, test_multi_join
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cqc.compiler.graph.nodes import JoinHost
+    from cqc.runtime.operators.tree_shape import Shape
+
+SECOND = 1_000_000
+TABLE_1 = """
+CREATE STREAM A (ts BIGINT, x BIGINT, y BIGINT);
+CREATE STREAM B (ts BIGINT, x BIGINT);
+CREATE STREAM C (ts BIGINT, y BIGINT);
+SELECT A.ts AS a, B.ts AS b, C.ts AS c FROM A, B, C WHERE A.x = B.x AND A.y = C.y MAXWINDOW 5 MIN;
+"""
+FIGURE_5 = """
+CREATE STREAM A (ts BIGINT, k BIGINT, x BIGINT);
+CREATE STREAM B (ts BIGINT, k BIGINT, y BIGINT);
+CREATE STREAM C (ts BIGINT, k BIGINT, z BIGINT);
+CREATE STREAM D (ts BIGINT, k BIGINT, w BIGINT);
+CREATE STREAM E (ts BIGINT, x BIGINT, y BIGINT, z BIGINT, w BIGINT);
+SELECT A.ts AS a FROM A, B, C, D, E
+WHERE A.k = B.k AND C.k = D.k AND B.k = C.k AND A.x = E.x AND B.y = E.y AND C.z = E.z AND D.w = E.w MAXWINDOW 5 MIN;
+"""
+
+
+class Running:
+    """One query on one join, fed tuple by tuple; after each step: (partial results made, suspended, resumed, results)."""
+
+    def __init__(self, program: str, shape: Shape | None, feedback: str = "off") -> None:
+        compiled = compile_program(program)
+        self.states = {name: SharedState(each) for name, each in compiled.catalog.relations.items()}
+        (body,) = compiled.graph.bodies.values()
+        assert body.host is not None
+        self.join: MultiJoin
+        if shape is None:
+            self.join = MultiJoin(body.host, self.states)
+        else:
+            self.join = JoinTree(body.host, self.states, shape, feedback=feedback)
+        self.join.add(body)
+        self.found = 0
+
+    def push(self, stream: str, seconds: int, *values: int) -> tuple[int, ...]:
+        return self.push_rows(stream, [(seconds, *values)])
+
+    def push_rows(self, stream: str, rows: list[tuple[int, ...]]) -> tuple[int, ...]:
+        columns = tuple(
+            from_python(ColumnType.BIGINT, [row[at] for row in rows]) for at in range(len(rows[0]))
+        )
+        times = np.array([SECOND * row[0] for row in rows], np.int64)
+        packet = Packet(columns, times, np.arange(len(rows)))
+        found = push_packet(self.states[stream.lower()], [self.join], packet, keep_all=True)
+        self.found += sum(len(each) for each in found)
+        return self.counts()
+
+    def purge(self, seconds: int) -> None:
+        watermarks = dict.fromkeys(self.states, SECOND * seconds)
+        for name, state in self.states.items():
+            before = self.join.purge_before(name, watermarks)
+            assert before is not None
+            state.purge(before)
+
+    def counts(self) -> tuple[int, ...]:
+        detail = self.join.measure().detail
+        made = detail.get("partial results", 0)
+        return made, detail.get("suspended", 0), detail.get("resumed", 0), self.found
+
+
+def test_table_1_step_by_step_without_feedback() -> None:
+    running = Running(TABLE_1, ((0, 1), 2))
+    for _ in range(3):
+        running.push("B", 0, 1)
+    assert running.push("A", 1, 1, 100) == (3, 0, 0, 0)
+    assert running.push("B", 2, 1) == (4, 0, 0, 0)
+    assert running.push("A", 3, 1, 100) == (8, 0, 0, 0)
+    assert running.push("C", 4, 100) == (8, 0, 0, 8)
+
+
+@pytest.mark.parametrize("feedback", ["exact", "bloom"])
+def test_table_1_step_by_step(feedback: str) -> None:
+    running = Running(TABLE_1, ((0, 1), 2), feedback)
+    # C is empty: the producer is suspended whole.
+    assert running.push_rows("B", [(0, 1), (0, 1), (0, 1)]) == (0, 3, 0, 0)
+    assert running.push("A", 1, 1, 100) == (0, 4, 0, 0)
+    # A partner of nobody ends the empty state: the three b go on, a1 still waits for its value.
+    assert running.push("C", 1, 7) == (0, 4, 3, 0)
+    # b4 finds no a; a2 has the value of a1 and goes to the blacklist.
+    assert running.push("B", 2, 1) == (0, 4, 3, 0)
+    assert running.push("A", 3, 1, 100) == (0, 5, 3, 0)
+    # c1 resumes a1 and a2: eight partial results, now that somebody asks for them.
+    assert running.push("C", 4, 100) == (8, 5, 5, 8)
+    # What comes later is made at once, and nothing is made twice.
+    assert running.push("C", 5, 100) == (8, 5, 5, 16)
+    assert running.push("B", 6, 1) == (10, 5, 5, 20)
+
+
+def test_figure_5_step_by_step() -> None:
+    shape: Shape = (((0, 1), (2, 3)), 4)
+    running = Running(FIGURE_5, shape, "exact")
+    assert running.push("E", 0, 9, 1, 9, 1) == (0, 0, 0, 0)
+    # b1 is asked for by E and waits, on its way to C join D, for a partner there; c1 waits for E.
+    assert running.push("B", 0, 1, 1) == (0, 1, 0, 0)
+    assert running.push("C", 0, 1, 1) == (0, 2, 0, 0)
+    assert running.push("D", 0, 1, 1) == (0, 2, 0, 0)
+    # a1 is suspended: nobody in E, nor in C join D, asks for it.
+    assert running.push("A", 1, 1, 1) == (0, 3, 0, 0)
+    # e1 matches all: c1 is resumed, c1d1 is made, which resumes b1 and a1 where they wait; then a1b1 and a1b1c1d1.
+    made, _, resumed, found = running.push("E", 2, 1, 1, 1, 1)
+    assert (made, found) == (3, 1)
+    assert resumed >= 3
+    # What is not suspended any more joins as it comes.
+    assert running.push("D", 3, 1, 1)[3] == 2
+    assert running.push("B", 3, 1, 1)[3] == 4
+
+
+def test_figure_5_without_feedback_makes_what_nobody_asks_for() -> None:
+    running = Running(FIGURE_5, (((0, 1), (2, 3)), 4))
+    running.push("E", 0, 9, 1, 9, 1)
+    running.push("B", 0, 1, 1)
+    running.push("C", 0, 1, 1)
+    assert running.push("D", 0, 1, 1) == (1, 0, 0, 0)
+    assert running.push("A", 1, 1, 1) == (3, 0, 0, 0)
+
+
+def test_rows_that_miss_a_value_of_a_table_are_forgotten() -> None:
+    program = TABLE_1.replace("CREATE STREAM C (ts BIGINT, y", "CREATE TABLE C (y")
+    program = program.replace(", C.ts AS c", "")
+    running = Running(program, ((0, 1), 2), "exact")
+    values = from_python(ColumnType.BIGINT, [5])
+    packet = Packet((values,), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    push_packet(running.states["c"], [running.join], packet, keep_all=True)
+    running.push("B", 0, 1)
+    assert running.push("A", 1, 1, 100) == (0, 1, 0, 0)
+    assert running.push("A", 1, 1, 5) == (1, 1, 0, 1)
+
+
+def clique_counts(feedback: str, shape: Shape | None) -> tuple[int, int]:
+    """Partial results and results of a clique of four streams with few partners."""
+    pairs = [(one, two) for at, one in enumerate("ABCD") for two in "ABCD"[at + 1 :]]
+    lines = []
+    for name in "ABCD":
+        columns = ", ".join(f"{one}{two} BIGINT" for one, two in pairs if name in (one, two))
+        lines.append(f"CREATE STREAM {name} (ts BIGINT, {columns});")
+    where = " AND ".join(f"{one}.{one}{two} = {two}.{one}{two}" for one, two in pairs)
+    lines.append(f"SELECT A.ts AS t FROM A, B, C, D WHERE {where} MAXWINDOW 10 SEC;")
+    running = Running("\n".join(lines), shape, feedback)
+    random = Random(3)
+    for clock in range(120):
+        for name in "ABCD":
+            rows = [(clock, *(random.randint(1, 12) for _ in range(3))) for _ in range(2)]
+            running.push_rows(name, rows)
+        running.purge(clock)
+    return running.counts()[0], running.found
+
+
+def test_feedback_makes_fewer_partial_results_and_the_same_results() -> None:
+    flat = clique_counts("off", None)[1]
+    for shape in (((0, 1), (2, 3)), (((0, 1), 2), 3)):
+        made, found = clique_counts("off", shape)
+        held, same = clique_counts("exact", shape)
+        assert found == same == flat > 0
+        assert held < 0.9 * made
+        made_by_bloom, same = clique_counts("bloom", shape)
+        assert same == flat
+        assert held <= made_by_bloom < made
+
+
+@pytest.mark.parametrize("make", [left_deep, bushy])
+@pytest.mark.parametrize("feedback", ["off", "exact", "bloom", "auto"])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_joins_in_trees_give_the_oracles_answer(
+    seed: int, feedback: str, make: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape_of = left_deep if make is left_deep else bushy
+
+    class Tree(JoinTree):
+        def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
+            shape = shape_of(len(host.relations), host.equi_joins)
+            super().__init__(host, states, shape, feedback=feedback)
+
+    monkeypatch.setattr(random_joins, "MultiJoin", Tree)
+    test_multi_join._run(100 * seed + len(feedback), rows=False)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_joins_on_demand_give_the_oracles_answer(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OnDemand(DemandJoin):
+        def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
+            shape = bushy(len(host.relations), host.equi_joins)
+            super().__init__(host, states, shape, measured=seed % 2 == 0)
+
+    def dense(random: Random) -> random_joins.Shape:
+        shape = random_joins.random_shape(random)
+        for later in range(len(shape.relations)):
+            for earlier in range(later):
+                column = random.choice(("a", "x", "s"))
+                if random.random() < 0.6:
+                    shape.equalities.append(f"t{earlier}.{column} = t{later}.{column}")
+        return shape
+
+    monkeypatch.setattr(random_joins, "MultiJoin", OnDemand)
+    monkeypatch.setattr(test_multi_join, "random_shape", dense)
+    test_multi_join._run(seed, rows=False)
