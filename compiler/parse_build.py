@@ -17,6 +17,8 @@ from lark import Transformer, v_args
 from cqc.compiler import syntax
 from cqc.compiler.durations import UNITS
 from cqc.compiler.parse_pieces import (
+    Chain,
+    Group,
     Part,
     Piece,
     leaf,
@@ -109,15 +111,11 @@ class ExpressionPieces(Transformer[Any, Any]):
 
         return Piece(make, first, last, (left, right))
 
-    def logical(self, *parts: Part) -> Piece:
-        operands, operator = pieces_of(parts), token_of(parts[1])
-        first, last = operands[0].first, operands[-1].last
-        makes = [operand.make for operand in operands]
+    def any_of(self, *parts: Part) -> Piece:
+        return _chain("OR", pieces_of(parts))
 
-        def make(t: Tokens) -> syntax.Logical:
-            return syntax.Logical(t.kinds[operator], make_all(makes, t), span_of(t, first, last))
-
-        return Piece(make, first, last, operands)
+    def all_of(self, *parts: Part) -> Piece:
+        return _chain("AND", pieces_of(parts))
 
     def between(
         self,
@@ -237,12 +235,24 @@ class ExpressionPieces(Transformer[Any, Any]):
         return Piece(make, word, close, pieces_of((operand, *branches, otherwise)))
 
     def parenthesised(self, opening: int, inner: Piece, close: int) -> Piece:
+        inner = inner.inner if isinstance(inner, Group) else inner
         make_inner = inner.make
 
         def make(t: Tokens) -> syntax.Parenthesised:
             return syntax.Parenthesised(make_inner(t), span_of(t, opening, close))
 
-        return Piece(make, opening, close, (inner,))
+        return Group(make, opening, close, inner)
+
+
+def _chain(word: str, written: list[Piece]) -> Piece:
+    first, last = written[0].first, written[-1].last
+    operands = Chain.flattened(word, written)
+    makes = [operand.make for operand in operands]
+
+    def make(t: Tokens) -> syntax.Logical:
+        return syntax.Logical(word, make_all(makes, t), span_of(t, first, last))
+
+    return Chain(make, first, last, word, operands)
 
 
 def _call(name: int, arguments: list[Piece], close: int, *, star: bool, distinct: bool) -> Piece:

@@ -58,6 +58,44 @@ class Clause(Piece):
         return given.setdefault(self.keyword, self.make) is self.make
 
 
+class Group(Piece):
+    """Something in parentheses; several pairs of them around one thing are one group."""
+
+    __slots__ = ("inner",)
+
+    def __init__(self, make: Make, first: int, last: int, inner: Piece) -> None:
+        super().__init__(make, first, last, (inner,))
+        self.inner = inner
+
+
+class Chain(Piece):
+    """An AND or OR chain. A chain of the same word in parentheses is part of it, however deep it is nested.
+
+    So a rule of thousands of conditions may be written with a pair of parentheses around each step.
+    """
+
+    __slots__ = ("operands", "word")
+
+    def __init__(
+        self, make: Make, first: int, last: int, word: str, operands: Sequence[Piece]
+    ) -> None:
+        super().__init__(make, first, last, operands)
+        self.word = word
+        self.operands = operands
+
+    @staticmethod
+    def flattened(word: str, operands: Iterable[Piece]) -> list[Piece]:
+        """The operands of a chain of a word, with those of the chains in parentheses among them."""
+        flat: list[Piece] = []
+        for operand in operands:
+            inner = operand.inner if isinstance(operand, Group) else operand
+            if isinstance(inner, Chain) and inner.word == word:
+                flat.extend(inner.operands)
+            else:
+                flat.append(operand)
+        return flat
+
+
 class SelectPiece(Piece):
     """A query, with the clauses that were given once too often."""
 

@@ -111,7 +111,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Logical:
-    """An AND or OR chain, flattened where the user wrote it without parentheses (thousands of operands are normal)."""
+    """An AND or OR chain, flattened through parentheses (thousands of operands are normal)."""
 
     operator: str  # AND or OR
     operands: tuple[Expression, ...]
@@ -203,7 +203,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Parenthesised:
-    """`(inner)`, kept so that source text and formatting are exact."""
+    """`(inner)`, kept so that source text is exact; several pairs around one thing are one."""
 
     inner: Expression
     span: Span = field(compare=False, repr=False)

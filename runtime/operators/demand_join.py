@@ -53,6 +53,10 @@ class Demand:
     asked: int = 0
     dropped: int = 0
 
+    @property
+    def pays(self) -> bool:
+        return self.asked < _TRIAL_PAIRS or self.dropped >= _LEAST_SHARE * self.asked
+
 
 class DemandJoin(MultiJoin):
     """The flat join with demands on pairs."""
@@ -135,9 +139,12 @@ class DemandJoin(MultiJoin):
 
     def _demands_of(self, plan: JoinPlan, start: int) -> list[Demand]:
         """For the pair that a start makes first: the other items that meet both of its items."""
-        pair = (start, self._orders[start][0])
+        if start not in self._orders:
+            return []
+        partner, *others = self._orders[start]
+        pair = (start, partner)
         found = []
-        for item in self._orders[start][1:]:
+        for item in others:
             columns = self._columns_between(pair, item)
             forms = tuple(form for _, _, form in columns)
             if len({place for place, _, _ in columns}) < 2 or len(set(forms)) < 2:
@@ -202,11 +209,13 @@ class DemandJoin(MultiJoin):
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
         packet_first = first if packet_first is None else packet_first
         for number, level in enumerate(path.levels):
-            if not rows.count:
+            probes = rows.count
+            if not probes:
                 return []
             rows = level.extend(rows, packet_first)
-            if number == 0:
-                self._ask(item, self._orders[item][0], rows)
+            plan.observe(item, level, probes, rows.count)
+            if number == 0 and self._demands[item]:
+                self._ask(item, level.target.item, rows)
             if number < len(path.levels) - 1:
                 self.partial_results += rows.count
         return self._finish(plan, path, rows) if rows.count else []
@@ -216,11 +225,7 @@ class DemandJoin(MultiJoin):
         one, two = self._inputs[start].state, self._inputs[partner].state
         for demand in self._demands[start]:
             if not rows.count:
-                return
-            if self._measured and demand.asked > _TRIAL_PAIRS:
-                if demand.dropped < _LEAST_SHARE * demand.asked:
-                    continue
-                demand.asked, demand.dropped = demand.asked // 2, demand.dropped // 2
+                break
             presence = demand.presence
             kept = keep_awaited(
                 rows.count, rows.positions, rows.ts, rows.lineage,
@@ -231,6 +236,20 @@ class DemandJoin(MultiJoin):
             demand.dropped += rows.count - kept
             self.dropped += rows.count - kept
             rows.count = kept
+        if self._measured:
+            self._judge(start)
+
+    def _judge(self, start: int) -> None:
+        """Stop asking where few pairs are dropped, and then let the join choose its order by itself."""
+        worthy = [each for each in self._demands[start] if each.pays]
+        if len(worthy) < len(self._demands[start]):
+            self._demands[start] = worthy
+            if not worthy:
+                del self._orders[start]
+            used = {id(each.presence) for demands in self._demands.values() for each in demands}
+            self._presences = {
+                key: presence for key, presence in self._presences.items() if id(presence) in used
+            }
 
 
 def warm() -> None:

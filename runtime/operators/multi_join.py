@@ -76,9 +76,8 @@ class MultiJoin:
         ]
         self._table = SlotTable()
         self._plan: JoinPlan | None = None
-        self._reach_us: dict[
-            str, list[tuple[str, int]]
-        ] = {}  # by relation: how far tuples reach other streams
+        # By relation: how much later than its tuples those of other streams may be.
+        self._reach_us: dict[str, list[tuple[str, int]]] = {}
         self._orders: dict[int, tuple[int, ...]] = {}
         self._checks = JoinChecks(self._inputs, self._equi_joins)
         self._admitted: dict[int, NDArray[np.uint64]] = {}

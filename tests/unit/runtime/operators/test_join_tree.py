@@ -11,6 +11,8 @@ import pytest
 from cqc.compiler import compile as compile_program
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import from_python
+from cqc.runtime import feedback
+from cqc.runtime.operators import demand_join
 from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.operators.multi_join import MultiJoin, push_packet
@@ -31,6 +33,12 @@ CREATE STREAM A (ts BIGINT, x BIGINT, y BIGINT);
 CREATE STREAM B (ts BIGINT, x BIGINT);
 CREATE STREAM C (ts BIGINT, y BIGINT);
 SELECT A.ts AS a, B.ts AS b, C.ts AS c FROM A, B, C WHERE A.x = B.x AND A.y = C.y MAXWINDOW 5 MIN;
+"""
+TRIANGLE = """
+CREATE STREAM a (ts BIGINT, x BIGINT, y BIGINT);
+CREATE STREAM b (ts BIGINT, x BIGINT, z BIGINT);
+CREATE STREAM c (ts BIGINT, y BIGINT, z BIGINT);
+SELECT a.ts AS t FROM a, b, c WHERE a.x = b.x AND a.y = c.y AND b.z = c.z MAXWINDOW 5 SEC;
 """
 FIGURE_5 = """
 CREATE STREAM A (ts BIGINT, k BIGINT, x BIGINT);
@@ -182,6 +190,38 @@ def test_feedback_makes_fewer_partial_results_and_the_same_results() -> None:
         made_by_bloom, same = clique_counts("bloom", shape)
         assert same == flat
         assert held <= made_by_bloom < made
+
+
+def test_a_gate_that_holds_back_little_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feedback, "_TRIAL_ROWS", 20)
+    running = Running(TABLE_1, ((0, 1), 2), "auto")
+    running.push("C", 0, 1)
+    for _ in range(30):
+        running.push("A", 1, 1, 1)
+    assert running.push("A", 1, 1, 2)[1] == 0
+    assert running.push("B", 1, 1)[0] == 31
+    assert running.push("C", 2, 2)[3] == 30 + 1
+
+
+def test_demands_that_drop_little_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demand_join, "_TRIAL_PAIRS", 5)
+    compiled = compile_program(TRIANGLE)
+    (body,) = compiled.graph.bodies.values()
+    assert body.host is not None
+    states = {name: SharedState(each) for name, each in compiled.catalog.relations.items()}
+    join = DemandJoin(body.host, states, ((0, 1), 2), measured=True)
+    join.add(body)
+    found = 0
+    for _ in range(4):
+        for name in ("c", "a", "b"):
+            columns = tuple(from_python(ColumnType.BIGINT, [1, 1]) for _ in range(3))
+            packet = Packet(columns, np.full(2, SECOND), np.arange(2))
+            found += sum(
+                len(each) for each in push_packet(states[name], [join], packet, keep_all=True)
+            )
+    assert found == 8**3
+    assert join.measure().detail["partial results not made"] == 0
+    assert not any(join._demands.values())
 
 
 @pytest.mark.parametrize("make", [left_deep, bushy])
