@@ -131,11 +131,11 @@ class DemandJoin(MultiJoin):
                 self._note(presence, each, first, first + len(lineage))
 
     def _note(self, presence: Presence, each: JoinInput, first: int, stop: int) -> None:
-        begin = first - each.state.base
-        live = each.lineage.values[begin : stop - each.state.base]
-        indexes = begin + np.flatnonzero(live.any(axis=1))
-        dead_us = int(self._dead_us[each.item])
-        presence.note(each.state.chains.links, indexes, each.state.ts, dead_us)
+        state = each.state
+        presence.note(
+            state.chains.links, state.ts, each.lineage.values,
+            first - state.base, stop - state.base, int(self._dead_us[each.item]),
+        )  # fmt: skip
 
     def _demands_of(self, plan: JoinPlan, start: int) -> list[Demand]:
         """For the pair that a start makes first: the other items that meet both of its items."""

@@ -34,15 +34,26 @@ class Presence:
     def note(
         self,
         links: NDArray[np.int64],
-        indexes: NDArray[np.int64],
         ts: NDArray[np.int64],
+        lineage: NDArray[np.uint64],
+        begin: int,
+        end: int,
         dead_us: int,
     ) -> None:
-        """Note the tuples at the indexes of a state; what is older than `dead_us` may be forgotten."""
-        if 2 * (self._noted + len(indexes)) > len(self.hashes):
-            self._renew(len(indexes), dead_us)
+        """Note the tuples at the indexes begin..end-1 of a state; what is older than `dead_us` may be forgotten."""
+        if 2 * (self._noted + end - begin) > len(self.hashes):
+            self._renew(end - begin, dead_us)
         self._noted += note_keys(
-            links, self.forms, indexes, ts, dead_us, self.hashes, self.newest, self.shift
+            links,
+            self.forms,
+            ts,
+            lineage,
+            begin,
+            end,
+            dead_us,
+            self.hashes,
+            self.newest,
+            self.shift,
         )
 
     def _renew(self, more: int, dead_us: int) -> None:
@@ -77,14 +88,18 @@ def _slot(hashes, code, shift):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def note_keys(links, forms, indexes, ts, dead_us, hashes, newest, shift):  # type: ignore[no-untyped-def]
-    """Enter the keys of the tuples at the indexes; how many are new.
+def note_keys(links, forms, ts, lineage, begin, end, dead_us, hashes, newest, shift):  # type: ignore[no-untyped-def]
+    """Enter the keys of the tuples at begin..end-1 that some slot wants; how many are new.
 
     A tuple that comes late may be dead for the future and still meets what is there: it counts as just alive.
     """
     new = 0
-    for number in range(len(indexes)):
-        index = indexes[number]
+    for index in range(begin, end):
+        wanted = np.uint64(0)
+        for word in range(lineage.shape[1]):
+            wanted |= lineage[index, word]
+        if not wanted:
+            continue
         code = uint64(0x9E3779B97F4A7C15)
         for form in range(len(forms)):
             code = _mix(code, links[index, forms[form], 1])

@@ -10,8 +10,8 @@ import pytest
 
 from cqc.compiler import compile as compile_program
 from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import from_python
 from cqc.runtime import feedback
+from cqc.runtime.columns import from_python
 from cqc.runtime.operators import demand_join
 from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
