@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import Body
     from cqc.runtime.columns import Column
+    from cqc.runtime.packet import Packet
 
 
 class Seat(Protocol):
@@ -50,6 +51,18 @@ class Found(Protocol):
 
     def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
         """Values of one item's column for the rows (None: all rows)."""
+
+
+class PacketJoin(Protocol):
+    """A join as a packet meets it: first it says which tuples it wants, then it joins those that were stored."""
+
+    def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
+        """Which tuples of a packet some body wants."""
+
+    def process(
+        self, relation: str, packet: Packet, first: int, rows: NDArray[np.int64] | None = None
+    ) -> Sequence[Found]:
+        """Join tuples that were stored from position `first` on; `rows` are their rows in the packet admitted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import Body, JoinHost
-    from cqc.runtime.found import Found, Seat
+    from cqc.runtime.found import Found, PacketJoin, Seat
     from cqc.runtime.operators.join_level import Rows
     from cqc.runtime.operators.join_plan import Path
 
@@ -395,7 +395,7 @@ def _required_columns(body: Body, item: int) -> set[int]:
 
 
 def push_packet(
-    state: SharedState, joins: Sequence[MultiJoin], packet: Packet, *, keep_all: bool
+    state: SharedState, joins: Sequence[PacketJoin], packet: Packet, *, keep_all: bool
 ) -> list[Found]:
     """Filter a packet for every join of its relation, insert what one of them wants (all with `keep_all`), join it.
 

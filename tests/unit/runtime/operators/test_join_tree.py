@@ -163,14 +163,7 @@ def test_rows_that_miss_a_value_of_a_table_are_forgotten() -> None:
 
 def clique_counts(feedback: str, shape: Shape | None) -> tuple[int, int]:
     """Partial results and results of a clique of four streams with few partners."""
-    pairs = [(one, two) for at, one in enumerate("ABCD") for two in "ABCD"[at + 1 :]]
-    lines = []
-    for name in "ABCD":
-        columns = ", ".join(f"{one}{two} BIGINT" for one, two in pairs if name in (one, two))
-        lines.append(f"CREATE STREAM {name} (ts BIGINT, {columns});")
-    where = " AND ".join(f"{one}.{one}{two} = {two}.{one}{two}" for one, two in pairs)
-    lines.append(f"SELECT A.ts AS t FROM A, B, C, D WHERE {where} MAXWINDOW 10 SEC;")
-    running = Running("\n".join(lines), shape, feedback)
+    running = Running(clique_program("10 SEC"), shape, feedback)
     random = Random(3)
     for clock in range(120):
         for name in "ABCD":
@@ -190,6 +183,31 @@ def test_feedback_makes_fewer_partial_results_and_the_same_results() -> None:
         made_by_bloom, same = clique_counts("bloom", shape)
         assert same == flat
         assert held <= made_by_bloom < made
+
+
+def clique_program(window: str) -> str:
+    """Four streams with an equality between every two, each on a column of its own."""
+    pairs = [(one, two) for at, one in enumerate("ABCD") for two in "ABCD"[at + 1 :]]
+    lines = []
+    for name in "ABCD":
+        columns = ", ".join(f"{one}{two} BIGINT" for one, two in pairs if name in (one, two))
+        lines.append(f"CREATE STREAM {name} (ts BIGINT, {columns});")
+    where = " AND ".join(f"{one}.{one}{two} = {two}.{one}{two}" for one, two in pairs)
+    lines.append(f"SELECT A.ts AS t FROM A, B, C, D WHERE {where} MAXWINDOW {window};")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("feedback", ["off", "exact", "bloom"])
+def test_two_sides_that_ask_for_each_other_do_not_wait_for_ever(feedback: str) -> None:
+    running = Running(clique_program("5 MIN"), ((0, 1), (2, 3)), feedback)
+    running.push("C", 0, 9, 9, 9)
+    running.push("D", 0, 9, 9, 9)  # so that no state is empty
+    running.push("A", 1, 1, 1, 1)
+    running.push("B", 1, 1, 5, 5)  # joins a, and nothing of C or D
+    running.push("C", 2, 1, 1, 1)
+    running.push("D", 2, 5, 5, 1)  # joins c, and nothing of A or B
+    running.push("B", 3, 1, 1, 1)
+    assert running.push("D", 3, 1, 1, 1)[3] == 1
 
 
 def test_a_gate_that_holds_back_little_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
