@@ -1,9 +1,12 @@
 """Which join answers a host: flat or a tree, with or without feedback. The strategy decides cost and never an answer.
 
---join flat        one n-ary join; with feedback a pair of tuples goes on only when what it must meet is there
---join left-deep   a tree with states between its joins; feedback suspends what nobody above asks for
---join bushy       the same, pairs first
---join auto        flat: on every measured workload it was at least as fast as a tree
+- `--join flat`: one n-ary join; with feedback a pair of tuples goes on only when what it must meet is there.
+- `--join left-deep`, `--join bushy`: a tree with states between its joins; feedback suspends what nobody above asks for.
+  With `--feedback demand` the tree keeps no states: the flat join goes in the tree's order.
+- `--join auto`: flat. It wins where combinations are rare, as in the clique joins of `cqc bench jit`. Where most partial
+  combinations become results a tree makes each once, the flat join finds it again for every arrival, and the tree wins (the
+  dense setting of that benchmark): `auto` does not measure that.
+- `--routing` forces the probe order of the flat join; it then wants no feedback unless that was asked for too.
 """
 
 from __future__ import annotations
@@ -30,9 +33,11 @@ def make_join(host: JoinHost, states: Mapping[str, SharedState], strategy: Strat
     shape = shape_of(host, strategy.join)
     if strategy.join in ("left-deep", "bushy") and strategy.feedback != "demand":
         return JoinTree(host, states, shape, feedback=strategy.feedback)
-    if strategy.feedback != "off" and DemandJoin.pays_for(host):
+    is_routed = strategy.routing != "selectivity"
+    wants_feedback = strategy.feedback not in (("off", "auto") if is_routed else ("off",))
+    if wants_feedback and DemandJoin.pays_for(host):
         return DemandJoin(host, states, shape, measured=strategy.feedback == "auto")
-    if strategy.routing != "selectivity":
+    if is_routed:
         return RoutedJoin(host, states, strategy.routing)
     return MultiJoin(host, states)
 

@@ -53,7 +53,7 @@ def _polars_conditions(query: Query, bound: set[str], item: str) -> list[Any]:
     for theta in query.thetas:
         if item in (theta.left, theta.right) and {theta.left, theta.right} <= bound | {item}:
             left = pl.col(f"{theta.left}_{theta.left_column}")
-            right = pl.col(f"{theta.right}_{theta.right_column}") * theta.scale
+            right = pl.col(f"{theta.right}_{theta.right_column}") * theta.scale + theta.offset
             conditions.append(_compare(left, theta.op, right))
     for order in query.orders:
         if item in (order.early, order.late) and {order.early, order.late} <= bound | {item}:
@@ -119,7 +119,7 @@ def run_duckdb(queries: list[Query], streams: dict[str, Any]) -> int:
 def _sql(query: Query) -> str:
     where = [f"{each.item}.{each.column} {each.op} {each.constant!r}" for each in query.filters]
     where += [
-        f"{each.left}.{each.left_column} {each.op} {each.scale!r} * {each.right}.{each.right_column}"
+        f"{each.left}.{each.left_column} {each.op} {each.scale!r} * {each.right}.{each.right_column} + {each.offset!r}"
         for each in query.thetas
     ]
     for order in query.orders:

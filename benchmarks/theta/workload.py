@@ -40,7 +40,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Theta:
-    """`left.left_column op scale * right.right_column`."""
+    """`left.left_column op scale * right.right_column + offset`."""
 
     left: str
     left_column: str
@@ -48,6 +48,7 @@ class Theta:
     scale: float
     right: str
     right_column: str
+    offset: float
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _query(number: int, overlap: int, random: np.random.Generator) -> Query:
     filters, thetas, orders = [], [], []
     for item in items:
         column = COLUMNS[item][1]
-        filters.append(Filter(item, column, ">", float(np.round(random.uniform(112.0, 122.0), 2))))
+        filters.append(Filter(item, column, ">", float(np.round(random.uniform(114.0, 122.0), 2))))
     for left, right in pairwise(items):
         shared = random.uniform(0, 100) < overlap
         thetas.append(_common(left, right, random) if shared else _varied(left, right, random))
@@ -107,15 +108,19 @@ def _query(number: int, overlap: int, random: np.random.Generator) -> Query:
 
 
 def _common(left: str, right: str, random: np.random.Generator) -> Theta:
-    scale = float(np.round(random.uniform(0.7, 0.9), 3))
-    return Theta(left, COLUMNS[left][2], "<", scale, right, COLUMNS[right][2])
+    scale = float(np.round(random.uniform(0.65, 0.75), 3))
+    return Theta(left, COLUMNS[left][2], "<", scale, right, COLUMNS[right][2], 0.0)
 
 
 def _varied(left: str, right: str, random: np.random.Generator) -> Theta:
-    columns = [COLUMNS[name][int(random.integers(1, 3))] for name in (left, right)]
+    """One of several shapes, about as selective as the common one: a few percent of the pairs."""
     op = ("<", "<=", ">", ">=")[int(random.integers(0, 4))]
-    scale = random.uniform(0.7, 0.9) if op[0] == "<" else random.uniform(1.1, 1.3)
-    return Theta(left, columns[0], op, float(np.round(scale, 3)), right, columns[1])
+    away = float(np.round(random.uniform(30.0, 45.0), 1))
+    scale = 1.0
+    if random.integers(0, 2):
+        scale = float(np.round(random.uniform(0.95, 1.05), 3))
+    offset = -away if op[0] == "<" else away
+    return Theta(left, COLUMNS[left][2], op, scale, right, COLUMNS[right][2], offset)
 
 
 def one_list(count: int) -> list[Query]:
@@ -126,7 +131,7 @@ def one_list(count: int) -> list[Query]:
         Query(
             ("B", "H"),
             filters,
-            (Theta("B", "temp", "<", scale, "H", "vib"),),
+            (Theta("B", "temp", "<", scale, "H", "vib", 0.0),),
             orders,
             6 * SECOND_US,
         )
@@ -146,10 +151,7 @@ def program(queries: list[Query]) -> str:
 def _text(query: Query) -> str:
     selected = ", ".join(f"{item}.ts AS {item}_ts" for item in query.items)
     where = [f"{each.item}.{each.column} {each.op} {each.constant}" for each in query.filters]
-    where += [
-        f"{each.left}.{each.left_column} {each.op} {each.scale!r} * {each.right}.{each.right_column}"
-        for each in query.thetas
-    ]
+    where += [f"{each.left}.{each.left_column} {each.op} {_scaled(each)}" for each in query.thetas]
     window = [
         f"{each.late}.ts BETWEEN {each.early}.ts AND {each.early}.ts + {each.within_us} US"
         for each in query.orders
@@ -158,3 +160,8 @@ def _text(query: Query) -> str:
         f"SELECT {selected} FROM {', '.join(query.items)} WHERE {' AND '.join(where)} "
         f"WINDOW {' AND '.join(window)} MAXWINDOW {query.max_window_us} US;"
     )
+
+
+def _scaled(theta: Theta) -> str:
+    text = f"{theta.scale!r} * {theta.right}.{theta.right_column}"
+    return f"{text} + {theta.offset!r}" if theta.offset else text

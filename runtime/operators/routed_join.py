@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.join_results import JoinResults
     from cqc.runtime.operators.shared_state import SharedState
 
-_EVERY = 4  # packets of one start between two draws
+_EVERY = 16  # packets of one start between two draws: as often as the plan asks for an order
 
 
 class RoutedJoin(MultiJoin):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _PLACES = len(Place)
 _MERGE_RATIO = 8
+_MOST_FAST_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +124,8 @@ class LiteralSearch:
         numbers, self._waiting = self._waiting, []
         while self._levels and len(self._levels[-1].literals) < _MERGE_RATIO * len(numbers):
             numbers = self._levels.pop().literals.tolist() + numbers
-        automaton = ahocorasick_rs.BytesAhoCorasick([self._texts[number] for number in numbers])
-        self._levels.append(Level(automaton, np.array(numbers, np.int32)))
+        texts = [self._texts[number] for number in numbers]
+        self._levels.append(Level(_automaton(texts), np.array(numbers, np.int32)))
 
     def _purge(self) -> None:
         """Start again with the literals that have atoms."""
@@ -137,6 +138,13 @@ class LiteralSearch:
         for text, place, atoms in kept:
             for atom in atoms:
                 self.add(text.decode(), place, atom)
+
+
+def _automaton(texts: list[bytes]) -> Any:
+    """The fastest kind searches three times as fast as the package's choice, at some hundred bytes a byte of literal."""
+    small = sum(map(len, texts)) <= _MOST_FAST_BYTES
+    kind = ahocorasick_rs.Implementation.DFA if small else None
+    return ahocorasick_rs.BytesAhoCorasick(texts, implementation=kind)
 
 
 class TextIndex:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cqc.compiler import bound
+from cqc.compiler import bound, functions
 from cqc.compiler.bound import ArithmeticOp, ComparisonOp, Expression
-from cqc.compiler.functions import function
 from cqc.compiler.types import ColumnType as T
 from cqc.runtime.columns import from_python, to_python
 from cqc.runtime.errors import RunError
@@ -147,15 +146,16 @@ def test_replaced_expressions_are_read_not_evaluated() -> None:
     assert asked == [(REPLACED, 0)]
 
 
-def test_a_user_function_sees_only_rows_without_null() -> None:
+def test_a_user_function_sees_only_rows_without_null(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[int]] = []
 
     def double_it(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         seen.append(values.tolist())
         return values * 2.0
 
-    function("evaluate_double_it", double_it)
-    call = bound.UserCall("evaluate_double_it", (X,), T.DOUBLE, SPAN)
+    monkeypatch.setattr(functions, "_registered", {})
+    functions.function("double_it", double_it)
+    call = bound.UserCall("double_it", (X,), T.DOUBLE, SPAN)
     assert compiled(call, [1, None, 3])[1] == [2.0, None, 6.0]
     assert seen == [[1, 3]]
 

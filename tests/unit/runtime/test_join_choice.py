@@ -1,0 +1,58 @@
+"""The switches choose the join that they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from cqc.compiler import compile as compile_program
+from cqc.runtime.join_choice import make_join
+from cqc.runtime.operators.demand_join import DemandJoin
+from cqc.runtime.operators.join_tree import JoinTree
+from cqc.runtime.operators.multi_join import MultiJoin
+from cqc.runtime.operators.routed_join import RoutedJoin
+from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.options import Strategy
+
+STREAMS = "".join(
+    f"CREATE STREAM {name} (ts BIGINT, k BIGINT, l BIGINT, m BIGINT);" for name in "abcd"
+)
+CHAIN = (
+    "SELECT a.k AS x FROM a, b, c, d WHERE a.k = b.k AND b.l = c.l AND c.m = d.m MAXWINDOW 9 SEC;"
+)
+TRIANGLE = (
+    "SELECT a.k AS x FROM a, b, c WHERE a.k = b.k AND b.l = c.l AND a.m = c.m MAXWINDOW 9 SEC;"
+)
+SAME_VALUE = (
+    "SELECT a.k AS x FROM a, b, c WHERE a.k = b.k AND b.k = c.k AND a.k = c.k MAXWINDOW 9 SEC;"
+)
+
+
+def join_of(query: str, strategy: Strategy) -> MultiJoin:
+    program = compile_program(STREAMS + query)
+    (body,) = program.graph.bodies.values()
+    assert body.host is not None
+    states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
+    return make_join(body.host, states, strategy)
+
+
+@pytest.mark.parametrize("feedback", ["off", "on", "exact", "bloom", "auto"])
+def test_shapes_are_those_that_were_asked_for(feedback: str) -> None:
+    left = join_of(CHAIN, Strategy(join="left-deep", feedback=feedback))
+    pairs = join_of(CHAIN, Strategy(join="bushy", feedback=feedback))
+    assert isinstance(left, JoinTree)
+    assert isinstance(pairs, JoinTree)
+    assert left.shape == (((0, 1), 2), 3)
+    assert pairs.shape == ((0, 1), (2, 3))
+
+
+def test_the_flat_join_asks_only_where_a_pair_has_two_values_to_ask_for() -> None:
+    assert type(join_of(TRIANGLE, Strategy())) is DemandJoin
+    assert type(join_of(TRIANGLE, Strategy(feedback="off"))) is MultiJoin
+    assert type(join_of(CHAIN, Strategy(feedback="demand"))) is MultiJoin
+    assert type(join_of(SAME_VALUE, Strategy())) is MultiJoin
+
+
+@pytest.mark.parametrize("routing", ["lottery", "random", "fixed"])
+def test_a_forced_routing_comes_before_feedback_that_nobody_forced(routing: str) -> None:
+    assert type(join_of(TRIANGLE, Strategy(routing=routing))) is RoutedJoin
+    assert type(join_of(TRIANGLE, Strategy(routing=routing, feedback="demand"))) is DemandJoin
