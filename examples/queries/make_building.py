@@ -29,7 +29,9 @@ def main() -> None:
     chance = random.Random(3)
     rules = [rule(number, chance) for number in range(1, 301)]
     (HERE / "building.cq").write_text(HEADER + "\n" + "\n\n".join(rules) + "\n", encoding="utf-8")
-    with (HERE / "data" / "building" / "sensors.csv").open("w", newline="", encoding="utf-8") as file:
+    with (HERE / "data" / "building" / "sensors.csv").open(
+        "w", newline="", encoding="utf-8"
+    ) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["ts", "room", "light", "temperature", "sound", "occupied"])
         for second in range(0, 3600, 60):

@@ -12,7 +12,14 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "data" / "icu"
 START = datetime(2024, 1, 1, tzinfo=UTC)
-PATIENTS = {1: ("A1", "Ines"), 2: ("A2", "Ines"), 3: ("B1", "Omar"), 4: ("B2", "Omar"), 5: ("C1", "Lucy"), 6: ("C2", "Lucy")}
+PATIENTS = {
+    1: ("A1", "Ines"),
+    2: ("A2", "Ines"),
+    3: ("B1", "Omar"),
+    4: ("B2", "Omar"),
+    5: ("C1", "Lucy"),
+    6: ("C2", "Lucy"),
+}
 
 
 def main() -> None:
@@ -24,7 +31,15 @@ def main() -> None:
             shock = patient == 3 and 20 <= second < 30
             fever = patient == 5 and second >= 35
             pressure = round(chance.gauss(78 if shock else 99, 3), 1)
-            blood.append([at(second, chance), patient, pressure, round(chance.gauss(37, 0.2), 1), f"blood of {patient}"])
+            blood.append(
+                [
+                    at(second, chance),
+                    patient,
+                    pressure,
+                    round(chance.gauss(37, 0.2), 1),
+                    f"blood of {patient}",
+                ]
+            )
             fluct = round(chance.gauss(40.2 if fever else 36.9, 0.2), 1)
             incr, vib = round(chance.uniform(0, 2), 1), round(chance.uniform(0, 2), 1)
             beats = int(chance.gauss(140 if shock else 78, 4))

@@ -24,7 +24,9 @@ def main() -> None:
             jammed = station in (4, 5) and 230_000 < millisecond < 360_000
             speed = chance.gauss(8 if jammed else 105, 3 if jammed else 12)
             length = chance.choice([4.2, 4.5, 4.8, 5.1, 14.0, 18.5])
-            rows.append((millisecond, station, chance.randrange(1, 4), round(abs(speed), 1), length))
+            rows.append(
+                (millisecond, station, chance.randrange(1, 4), round(abs(speed), 1), length)
+            )
     rows.append((412_345, 7, 1, -88.0, 4.5))
     rows.sort(key=lambda row: row[0] + chance.randrange(3000))
     with (FOLDER / "vehicles.csv").open("w", newline="", encoding="utf-8") as file:

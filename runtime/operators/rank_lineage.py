@@ -61,9 +61,7 @@ class RankSets:
     sets: NDArray[np.uint64]  # one row more than there are cuts
 
 
-def interval_sets(
-    slots: Sequence[int], low: Numbers, high: Numbers, words: int
-) -> RankSets:
+def interval_sets(slots: Sequence[int], low: Numbers, high: Numbers, words: int) -> RankSets:
     """The sets for slots that allow low[k] <= d <= high[k] (FAR_US and beyond is no limit); low > high allows none."""
     possible = np.asarray(low, np.int64) <= np.asarray(high, np.int64)
     numbers = np.asarray(slots, np.int64)[possible]

@@ -73,7 +73,9 @@ class ParquetFileSink:
     """All results in one file."""
 
     def __init__(self, path: Path, shapes: Mapping[str, Shape] | None) -> None:
-        if path.exists() and not path.is_file():  # the finished file would take the place of a device or a pipe
+        if (
+            path.exists() and not path.is_file()
+        ):  # the finished file would take the place of a device or a pipe
             raise RunError(f"cannot write {path}: Parquet needs a file or a folder")
         self._path = path.resolve() if path.is_symlink() else path
         self._aside = self._path.with_name(f".{path.name}.part")
