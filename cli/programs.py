@@ -22,23 +22,20 @@ def read_sources(programs: tuple[str, ...]) -> list[tuple[SourceFile, str]]:
 
     Raises:
         click.UsageError: when a file does not exist or a folder holds no programs (exit code 2).
+        CompileError: when a file is not UTF-8.
     """
-    from cqc.compiler.source import SourceFile
+    from cqc.compiler.embed import decode_source
 
     found: dict[str, tuple[SourceFile, str]] = {}
     for name in programs:
         if name == "-":
             if name not in found:
-                text = read_text(sys.stdin.buffer.read(), STANDARD_INPUT)
-                found[name] = SourceFile(STANDARD_INPUT, text), "."
+                found[name] = decode_source(STANDARD_INPUT, sys.stdin.buffer.read()), "."
             continue
         for path in files_of(Path(name)):
             key = str(path.absolute())
             if key not in found:
-                found[key] = (
-                    SourceFile(str(path), read_text(_read(path), str(path))),
-                    str(path.parent),
-                )
+                found[key] = decode_source(str(path), _read(path)), str(path.parent)
     return list(found.values())
 
 
@@ -62,14 +59,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise click.UsageError(f"cannot read {path}: {error.strerror}") from error
-
-
-def read_text(data: bytes, name: str) -> str:
-    """A program's text; a file that is not UTF-8 is wrong usage."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"{name} is not UTF-8 text (byte {error.start})") from error
 
 
 def load_program(programs: tuple[str, ...]) -> Program:

@@ -98,7 +98,7 @@ def _query(number: int, overlap: int, random: np.random.Generator) -> Query:
     filters, thetas, orders = [], [], []
     for item in items:
         column = COLUMNS[item][1]
-        filters.append(Filter(item, column, ">", float(np.round(random.uniform(114.0, 122.0), 2))))
+        filters.append(Filter(item, column, ">", float(np.round(random.uniform(110.0, 118.0), 2))))
     for left, right in pairwise(items):
         shared = random.uniform(0, 100) < overlap
         thetas.append(_common(left, right, random) if shared else _varied(left, right, random))

@@ -43,12 +43,10 @@ def test_a_byte_order_mark_is_no_part_of_the_program(call: Call, tmp_path: Path)
 def test_a_program_that_cannot_be_read_is_wrong_usage(
     command: str, call: Call, tmp_path: Path
 ) -> None:
-    (tmp_path / "latin.cq").write_bytes(b"-- caf\xe9")
     (tmp_path / "empty").mkdir()
     for name, message in [
         ("nowhere.cq", "no such program file"),
         ("empty", "no .cq file in the folder"),
-        ("latin.cq", "is not UTF-8 text (byte 6)"),
         ("x" * 5000, "File name too long"),
     ]:
         finished = call(command, tmp_path / name)
@@ -56,5 +54,16 @@ def test_a_program_that_cannot_be_read_is_wrong_usage(
         assert message in finished.err
 
 
-def test_standard_input_that_is_not_text_is_wrong_usage(call: Call) -> None:
-    assert call("check", "-", stdin=b"\xff\xfe").code == 2
+@pytest.mark.parametrize("command", ["compile", "check", "fmt", "run", "explain"])
+def test_a_program_that_is_not_utf_8_has_an_error_at_the_byte(
+    command: str, call: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "latin.cq").write_bytes(b"-- caf\xe9")
+    finished = call(command, tmp_path / "latin.cq")
+    assert finished.code == 1
+    assert "error[CQ016]" in finished.err
+    assert "latin.cq:1:7" in finished.err
+
+
+def test_standard_input_that_is_not_text_is_an_error_of_the_program(call: Call) -> None:
+    assert call("check", "-", stdin=b"\xff\xfe").code == 1
