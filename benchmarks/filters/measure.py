@@ -225,7 +225,7 @@ def _median_seconds(
 
 def measure(*, quick: bool, alone: bool) -> dict[str, Any]:
     """Everything, or without the peers."""
-    turns = 3
+    turns = 3 if quick else 5
     sizes: tuple[tuple[int, int], ...] = ((1_000, 100_000), (10_000, 50_000), (100_000, 20_000))
     running: tuple[int, ...] = (1_000, 10_000)
     if not quick:
@@ -238,7 +238,7 @@ def measure(*, quick: bool, alone: bool) -> dict[str, Any]:
             for count, doubles in ([] if alone else peers)
         ],
         "sizes": [by_size(count, turns, tuples) for count, tuples in sizes],
-        "text": None if alone else text(2_000, turns, 1_000 if quick else 5_000),
+        "text": None if alone else text(2_000, turns, 1_000 if quick else 10_000),
         "live": [live(count) for count in running],
     }
 

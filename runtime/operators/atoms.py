@@ -132,14 +132,19 @@ class Atoms:
         return self.cuts[column]
 
     def _value_leaf(self, atom: ValueAtom) -> Leaf:
-        cuts = self._cuts(atom.column)
+        cuts = self.cuts.get(atom.column) or self._cuts(atom.column)
+        if len(atom.intervals) == 1 and not atom.matches_null and not cuts.is_text:
+            # The usual atom, a comparison with a number, by the shortest way.
+            only = atom.intervals[0]
+            is_point = only.low is not None and only.low == only.high
+            return Leaf((cuts.pair(only),), None, is_point, of_cuts=True)
         null = ((EVERY_TUPLE, cuts.end),) if atom.matches_null else ()
         listed = points_of(self._types[atom.column], atom.intervals)
         if listed is None:
             pairs = (*(cuts.pair(interval) for interval in atom.intervals), *null)
             if not pairs:
                 return FALSE
-            return Leaf(pairs, is_point=not null and _is_point(atom), of_cuts=not null)
+            return Leaf(pairs, of_cuts=not null)
         row_id = self._shared(Points(atom.column, listed.values, type(listed.values[0])))
         base = (cuts.end, row_id) if listed.complement else (row_id, NO_TUPLE)
         return Leaf((base, *null), None if listed.complement or null else row_id)
@@ -197,8 +202,3 @@ class Atoms:
                 self._texts[atom.column].remove(row_id, atom)
             case ExpressionAtom():
                 pass
-
-
-def _is_point(atom: ValueAtom) -> bool:
-    first = atom.intervals[0]
-    return len(atom.intervals) == 1 and first.low is not None and first.low == first.high

@@ -39,6 +39,7 @@ _FEW_UNUSED = 64
 _MOST_KNOWN = (
     1 << 16
 )  # beyond, a search in the order finds a cut: a dict would take a hundred bytes each
+_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP)
 Key = int | bytes
 
 
@@ -48,6 +49,8 @@ class ColumnCuts:
     def __init__(self, column: int, type_: ColumnType, ids: RowIds) -> None:
         self._column = column
         self._type = type_
+        self.is_text = type_ is ColumnType.STRING
+        self._is_whole = type_ in _WHOLE
         self._ids = ids
         self.end = ids.take(column)  # its row: the tuples that are not NULL
         self.order: NDArray[np.int32] = np.array([self.end], np.int32)
@@ -97,7 +100,11 @@ class ColumnCuts:
         return self.order.nbytes * 3 + self._locator.nbytes
 
     def _cut(self, value: Value, *, above: bool) -> int:
-        key = _key(self._type, value, above=above)
+        key: Key | None
+        if self._is_whole and isinstance(value, int) and -_LARGEST < value < _LARGEST:
+            key = value + above
+        else:
+            key = _key(self._type, value, above=above)
         if key is None:
             return self.end
         row_id = self._known.get(key)

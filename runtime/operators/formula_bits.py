@@ -14,7 +14,7 @@ TRUE wherever the formula is; without a hit of a guard the code need not run.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cqc.compiler.normal import AllOf, AnyOf, Atom, Formula
 from cqc.runtime.operators.bit_sweep import (
@@ -37,8 +37,9 @@ Pair = tuple[int, int]
 Instruction = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(
+    NamedTuple
+):  # made for each atom of each query: a frozen dataclass takes four times as long
     """The rows of an atom, and the sparse atom without which it is not TRUE."""
 
     pairs: tuple[Pair, ...]
@@ -79,15 +80,10 @@ FALSE = Leaf(((NO_TUPLE, NO_TUPLE),))
 def compile_formula(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> Conjunction | Code:
     """The pairs of a short conjunction without sparse atoms, or the code of anything else."""
     tree = _tree(formula, leaf_of)
+    pairs = _conjunction(tree)
+    if pairs is not None:
+        return pairs
     guards = _guards(tree)
-    if guards is None:
-        leaves = _conjunction(tree)
-        if leaves is not None and len(leaves) <= MOST_PAIRS:
-            # The sort is stable: a point comes first, the rest stays as written.
-            ordered = sorted(leaves, key=lambda leaf: not leaf.is_point)
-            comparable = all(leaf.of_cuts for leaf in ordered)
-            access = comparable and ordered[0].is_point and len(ordered) <= MOST_ACCESS_PAIRS
-            return Conjunction(tuple(leaf.pairs[0] for leaf in ordered), access)
     instructions: list[Instruction] = []
     depth = _emit(tree, instructions)
     return Code(tuple(instructions), depth, None if guards is None else tuple(guards))
@@ -103,12 +99,25 @@ def _tree(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> _Node | Leaf:
     return parts[0] if len(parts) == 1 else _Node(operation, parts)
 
 
-def _conjunction(tree: _Node | Leaf) -> list[Leaf] | None:
-    if isinstance(tree, _Node) and tree.operation != AND:
+def _conjunction(tree: _Node | Leaf) -> Conjunction | None:
+    """A formula as pairs, the first of them a single value if there is one; None if it is of another shape."""
+    if isinstance(tree, Leaf):
+        parts: tuple[_Node | Leaf, ...] = (tree,)
+    elif tree.operation == AND and len(tree.parts) <= MOST_PAIRS:
+        parts = tree.parts
+    else:
         return None
-    leaves = [tree] if isinstance(tree, Leaf) else list(tree.parts)
-    found = [leaf for leaf in leaves if isinstance(leaf, Leaf) and len(leaf.pairs) == 1]
-    return found if len(found) == len(leaves) else None
+    pairs, comparable, point = [], len(parts) <= MOST_ACCESS_PAIRS, -1
+    for at, leaf in enumerate(parts):
+        if not isinstance(leaf, Leaf) or leaf.guard is not None or len(leaf.pairs) != 1:
+            return None
+        pairs.append(leaf.pairs[0])
+        comparable = comparable and leaf.of_cuts
+        if leaf.is_point and point < 0:
+            point = at
+    if point > 0:
+        pairs.insert(0, pairs.pop(point))
+    return Conjunction(tuple(pairs), comparable and point >= 0)
 
 
 def _guards(tree: _Node | Leaf) -> frozenset[int] | None:
