@@ -17,7 +17,6 @@ MODULES = (
     "cqc.runtime.operators.join_tree",
     "cqc.runtime.operators.lanes",
     "cqc.runtime.operators.multi_join",
-    "cqc.runtime.operators.multi_join",
     "cqc.runtime.operators.shared_state",
     "cqc.runtime.operators.theta_lists",
     "cqc.runtime.operators.scan_lane",
