@@ -29,10 +29,13 @@ class Interrupts:
         self._wanted = deferred and threading.current_thread() is threading.main_thread()
         self._entered = False
         self._asked = False
+        self._before = signal.getsignal(signal.SIGINT)
 
     def __enter__(self) -> Self:
-        # A shell starts background jobs with SIGINT ignored, and it stays so.
-        if self._wanted and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # A shell starts background jobs with SIGINT ignored, and it stays so. The handler may be another than Python's: a
+        # Spark session in the same process sets its own.
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._wanted and callable(self._before):
             signal.signal(signal.SIGINT, self._note)
             signal.signal(signal.SIGALRM, signal.default_int_handler)
             self._entered = True
@@ -47,7 +50,7 @@ class Interrupts:
         if self._entered:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, self._before)
 
     def check(self) -> None:
         """Between two micro-batches: raise KeyboardInterrupt when somebody asked to stop."""

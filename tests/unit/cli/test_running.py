@@ -1,7 +1,7 @@
 """How a run ends: by itself, by Ctrl-C, because nobody reads its results, or because it failed."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -15,6 +15,14 @@ from cqc.runtime.options import RunOptions
 from cqc.runtime.run import RunSummary
 
 QUIET = Progress(enabled=False)
+
+
+@pytest.fixture(autouse=True)
+def python_hears_ctrl_c() -> Iterator[None]:
+    """A Spark session that another test made in this process has left a handler of its own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @dataclass
@@ -86,6 +94,17 @@ def test_signals_are_as_before_when_the_run_is_over() -> None:
     drive(FakeRun(interrupt), QUIET, Interrupts(deferred=True))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_another_handler_of_ctrl_c_is_put_back_after_the_run() -> None:
+    def another(number: int, frame: object) -> None:
+        raise AssertionError((number, frame))
+
+    signal.signal(signal.SIGINT, another)
+    run = FakeRun(interrupt)
+    assert drive(run, QUIET, Interrupts(deferred=True))
+    assert run.done == [1, 2]
+    assert signal.getsignal(signal.SIGINT) is another
 
 
 def test_a_micro_batch_that_does_not_end_is_interrupted_after_a_while(
