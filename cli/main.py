@@ -71,12 +71,20 @@ def cqc() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     _prepare_streams()
-    # A service manager's stop is a clean one too: files are closed and nothing is left running.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    # A service manager's stop is a clean one too: files are closed and nothing is left running. Python drops an exception that
+    # a signal raises inside a finalizer; the run then goes on to its end, and its exit code still says that it was stopped.
+    stops: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        del frame
+        stops.append(number)
+        sys.exit(TERMINATED)
+
+    signal.signal(signal.SIGTERM, stop)
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     code = run_command([argument for argument in given if argument != "--debug"], debug=debug)
-    sys.exit(_flush_output(code))
+    sys.exit(_flush_output(TERMINATED if stops else code))
 
 
 def run_command(arguments: list[str], *, debug: bool = False) -> int:
