@@ -1,10 +1,15 @@
 """Who may speak to the service, and how much they may ask for."""
 
+import threading
+
 import pytest
 from click.testing import CliRunner
 
 from cqc.cli.serve import serve_command
+from cqc.runtime.pull import Invocation
 from cqc.runtime.serve.access import is_loopback
+from cqc.runtime.serve.registry import Entry
+from cqc.runtime.serve.service import Service
 from tests.serve.running import running
 
 
@@ -79,9 +84,23 @@ def test_an_answer_with_too_many_rows_is_refused() -> None:
         assert service.client.get("/queries/all_rows/invoke").status_code == 413
 
 
-def test_an_invocation_that_waits_too_long_is_told_so() -> None:
-    with running(invoke_seconds=0.000001) as service:
-        assert service.client.get("/queries/total/invoke").status_code == 504
+def test_an_invocation_that_waits_too_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine is kept busy until the client has its answer, so that answer can only be that of the limit."""
+    told = threading.Event()
+    invoke = Service.invoke
+
+    def invoke_slowly(service: Service, name: str, at: str | None) -> tuple[Entry, Invocation]:
+        assert told.wait(60)
+        return invoke(service, name, at)
+
+    with running(invoke_seconds=0.05) as service:
+        monkeypatch.setattr(Service, "invoke", invoke_slowly)
+        try:
+            answer = service.client.get("/queries/total/invoke")
+        finally:
+            told.set()
+        assert answer.status_code == 504
+        assert answer.json()["error"] == "no answer within 0.05 seconds; try again later"
 
 
 def test_requests_beyond_the_queue_are_told_to_try_again() -> None:
