@@ -48,7 +48,7 @@ test: warm
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" < /dev/null
 
 test-all: warm
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup < /dev/null
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=search < /dev/null
 
 check: warm
 	@$(BIN)/ruff format --check --quiet .
