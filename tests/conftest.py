@@ -16,6 +16,8 @@ from typing import Protocol
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 
@@ -75,7 +77,7 @@ class RunCqc(Protocol):
         self,
         *arguments: str | Path,
         stdin: str | None = None,
-        timeout: float = 60,
+        timeout: float = PATIENCE_S,
         cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[str]: ...
 
@@ -92,7 +94,7 @@ def run_cqc() -> RunCqc:
     def run(
         *arguments: str | Path,
         stdin: str | None = None,
-        timeout: float = 60,
+        timeout: float = PATIENCE_S,
         cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "cqc.cli.main", *map(str, arguments)]

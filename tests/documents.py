@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cqc.cli.main import CLIENT_COMMANDS, run_command
+from tests.waiting import PATIENCE_S
 
-PATIENCE_S = 30.0
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (
     (re.compile(r"in [\d,.]+ s, [\d,]+ tuples/s"), "in T s, R tuples/s"),
@@ -76,7 +76,7 @@ class Reader:
         """End what was started."""
         for process in self._running:
             os.killpg(process.pid, signal.SIGKILL)
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE_S)
 
     def _session(self, block: Block) -> Iterator[str]:
         for command, shown in commands_of(block.text):

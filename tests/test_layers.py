@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("grammar", "compiler", "runtime", "cli", "benchmarks")
 
@@ -193,7 +195,7 @@ def test_help_loads_no_slow_starter() -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
         cwd=ROOT,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import cqc
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 PUBLIC = [
@@ -68,7 +69,7 @@ def test_importing_cqc_loads_nothing_slow() -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
     )
     loaded = set(finished.stdout.split())

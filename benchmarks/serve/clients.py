@@ -7,7 +7,6 @@ import json
 import random
 import time
 import urllib.parse
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,14 @@ _TIMEOUT_S = 60.0
 _ARROW = "application/vnd.apache.arrow.stream"
 
 
+KINDS = ("push", "invoke", "register", "unregister")
+
+
 @dataclass(slots=True)
 class Outcome:
     """What one client saw: how long each kind of request took, and what went wrong."""
 
-    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     wrong: list[str] = field(default_factory=list)
     checked: int = 0
 
@@ -58,9 +60,8 @@ class Client:
         self._connection.close()
 
 
-def feed(address: str, recorder: Recorder, stop: threading.Event) -> Outcome:
+def feed(client: Client, recorder: Recorder, stop: threading.Event) -> None:
     """Push micro-batches one after the other, as fast as they are acknowledged."""
-    client = Client(address)
     while not stop.is_set():
         body, batch = recorder.next_batch()
         answer = client.send("push", "POST", "/streams/traffic", body, _ARROW)
@@ -68,14 +69,12 @@ def feed(address: str, recorder: Recorder, stop: threading.Event) -> Outcome:
             break
         recorder.acknowledge(batch)
     client.close()
-    return client.outcome
 
 
 def ask(
-    address: str, asked: list[Question], recorder: Recorder, stop: threading.Event, seed: int
-) -> Outcome:
+    client: Client, asked: list[Question], recorder: Recorder, stop: threading.Event, seed: int
+) -> None:
     """Invoke, and now and then register a query, invoke it and remove it; a sample of the answers is judged."""
-    client = Client(address)
     chooser = random.Random(seed)
     while not stop.is_set():
         at = chooser.randrange(len(asked))
@@ -90,7 +89,6 @@ def ask(
             judge = chooser.random() < 0.1
             _invoke(client, f"c{at}", asked[at], recorder, judge=judge)
     client.close()
-    return client.outcome
 
 
 def _invoke(

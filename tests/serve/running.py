@@ -12,6 +12,7 @@ import httpx
 import cqc
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.server import ServeOptions, ServiceServer
+from tests.waiting import PATIENCE_S
 
 PROGRAM = """
 CREATE STREAM s (ts BIGINT, k BIGINT, x DOUBLE, name STRING);
@@ -104,11 +105,11 @@ def running(
     thread = threading.Thread(target=server.serve_until_stopped, daemon=True)
     thread.start()
     try:
-        with httpx.Client(base_url=server.address, timeout=60, trust_env=False) as client:
+        with httpx.Client(base_url=server.address, timeout=PATIENCE_S, trust_env=False) as client:
             found = Running(server, client)
             found.problems = problems
             yield found
     finally:
         server.stop()
-        thread.join(timeout=60)
+        thread.join(timeout=PATIENCE_S)
         assert not thread.is_alive(), "the server did not stop"

@@ -11,6 +11,7 @@ from cqc.runtime.serve.access import is_loopback
 from cqc.runtime.serve.registry import Entry
 from cqc.runtime.serve.service import Service
 from tests.serve.running import running
+from tests.waiting import PATIENCE_S
 
 
 def test_a_token_is_needed_everywhere_but_for_health() -> None:
@@ -90,7 +91,7 @@ def test_an_invocation_that_waits_too_long_is_told_so(monkeypatch: pytest.Monkey
     invoke = Service.invoke
 
     def invoke_slowly(service: Service, name: str, at: str | None) -> tuple[Entry, Invocation]:
-        assert told.wait(60)
+        assert told.wait(PATIENCE_S)
         return invoke(service, name, at)
 
     with running(invoke_seconds=0.05) as service:

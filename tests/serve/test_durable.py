@@ -21,6 +21,7 @@ from cqc.runtime.serve.durable import Durable
 from cqc.runtime.serve.record_file import RecordFile
 from cqc.runtime.serve.server import ServeOptions, ServiceServer
 from cqc.runtime.serve.service import Service
+from tests.waiting import PATIENCE_S
 
 PROGRAM = """
 CREATE STREAM a (ts BIGINT, k BIGINT, name STRING, WATERMARK FOR ts AS ts - INTERVAL '2' SECOND);
@@ -217,11 +218,13 @@ def test_a_service_that_cannot_write_says_so_and_stops(
     thread.start()
     monkeypatch.setattr(RecordFile, "sync", disk_is_full)
     rows = [{"ts": 1, "k": 1}]
-    answer = httpx.post(f"{server.address}/streams/a", json=rows, timeout=20, trust_env=False)
+    answer = httpx.post(
+        f"{server.address}/streams/a", json=rows, timeout=PATIENCE_S, trust_env=False
+    )
     assert answer.status_code == 503
     with pytest.raises(RunError, match="No space left"):
-        ended.result(timeout=20)
-    thread.join(timeout=20)
+        ended.result(timeout=PATIENCE_S)
+    thread.join(timeout=PATIENCE_S)
 
 
 def disk_is_full(file: RecordFile) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from cqc.runtime.serve.engine_thread import EngineThread
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -23,11 +24,11 @@ def test_work_is_done_in_its_order_and_errors_are_handed_on(thread: EngineThread
     ]
     wrong = thread.submit(lambda: 1 // 0, is_question=True)
     for each in futures:
-        each.result(timeout=10)
+        each.result(timeout=PATIENCE_S)
     assert done == [0, 1, 2, 3, 4]
     with pytest.raises(ZeroDivisionError):
-        wrong.result(timeout=10)
-    assert thread.submit(lambda: 7, is_question=True).result(timeout=10) == 7
+        wrong.result(timeout=PATIENCE_S)
+    assert thread.submit(lambda: 7, is_question=True).result(timeout=PATIENCE_S) == 7
 
 
 def test_questions_do_not_wait_behind_all_changes(thread: EngineThread) -> None:
@@ -36,15 +37,15 @@ def test_questions_do_not_wait_behind_all_changes(thread: EngineThread) -> None:
 
     def first() -> None:
         begun.set()
-        go_on.wait(10)
+        assert go_on.wait(PATIENCE_S)
 
     thread.submit(first, is_question=False)
-    begun.wait(10)
+    assert begun.wait(PATIENCE_S)
     last = [thread.submit(lambda: order.append("change"), is_question=False) for _ in range(3)]
     last.append(thread.submit(lambda: order.append("question"), is_question=True))
     go_on.set()
     for each in last:
-        each.result(timeout=10)
+        each.result(timeout=PATIENCE_S)
     assert order[0] == "question"
 
 
@@ -53,16 +54,16 @@ def test_work_that_was_given_up_before_it_began_is_not_done(thread: EngineThread
 
     def first() -> None:
         begun.set()
-        go_on.wait(10)
+        assert go_on.wait(PATIENCE_S)
 
     busy = thread.submit(first, is_question=True)
-    begun.wait(10)
+    assert begun.wait(PATIENCE_S)
     done: list[int] = []
     given_up = thread.submit(lambda: done.append(1), is_question=True)
     assert given_up.cancel()
     go_on.set()
-    busy.result(timeout=10)
-    thread.submit(lambda: None, is_question=True).result(timeout=10)
+    busy.result(timeout=PATIENCE_S)
+    thread.submit(lambda: None, is_question=True).result(timeout=PATIENCE_S)
     assert not done
 
 
@@ -70,6 +71,6 @@ def test_what_is_queued_is_finished_before_the_end() -> None:
     thread = EngineThread()
     futures = [thread.submit(lambda: 1, is_question=bool(at % 2)) for at in range(10)]
     thread.stop()
-    assert sum(each.result(timeout=1) for each in futures) == 10
+    assert sum(each.result(timeout=PATIENCE_S) for each in futures) == 10
     with pytest.raises(RuntimeError):
         thread.submit(lambda: 1, is_question=True)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.serve.running import Running, running
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +132,7 @@ def test_odd_paths_and_instants_are_refused(service: Running, path: str) -> None
 )
 def test_what_is_not_http_does_no_harm(service: Running, request_bytes: bytes) -> None:
     host, port = service.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         answer = b""
         with contextlib.suppress(OSError):  # a server may hang up on a caller like this
             connection.sendall(request_bytes)
@@ -144,7 +145,7 @@ def test_what_is_not_http_does_no_harm(service: Running, request_bytes: bytes) -
 
 def test_a_client_that_hangs_up_halfway_does_no_harm(service: Running) -> None:
     host, port = service.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         connection.sendall(
             b"POST /streams/s HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/csv\r\ncontent-length: 1000\r\n\r\nts,k"
         )

@@ -13,6 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.serve.running import events_of
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = 'in');
@@ -37,20 +40,20 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], htt
         first = process.stderr.readline()
         found = re.search(r"http://\S+", first)
         assert found, first + process.stderr.read()
-        with httpx.Client(base_url=found[0], timeout=30, trust_env=False) as client:
+        with httpx.Client(base_url=found[0], timeout=PATIENCE_S, trust_env=False) as client:
             yield process, client
     finally:
         process.kill()
-        process.wait(timeout=20)
+        process.wait(timeout=PATIENCE_S)
         process.stderr.close()
 
 
 def first_result(client: httpx.Client, last_id: str = "") -> tuple[str, dict[str, object]]:
     headers = {"last-event-id": last_id} if last_id else {}
     with client.stream("GET", "/results?since=start", headers=headers) as answer:
-        lines = [line for line, _ in zip(answer.iter_lines(), range(6), strict=False)]
-    fields = dict(line.split(": ", 1) for line in lines if line)
-    return fields["id"], json.loads(fields["data"])
+        event = next(events_of(answer))
+    assert event["event"] == "result"
+    return event["id"], json.loads(event["data"])
 
 
 def test_a_killed_service_comes_back_with_its_queries_history_and_results(tmp_path: Path) -> None:
@@ -66,7 +69,7 @@ def test_a_killed_service_comes_back_with_its_queries_history_and_results(tmp_pa
         assert result["row"] == {"x": 20}
         client.post("/streams/s", json=[{"ts": 3, "x": 30}])
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=20)
+        process.wait(timeout=PATIENCE_S)
     (tmp_path / "in" / "2.csv").write_text("ts,x\n4,40\n")
     with serving(*arguments) as (process, client):
         assert client.get("/queries/all").json()["id"] == made["id"]
@@ -76,7 +79,7 @@ def test_a_killed_service_comes_back_with_its_queries_history_and_results(tmp_pa
         answer = client.get("/queries/all/invoke").json()
         assert (answer["at"], answer["rows"]) == (4, [{"n": 4}])
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE_S) == 0
 
 
 def test_ctrl_c_is_a_clean_stop(tmp_path: Path) -> None:
@@ -85,7 +88,7 @@ def test_ctrl_c_is_a_clean_stop(tmp_path: Path) -> None:
     with serving(program) as (process, client):
         assert client.get("/health").json()["status"] == "ok"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=PATIENCE_S) == 130
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,7 @@ def test_a_service_that_cannot_start_says_why(text: str, code: int, tmp_path: Pa
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
         cwd=ROOT,
     )

@@ -1,21 +1,9 @@
 """A folder of query files beside queries registered over HTTP."""
 
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.serve.running import Running, running
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    pause = threading.Event()
-    for _ in range(200):
-        if condition():
-            return
-        pause.wait(0.05)
-    pytest.fail("it did not happen")
+from tests.waiting import wait_until, write_whole
 
 
 def owners(service: Running) -> dict[str, str]:
@@ -27,7 +15,7 @@ def owners(service: Running) -> dict[str, str]:
 def test_files_take_effect_when_they_change(tmp_path: Path) -> None:
     folder = tmp_path / "alarms"
     folder.mkdir()
-    (folder / "a.cq").write_text("CREATE QUERY one AS SELECT k FROM s; SELECT x FROM s;")
+    write_whole(folder / "a.cq", "CREATE QUERY one AS SELECT k FROM s; SELECT x FROM s;")
     with running(folders=(folder,)) as service:
         service.register("SELECT k FROM r", name="mine")
         wait_until(lambda: "one" in owners(service))
@@ -36,8 +24,9 @@ def test_files_take_effect_when_they_change(tmp_path: Path) -> None:
             "one": "alarms/a.cq", "q1": "alarms/a.cq",
         }  # fmt: skip
         kept = service.client.get("/queries/one").json()["id"]
-        (folder / "a.cq").write_text(
-            "CREATE QUERY one AS SELECT k FROM s; CREATE QUERY two AS SELECT x FROM s;"
+        write_whole(
+            folder / "a.cq",
+            "CREATE QUERY one AS SELECT k FROM s; CREATE QUERY two AS SELECT x FROM s;",
         )
         wait_until(lambda: "two" in owners(service))
         assert service.client.get("/queries/one").json()["id"] == kept
@@ -47,23 +36,23 @@ def test_files_take_effect_when_they_change(tmp_path: Path) -> None:
 
 
 def test_queries_of_a_program_folder_may_change_too(tmp_path: Path) -> None:
-    (tmp_path / "a.cq").write_text("CREATE STREAM s (ts BIGINT, k BIGINT);")
-    (tmp_path / "b.cq").write_text("CREATE QUERY old AS SELECT k FROM s;")
+    write_whole(tmp_path / "a.cq", "CREATE STREAM s (ts BIGINT, k BIGINT);")
+    write_whole(tmp_path / "b.cq", "CREATE QUERY old AS SELECT k FROM s;")
     program = "".join(file.read_text() for file in sorted(tmp_path.iterdir()))
     with running(program, programs=(str(tmp_path),)) as service:
-        (tmp_path / "b.cq").write_text("CREATE QUERY newer AS SELECT k FROM s;")
+        write_whole(tmp_path / "b.cq", "CREATE QUERY newer AS SELECT k FROM s;")
         wait_until(lambda: owners(service) == {"newer": "program"})
-        (tmp_path / "b.cq").write_text("CREATE QUERY broken AS SELECT z FROM s;")
+        write_whole(tmp_path / "b.cq", "CREATE QUERY broken AS SELECT z FROM s;")
         wait_until(lambda: bool(service.problems))
         assert owners(service) == {"newer": "program"}
 
 
 def test_a_file_with_errors_is_reported_and_changes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a.cq").write_text("CREATE QUERY one AS SELECT k FROM s")
+    write_whole(tmp_path / "a.cq", "CREATE QUERY one AS SELECT k FROM s")
     with running(folders=(tmp_path,)) as service:
         wait_until(lambda: "one" in owners(service))
-        (tmp_path / "a.cq").write_text(
-            "CREATE QUERY new AS SELECT k FROM s;\nSELECT nothing FROM s"
+        write_whole(
+            tmp_path / "a.cq", "CREATE QUERY new AS SELECT k FROM s;\nSELECT nothing FROM s"
         )
         wait_until(lambda: bool(service.problems))
         assert f"{tmp_path / 'a.cq'}:2:8" in service.problems[0]
@@ -73,7 +62,7 @@ def test_a_file_with_errors_is_reported_and_changes_nothing(tmp_path: Path) -> N
 
 
 def test_a_file_that_declares_something_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.cq").write_text("CREATE STREAM z (ts BIGINT); SELECT k FROM s")
+    write_whole(tmp_path / "a.cq", "CREATE STREAM z (ts BIGINT); SELECT k FROM s")
     with running(folders=(tmp_path,)) as service:
         wait_until(lambda: bool(service.problems))
         assert "a.cq:1:1" in service.problems[0]
@@ -83,7 +72,7 @@ def test_a_file_that_went_away_between_two_lives_takes_its_queries_with_it(tmp_p
     folder = tmp_path / "alarms"
     folder.mkdir()
     for name in ("a", "b"):
-        (folder / f"{name}.cq").write_text(f"CREATE QUERY {name} AS SELECT k FROM s")
+        write_whole(folder / f"{name}.cq", f"CREATE QUERY {name} AS SELECT k FROM s")
     checkpoint = tmp_path / "state"
     with running(folders=(folder,), checkpoint=checkpoint) as service:
         wait_until(lambda: {"a", "b"} <= set(owners(service)))

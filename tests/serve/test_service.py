@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.serve.running import Running, running
+from tests.waiting import write_whole
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +153,7 @@ def test_the_programs_sources_are_read_and_followed(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("ts,k,x,name\n1,1,20,a\n")
     with running(binds={"s": str(tmp_path)}) as service:
         assert service.watch(1)[0][1]["row"] == {"k": 1, "x": 20.0}
-        (tmp_path / "b.csv").write_text("ts,k,x,name\n2,2,30,b\n")
+        write_whole(tmp_path / "b.csv", "ts,k,x,name\n2,2,30,b\n")
         assert service.watch(2)[1][1]["row"] == {"k": 2, "x": 30.0}
 
 

@@ -1,15 +1,20 @@
 """Server-sent events: ids, coming back, gaps, slow watchers, the end of a query."""
 
+import asyncio
+import itertools
 import json
+import re
 import socket
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
 
+from cqc.runtime.serve.events import EventResponse
 from tests.serve.running import Running, events_of, running
+from tests.waiting import PATIENCE_S, wait_until
 
 
 def row(ts: int, x: float = 20.0, **more: Any) -> dict[str, Any]:
@@ -98,42 +103,95 @@ def test_periodic_queries_deliver_to_watchers() -> None:
 
 
 def test_a_watcher_that_does_not_read_is_dropped_and_others_go_on() -> None:
-    with running(watcher_seconds=0.2, kept_result_bytes=50_000_000) as service:
+    with running(watcher_seconds=0.2, kept_result_bytes=200_000_000) as service:
         service.register("SELECT name FROM s", name="long")
         stuck = connect_and_stop_reading(service)
+        instants = itertools.count(1)
+
+        def push_more() -> bool:
+            """What the sockets hold is used up at some point; then nothing more can be sent to who does not read."""
+            service.push("s", row(next(instants), 1.0, name="y" * 100_000))
+            return dropped(service) == 1
+
         try:
-            with ThreadPoolExecutor(1) as reader:
-                seen = reader.submit(service.watch, 100)
-                for ts in range(1, 101):
-                    service.push("s", row(ts, 1.0, name="y" * 100_000))
-                assert [result["ts"] for _, result in seen.result(timeout=30)] == [*range(1, 101)]
-            wait_for_metric(service, "cqc_watchers_dropped_total 1")
+            wait_until(push_more, "a watcher that does not read was not dropped")
         finally:
             stuck.close()
+        pushed = next(instants) - 1
+        assert [result["ts"] for result in come_back(service, pushed)] == [*range(1, pushed + 1)]
+
+
+def come_back(service: Running, count: int) -> list[dict[str, Any]]:
+    """Read results as a client does that comes back after each disconnect: on a slow machine it may be dropped itself."""
+    found: list[dict[str, Any]] = []
+    last_id: str | None = None
+    while len(found) < count:
+        headers: dict[str, str] = {} if last_id is None else {"last-event-id": last_id}
+        with (
+            suppress(httpx.TransportError),
+            service.client.stream("GET", "/results?since=start", headers=headers) as answer,
+        ):
+            for event in events_of(answer):
+                assert event["event"] == "result"
+                found.append(json.loads(event["data"]))
+                last_id = event["id"]
+                if len(found) == count:
+                    break
+    return found
+
+
+def dropped(service: Running) -> int:
+    found = re.search(
+        r"^cqc_watchers_dropped_total (\d+)$", service.client.get("/metrics").text, re.MULTILINE
+    )
+    assert found
+    return int(found[1])
+
+
+def test_one_watcher_that_is_stuck_does_not_hold_up_another() -> None:
+    """Without sockets: one that never takes what is sent, and one that takes everything, in one event loop."""
+
+    async def body() -> AsyncIterator[bytes]:
+        for number in range(5):
+            yield b"%d" % number
+
+    async def never() -> Any:
+        await asyncio.Event().wait()
+
+    async def watch(send: Callable[[Any], Awaitable[None]]) -> bool:
+        ended: list[bool] = []
+        await EventResponse(body(), 0.01, ended.append)({}, never, send)
+        (stuck,) = ended
+        return stuck
+
+    async def both() -> list[bool]:
+        return await asyncio.gather(watch(stop_reading), watch(read))
+
+    async def stop_reading(message: Any) -> None:
+        if message.get("body"):
+            await never()
+
+    async def read(message: Any) -> None:
+        seen.append(message.get("body"))
+
+    seen: list[Any] = []
+    assert asyncio.run(both()) == [True, False]
+    assert seen == [None, b"0", b"1", b"2", b"3", b"4", b""]
 
 
 def connect_and_stop_reading(service: Running) -> socket.socket:
     host, port = service.address.removeprefix("http://").split(":")
-    connection = socket.create_connection((host, int(port)), timeout=10)
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.sendall(b"GET /results HTTP/1.1\r\nhost: localhost\r\n\r\n")
     assert b"200" in connection.recv(64)
     return connection
 
 
-def wait_for_metric(service: Running, line: str) -> None:
-    pause = threading.Event()
-    for _ in range(200):
-        if line in service.client.get("/metrics").text:
-            return
-        pause.wait(0.05)
-    pytest.fail(f"no {line} in\n{service.client.get('/metrics').text}")
-
-
 def test_the_number_of_watchers_is_limited() -> None:
     with (
         running(watchers=1) as service,
         service.client.stream("GET", "/results"),
-        httpx.Client(base_url=service.address, timeout=10, trust_env=False) as other,
+        httpx.Client(base_url=service.address, timeout=PATIENCE_S, trust_env=False) as other,
     ):
         assert other.get("/results").status_code == 503

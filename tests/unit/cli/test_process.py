@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 COMMAND = [sys.executable, "-m", "cqc.cli.main"]
 ROWS = 200_000
 
@@ -35,7 +37,7 @@ def start(*arguments: str | Path, **streams: object) -> subprocess.Popen[str]:
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     try:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
@@ -119,7 +121,9 @@ def test_a_full_disk_fails_in_one_sentence(arguments: tuple[str, ...], many: Pat
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
 def test_a_closed_stream_leads_nowhere(closed: str, many: Path) -> None:
     line = f'exec "{sys.executable}" -m cqc.cli.main check "{many}" {closed}'
-    finished = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60)
+    finished = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
 
 
@@ -132,7 +136,7 @@ def test_output_is_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert "x = 'über'" in finished.stdout.decode()

@@ -30,6 +30,7 @@ from cqc.runtime.sinks.protocol import shape_of_block
 from cqc.runtime.sinks.table import display_width
 from cqc.runtime.sources.csv import read_csv
 from tests.unit.runtime.relations import block, relation
+from tests.waiting import PATIENCE_S
 
 PUSHED = block(
     "q1", {"x": (T.BIGINT, [1, None]), "s": (T.STRING, ["a", ""])}, [2_000_000, 1_000_000]
@@ -314,7 +315,7 @@ def test_standard_output_closed_by_its_reader_ends_quietly() -> None:
         env={**os.environ, "PROGRAM": program},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "line\n", "")

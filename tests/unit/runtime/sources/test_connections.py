@@ -14,6 +14,7 @@ from cqc.runtime.batch_run import BatchRun
 from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +32,13 @@ class Broker:
         self.producer = kafka.Producer(
             {"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0}
         )
-        (only,) = self.producer.list_topics(timeout=10).brokers.values()
+        (only,) = self.producer.list_topics(timeout=PATIENCE_S).brokers.values()
         self.servers = f"{only.host}:{only.port}"
 
     def put(self, topic: str, partition: int, *values: str | None) -> None:
         for value in values:
             self.producer.produce(topic, value, partition=partition)
-        assert self.producer.flush(10) == 0
+        assert self.producer.flush(PATIENCE_S) == 0
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +112,7 @@ def test_a_socket_is_read_until_it_is_closed(tmp_path: Path) -> None:
         run = BatchRun(cqc.compile(text), RunOptions(out=str(tmp_path / "out")))
         run.to_end()
         run.close()
-        other_side.join(10)
+        other_side.join(PATIENCE_S)
     assert found(tmp_path / "out") == [1, 2, 3]
 
 

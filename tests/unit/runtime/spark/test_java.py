@@ -9,6 +9,7 @@ import pytest
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.spark import java
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +60,6 @@ def test_the_packaged_java_is_started_without_the_module_it_lacks(
     home = java.java_home(tmp_path)
     given = ["-a b", "--add-modules=jdk.incubator.vector", "c"]
     said = subprocess.run(
-        [f"{home}/bin/java", *given], capture_output=True, text=True, timeout=30, check=True
+        [f"{home}/bin/java", *given], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
     assert said.stdout.splitlines() == ["<-a b>", "<c>"]
