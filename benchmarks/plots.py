@@ -62,7 +62,7 @@ def line_chart(
         )
         for name, points in series.items()
     }
-    legend = 56 + round(_LETTER * max(map(len, drawn), default=0))
+    legend = 66 + round(_LETTER * max(map(len, drawn), default=0))
     right, bottom = _WIDTH - legend, _HEIGHT - _BOTTOM
     points = [point for each in drawn.values() for point in each]
     across = _axis([x for x, _ in points], _LEFT, right, log_x, from_zero=False)

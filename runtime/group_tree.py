@@ -98,8 +98,9 @@ class GroupTree:
         trees = sum(lane.tree.nbytes for lane in self._lanes.values())
         return trees + int(self._slots.oldest.nbytes)
 
-    def offer(self, batch: Batch) -> None:
+    def offer(self, batch: Batch, number: int) -> None:
         """Take rows that were merged into the history, now or when somebody asks."""
+        del number  # groups have an order of their own
         self._waiting.append(batch)
         self._waiting_rows += len(batch)
         if self._waiting_rows > _MOST_WAITING_ROWS:

@@ -1,8 +1,8 @@
 """Kept results of one body: rows as positions into shared state, in the order of their oldest event time (PSoup).
 
 A query's BEGIN-END clause is applied when it is asked, by binary search: a row is inside iff its oldest tuple is not before
-the begin and its newest not after the end. For one stream these are the same time; for a join the rows that began before
-the end but finished after it are looked at one by one, and there are no more of them than a join's window is long.
+the begin and its newest not after the end. For one stream these are the same time; for a join only rows that began shortly
+before the end, by no more than the longest row is long, may have finished after it: those alone are looked at one by one.
 
     positions  7   8   11        asked for 20..30: rows from the first oldest >= 20 to the last oldest <= 30,
     oldest     19  21  29        without those whose newest is above 30
@@ -16,12 +16,13 @@ far back as they reach.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numba import njit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -47,20 +48,18 @@ class Batch:
 class Follower(Protocol):
     """What is kept beside a history: told of every row that is merged, and of purging."""
 
-    def offer(self, batch: Batch) -> None: ...
-    def purge(self, before_us: int) -> None: ...
+    def offer(self, batch: Batch, number: int) -> None:
+        """Rows were merged; those numbered from `number` on are new or have moved."""
 
-
-class Lanes:
-    """Arrays that lie beside the rows of a history, in its order; made by `compute` for rows that are merged."""
-
-    def __init__(self, compute: Callable[[Positions], list[NDArray[Any]]]) -> None:
-        self.compute = compute
-        self.arrays: list[NDArray[Any]] = []
+    def purge(self, before_us: int) -> None:
+        """Rows that began before this are gone."""
 
 
 class History:
-    """The rows of one body. `states` are the shared states of its items, in host order."""
+    """The rows of one body. `states` are the shared states of its items, in host order.
+
+    Settled rows are numbered in their order, `first_row` to `end_row - 1`; purging does not change the numbers.
+    """
 
     def __init__(self, states: Sequence[SharedState]) -> None:
         self._states = tuple(states)
@@ -69,9 +68,11 @@ class History:
         self.newest_us: int | None = None  # of all rows
         self.followers: list[Follower] = []
         self._before_us = -(2**63)  # rows older than this are gone
-        self._lanes: list[Lanes] = []
+        self.is_as_noted = True  # the order is the one in which rows were noted
+        self._longest_us = 0  # the most by which a row's oldest and newest differ
         self._pending: list[Positions] = []
         self._pending_rows = 0
+        self._first_index = 0  # the number of the row at index 0
         self._start = 0
         self._stop = 0
         count = 1 + self.has_span + len(states)
@@ -85,7 +86,7 @@ class History:
     @property
     def nbytes(self) -> int:
         noted = 8 * self._pending_rows * len(self._states)
-        return sum(int(array.nbytes) for array in self._all_arrays()) + noted
+        return sum(int(array.nbytes) for array in self._arrays) + noted
 
     def append(self, positions: Positions) -> None:
         """Note rows that were found."""
@@ -114,10 +115,12 @@ class History:
             return
         newest_us = int(columns[self.has_span].max())
         self.newest_us = newest_us if self.newest_us is None else max(self.newest_us, newest_us)
+        if self.has_span:
+            self._longest_us = max(self._longest_us, int((columns[1] - columns[0]).max()))
+        number = self._first_index + self._merge(columns)
         batch = Batch(columns[0], tuple(columns[1 + self.has_span :]))
-        self._merge(columns, [lanes.compute(batch.positions) for lanes in self._lanes])
         for follower in self.followers:
-            follower.offer(batch)
+            follower.offer(batch, number)
 
     def purge(self, before_us: int) -> None:
         """Forget rows that began before `before_us`."""
@@ -144,39 +147,50 @@ class History:
         """All settled rows."""
         return Batch(self.oldest, self._rows(slice(self._start, self._stop)))
 
-    def attach(self, compute: Callable[[Positions], list[NDArray[Any]]]) -> Lanes:
-        """Keep arrays beside the rows from now on, those that are there included."""
-        lanes = Lanes(compute)
-        room = len(self._arrays[0])
-        for values in compute(self.everything().positions):
-            array = np.zeros(room, values.dtype)
-            array[self._start : self._stop] = values
-            lanes.arrays.append(array)
-        self._lanes.append(lanes)
-        return lanes
+    @property
+    def first_row(self) -> int:
+        """The number of the first settled row."""
+        return self._first_index + self._start
 
-    def detach(self, lanes: Lanes) -> None:
-        """Keep them no longer."""
-        self._lanes.remove(lanes)
+    @property
+    def end_row(self) -> int:
+        """One more than the number of the last settled row."""
+        return self._first_index + self._stop
 
-    def stretch(self, begin_us: int, end_us: int) -> slice:
-        """Where the arrays beside the rows hold the rows that began inside a window."""
-        oldest = self._arrays[0][self._start : self._stop]
-        start = self._start + int(oldest.searchsorted(begin_us))
-        stop = self._start + int(oldest.searchsorted(end_us, "right"))
-        return slice(start, max(start, stop))
+    def rows_from(self, number: int) -> Positions:
+        """The settled rows from a number on."""
+        return self._rows(slice(number - self._first_index, self._stop))
+
+    def between(self, begin_us: int, end_us: int) -> tuple[int, int]:
+        """The numbers of the rows that began inside a window: the first of them, and one more than the last."""
+        found: tuple[int, int] = find_stretch(
+            self._arrays[0], self._start, self._stop, self._first_index, begin_us, end_us
+        )
+        return found
 
     def window(self, begin_us: int, end_us: int) -> Positions:
         """The settled rows inside a window, in the order of their oldest event time."""
-        rows = self.stretch(begin_us, end_us)
-        if self.cuts(end_us):
-            inside = self._arrays[1][rows] <= end_us
-            return tuple(positions[inside] for positions in self._rows(rows))
-        return self._rows(rows)
+        start, stop = self.between(begin_us, end_us)
+        if not self.cuts(end_us):
+            return self._rows(slice(start - self._first_index, stop - self._first_index))
+        sure, inside = self.cut(start, stop, end_us)
+        rows = self._rows(slice(start - self._first_index, sure - self._first_index))
+        unsure = self._rows(slice(sure - self._first_index, stop - self._first_index))
+        return tuple(
+            np.concatenate((certain, doubtful[inside]))
+            for certain, doubtful in zip(rows, unsure, strict=True)
+        )
 
     def cuts(self, end_us: int) -> bool:
         """Whether rows that began inside a window may have ended after it."""
         return self.has_span and self.newest_us is not None and self.newest_us > end_us
+
+    def cut(self, start: int, stop: int, end_us: int) -> tuple[int, NDArray[np.bool_]]:
+        """Of rows that began inside a window: those before a number ended inside it too, and for the others whether they did."""
+        sure, _ = self.between(end_us - self._longest_us + 1, end_us)
+        sure = min(max(sure, start), stop)
+        newest = self._arrays[1][sure - self._first_index : stop - self._first_index]
+        return sure, newest <= end_us
 
     def _rows(self, rows: slice) -> Positions:
         return tuple(positions[rows] for positions in self._arrays[1 + self.has_span :])
@@ -198,23 +212,26 @@ class History:
         if (oldest[1:] < oldest[:-1]).any():
             order = np.argsort(oldest, kind="stable")
             columns = [column[order] for column in columns]
+            self.is_as_noted = False
         start = int(np.searchsorted(columns[0], self._before_us))
         return [column[start:] for column in columns] if start else columns
 
-    def _merge(self, columns: list[NDArray[np.int64]], beside: list[list[NDArray[Any]]]) -> None:
+    def _merge(self, columns: list[NDArray[np.int64]]) -> int:
+        """Put rows into the order; the index from which on rows are new or have moved."""
         self._reserve(len(columns[0]))
         after = self._start + int(np.searchsorted(self.oldest, columns[0][0], side="right"))
         stop = self._stop + len(columns[0])
-        given = [*columns, *(column for part in beside for column in part)]
         if after == self._stop:
-            for array, column in zip(self._all_arrays(), given, strict=True):
+            for array, column in zip(self._arrays, columns, strict=True):
                 array[after:stop] = column
         else:
+            self.is_as_noted = False
             tail = np.concatenate((self._arrays[0][after : self._stop], columns[0]))
             order = np.argsort(tail, kind="stable")
-            for array, column in zip(self._all_arrays(), given, strict=True):
+            for array, column in zip(self._arrays, columns, strict=True):
                 array[after:stop] = np.concatenate((array[after : self._stop], column))[order]
         self._stop = stop
+        return after
 
     def _reserve(self, count: int) -> None:
         if self._stop + count <= len(self._arrays[0]):
@@ -223,12 +240,34 @@ class History:
         capacity = len(self._arrays[0])
         while 3 * (kept + count) > 2 * capacity:
             capacity *= 2
-        for arrays in (self._arrays, *(lanes.arrays for lanes in self._lanes)):
-            for at, array in enumerate(arrays):
-                grown = np.empty(capacity, array.dtype)
-                grown[:kept] = array[self._start : self._stop]
-                arrays[at] = grown
+        for at, array in enumerate(self._arrays):
+            grown = np.empty(capacity, array.dtype)
+            grown[:kept] = array[self._start : self._stop]
+            self._arrays[at] = grown
+        self._first_index += self._start
         self._start, self._stop = 0, kept
 
-    def _all_arrays(self) -> list[NDArray[Any]]:
-        return [*self._arrays, *(array for lanes in self._lanes for array in lanes.arrays)]
+
+@njit(cache=True, nogil=True)
+def find_stretch(oldest, start, stop, first_index, begin_us, end_us):  # type: ignore[no-untyped-def]
+    """The numbers of the rows from `begin_us` to `end_us` among the ascending oldest[start:stop]."""
+    low, high = start, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if oldest[middle] < begin_us:
+            low = middle + 1
+        else:
+            high = middle
+    first, high = low, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if oldest[middle] <= end_us:
+            low = middle + 1
+        else:
+            high = middle
+    return first_index + first, first_index + low
+
+
+def warm() -> None:
+    """Compile this module's kernel."""
+    find_stretch(np.zeros(1, np.int64), 0, 1, 0, 0, 0)

@@ -21,7 +21,6 @@ from cqc.runtime.group_tree import GroupTree
 from cqc.runtime.history import History
 from cqc.runtime.operators.grouped_filter import StreamFilter
 from cqc.runtime.operators.selections import SelectionSeat
-from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -260,9 +259,8 @@ class KeptBody:
 
     def _scan(self, begin_us: int, end_us: int) -> Positions:
         """The rows of a window from its base tuples."""
-        state, positions = self._states[0], self._orders[0].between(begin_us, end_us)
+        positions, packet = self._orders[0].packet(begin_us, end_us)
         if not len(positions):
             return (positions,)
         assert self._filter is not None
-        packet = Packet(state.rows(positions), state.ts_at(positions), positions)
         return (positions[self._filter.match(packet).tuples_of(0)],)

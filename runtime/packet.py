@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from cqc.runtime.columns import Column, take
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 class Packet:
     """Tuples of one stream (or rows of one table, whose `ts_us` are all 0)."""
 
-    columns: tuple[Column, ...]
+    columns: Sequence[Column]
     ts_us: NDArray[np.int64]
     arrival: NDArray[np.int64]
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
-    from cqc.runtime.columns import Column
     from cqc.runtime.found import Seat
     from cqc.runtime.group_tree import GroupTree, Request
     from cqc.runtime.history import Positions
@@ -79,15 +78,14 @@ class PullClause:
         return self.plan.answer_rows(np.zeros(len(rows[0]), np.int64), fetch, 1)
 
     def table(self, begin_us: int, end_us: int) -> pa.Table:
-        """The same as users get it, from outputs that lie ready where there are any."""
+        """The same as users get it, a slice of outputs that lie ready where there are any."""
         self.kept.settle()
-        ready = self._ready or self._make_ready()
+        ready = self._ready
         if ready is None or ready.history is not self.kept.history:
-            self._ready = None
-            return self.plan.table(self.answer_one(begin_us, end_us))
-        if ready.history.has_span and ready.history.cuts(end_us):
-            return self.plan.table(self.answer_one(begin_us, end_us))
-        return self.plan.table_of(ready.arrays(ready.history.stretch(begin_us, end_us)))
+            ready = self._ready = self._make_ready()
+            if ready is None:
+                return self.plan.table(self.answer_one(begin_us, end_us).columns)
+        return ready.table(begin_us, end_us)
 
     def _make_ready(self) -> MaterialisedOutputs | None:
         """Keep the outputs of all rows from now on, once enough has been asked."""
@@ -95,11 +93,11 @@ class PullClause:
         if history is None or not self._can_be_ready or self._asked <= _BEFORE_READY + len(history):
             return None
         self._asked = 0
-        self._ready = MaterialisedOutputs(history, self.plan.output_types, self._evaluate)
-        return self._ready
+        return MaterialisedOutputs(history, self._outputs)
 
-    def _evaluate(self, rows: Positions) -> tuple[Column, ...]:
-        return self.plan.outputs(self.kept.fetch(self._items, rows), len(rows[0]))
+    def _outputs(self, rows: Positions) -> pa.Table:
+        fetch = self.kept.fetch(self._items, rows)
+        return self.plan.table(self.plan.outputs(fetch, len(rows[0])))
 
     def answer_many(
         self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]

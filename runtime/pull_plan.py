@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.bound import Aggregate, ColumnRef, children
-from cqc.compiler.types import ColumnType
 from cqc.runtime.aggregates import aggregate_rows, count_column, has_partials
 from cqc.runtime.columns import (
     ARROW_TYPES,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     Fetch = Callable[[int, int], Column]
 
 
-_TEXT = (ColumnType.STRING, ColumnType.NULL)
 _AS_THEY_ARE = (
     pa.int64(),
     pa.float64(),
@@ -67,9 +65,7 @@ class PullPlan:
         self.names = tuple(output.name for output in outputs)
         arranged = pull.distinct or pull.order_by or pull.limit is not None or pull.is_aggregate
         self._plain = None if arranged else _plain_columns(self._expressions)
-        self.output_types = tuple(expression.type for expression in self._expressions)
-        has_text = any(type_ in _TEXT for type_ in self.output_types)
-        self.outputs_can_be_kept = not arranged and not has_text
+        self.outputs_can_be_kept = not arranged
         self._failed = 0
         self._used: list[Compiled] = []
 
@@ -137,18 +133,14 @@ class PullPlan:
         types = [ARROW_TYPES[expression.type] for expression in self._expressions]
         return pa.schema(list(zip(self.names, types, strict=True)))
 
-    def table(self, answer: Answer) -> pa.Table:
-        """The answer as users get it."""
+    def table(self, columns: Sequence[Column]) -> pa.Table:
+        """Output columns as users get them."""
         arrays = [
             pa.array(column.values)
             if type_ in _AS_THEY_ARE and column.valid is None
             else to_arrow(column)
-            for column, type_ in zip(answer.columns, self._schema.types, strict=True)
+            for column, type_ in zip(columns, self._schema.types, strict=True)
         ]
-        return self.table_of(arrays)
-
-    def table_of(self, arrays: list[pa.Array]) -> pa.Table:
-        """Output columns in Arrow's form as one table."""
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     # Rows and groups

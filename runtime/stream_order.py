@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.history import History
+from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,17 @@ class StreamOrder:
         """The positions of the tuples in a window, both ends inside."""
         self._catch_up()
         return self._history.window(begin_us, end_us)[0]
+
+    def packet(self, begin_us: int, end_us: int) -> tuple[NDArray[np.int64], Packet]:
+        """The same with the tuples; of a stream that came in order nothing is copied."""
+        positions = self.between(begin_us, end_us)
+        if not self._history.is_as_noted or not len(positions):
+            columns = self._state.rows_when_read(positions)
+            return positions, Packet(columns, self._state.ts_at(positions), positions)
+        first, last = int(positions[0]), int(positions[-1])
+        columns = self._state.rows_when_read(range(first, last + 1))
+        base = self._state.base
+        return positions, Packet(columns, self._state.ts[first - base : last + 1 - base], positions)
 
     def count(self, begin_us: int, end_us: int) -> int:
         """How many tuples a window has."""

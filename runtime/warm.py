@@ -22,6 +22,7 @@ MODULES = (
     "cqc.runtime.operators.scan_lane",
     "cqc.runtime.aggregate_tree",
     "cqc.runtime.group_slots",
+    "cqc.runtime.history",
     "cqc.runtime.partials",
 )
 

@@ -45,7 +45,7 @@ class ColumnLane(Protocol):
     """What a state asks of the lane that holds a declared column."""
 
     def write(self, at: int, column: Column) -> None: ...
-    def read(self, indexes: NDArray[np.int64]) -> Column: ...
+    def read(self, indexes: NDArray[np.int64] | slice) -> Column: ...
     def relocate(self, start: int, count: int, capacity: int) -> None: ...
     @property
     def nbytes(self) -> int: ...
@@ -69,7 +69,7 @@ class NumberLane:
         if self.valid is not None:
             self.valid[at:end] = True if column.valid is None else column.valid
 
-    def read(self, indexes: NDArray[np.int64]) -> Column:
+    def read(self, indexes: NDArray[np.int64] | slice) -> Column:
         valid = None if self.valid is None else self.valid[indexes]
         return Column(self.type, self.values[indexes], valid)
 
@@ -116,10 +116,10 @@ class TextLane:
             self._length.values[at:end][~column.valid] = -1
         self._end += size
 
-    def read(self, indexes: NDArray[np.int64]) -> Column:
+    def read(self, indexes: NDArray[np.int64] | slice) -> Column:
         length = self._length.values[indexes]
         valid = length >= 0
-        offsets = np.zeros(len(indexes) + 1, np.int64)
+        offsets = np.zeros(len(length) + 1, np.int64)
         np.cumsum(np.maximum(length, 0), out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
         copy_texts(self._bytes, self._start.values[indexes] - self._origin, offsets, data)

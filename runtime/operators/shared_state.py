@@ -13,7 +13,8 @@ up to which position everything is old enough, so a late straggler delays the pu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numba import njit
@@ -25,8 +26,6 @@ from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US
 from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from cqc.compiler.catalog import Relation
@@ -125,6 +124,14 @@ class SharedState:
         indexes = positions - self.base
         return tuple(lane.read(indexes) for lane in self._columns)
 
+    def rows_when_read(self, positions: NDArray[np.int64] | range) -> Sequence[Column]:
+        """The same, each column when it is first looked at. A range is not copied: read it before tuples come or go."""
+        if isinstance(positions, range):
+            return _Unread(
+                self._columns, slice(positions.start - self.base, positions.stop - self.base)
+            )
+        return _Unread(self._columns, positions - self.base)
+
     def ts_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Event times at the positions."""
         times: NDArray[np.int64] = self._ts.values[positions - self.base]
@@ -205,6 +212,30 @@ class SharedState:
         self.chains.relocate(start, live, capacity, self.first)
         self.base = self.first
         self._capacity = capacity
+
+
+class _Unread(Sequence["Column"]):
+    """Columns that are read when somebody looks at them."""
+
+    def __init__(self, lanes: Sequence[ColumnLane], indexes: NDArray[np.int64] | slice) -> None:
+        self._lanes = lanes
+        self._indexes = indexes
+        self._read: dict[int, Column] = {}
+
+    def __len__(self) -> int:
+        return len(self._lanes)
+
+    @overload
+    def __getitem__(self, at: int) -> Column: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Column]: ...
+    def __getitem__(self, at: int | slice) -> Column | Sequence[Column]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(len(self))[at]]
+        column = self._read.get(at)
+        if column is None:
+            column = self._read[at] = self._lanes[at].read(self._indexes)
+        return column
 
 
 @njit(cache=True, nogil=True)

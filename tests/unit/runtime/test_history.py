@@ -6,11 +6,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from cqc.compiler.types import ColumnType as T
 from cqc.runtime.columns import from_python
 from cqc.runtime.history import History
+from cqc.runtime.materialised import MaterialisedOutputs
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.packet import Packet
 from cqc.runtime.stream_order import StreamOrder
@@ -64,7 +66,8 @@ def test_what_comes_out_of_order_is_merged_and_what_is_old_is_forgotten(seed: in
     rng = Random(seed)
     state, times = state_with(), []
     history, before = History([state]), -1
-    doubled = history.attach(lambda rows: [2 * rows[0]])
+    doubled = MaterialisedOutputs(history, lambda rows: pa.table({"twice": 2 * rows[0]}))
+    shown = []
     for step in range(40):
         batch = [step * 5 + rng.randint(-30, 10) for _ in range(rng.choice([1, 20]))]
         insert(state, *batch)
@@ -79,8 +82,34 @@ def test_what_comes_out_of_order_is_merged_and_what_is_old_is_forgotten(seed: in
             kept = [(time, at) for at, time in enumerate(times) if before <= time]
             inside = [at for time, at in sorted(kept) if begin <= time <= end]
             assert lists(history.window(begin, end)) == [inside]
-            beside = doubled.arrays[0][history.stretch(begin, end)]
-            assert beside.tolist() == [2 * at for at in inside]
+            table = doubled.table(begin, end)
+            shown.append((table, [2 * at for at in inside]))
+            assert table.column("twice").num_chunks <= 12
+    assert all(table.column("twice").to_pylist() == expected for table, expected in shown)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_a_join_that_end_after_a_window_are_not_in_it(seed: int) -> None:
+    rng = Random(seed)
+    left, right = [[rng.randint(0, 60) for _ in range(80)] for _ in range(2)]
+    history = History([state_with(*left), state_with(*right)])
+    ready = MaterialisedOutputs(history, lambda rows: pa.table({"l": rows[0], "r": rows[1]}))
+    pairs = [(rng.randrange(80), rng.randrange(80)) for _ in range(300)]
+    for start in range(0, 300, 60):
+        part = pairs[start : start + 60]
+        history.append((positions(*(a for a, _ in part)), positions(*(b for _, b in part))))
+        history.settle()
+        known = [
+            (min(left[a], right[b]), at, max(left[a], right[b]), a, b)
+            for at, (a, b) in enumerate(pairs[: start + 60])
+        ]
+        for begin, end in [(0, 60), (10, 40), (20, 20), (30, 10), (0, 5), (55, 59)]:
+            inside = [(a, b) for old, _, new, a, b in sorted(known) if begin <= old and new <= end]
+            assert list(zip(*lists(history.window(begin, end)), strict=True)) == inside
+            table = ready.table(begin, end)
+            assert (
+                list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == inside
+            )
 
 
 def test_the_last_tuples_up_to_an_end_are_found_in_time_order() -> None:
