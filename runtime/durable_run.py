@@ -86,7 +86,7 @@ class DurableRun(BatchRun):
 
     def _commit(self, *, ended: bool) -> None:
         self._number += 1
-        outputs = self._durable.sync()
+        outputs = self._durable.keep(self._number)
         for path in (self._options.rejects, self._options.late):
             if path is not None:
                 outputs[path] = Path(path).stat().st_size
@@ -100,6 +100,7 @@ class DurableRun(BatchRun):
             ended,
         )
         self._checkpoint.commit(commit, self.engine)
+        self._durable.counted(self._number)
 
     def _positions_before(self) -> Positions:
         return {} if self._last is None else self._last.positions
@@ -108,7 +109,8 @@ class DurableRun(BatchRun):
         self._durable = DurableSink(
             self._options.sink,
             self._options.out,
-            self._checkpoint.folder / "aside",
+            self._checkpoint.folder,
+            self._number,
             self._lengths(),
             None if self._options.follow else shapes,
         )

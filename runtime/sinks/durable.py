@@ -1,22 +1,23 @@
 """Results whose length is known after each micro-batch, so that what never came to count can be cut off.
 
 Lines and tables are appended to files that only grow; a checkpoint remembers how long they were, and a run that starts again
-cuts them back. Parquet files cannot grow: each micro-batch has files of its own, under its number, which a repetition writes
-over. What was printed on standard output cannot be taken back, unless it went to a file.
+cuts them back. Parquet files cannot grow: each micro-batch has files of its own, under its number, and those of one that does
+not count are removed. What goes to standard output or a pipe is printed when its micro-batch counts.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
-import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.output import Output, cannot_write, make_folder
+from cqc.runtime.sinks.printed import Printed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from cqc.runtime.sinks.protocol import Shape
 
 STANDARD_OUTPUT = "-"
-INODE = "-inode"  # which file standard output goes to
+_OF_A_BATCH = re.compile(r"\.(\d{12})\.parquet$")
 
 
 class Growing:
@@ -36,8 +37,7 @@ class Growing:
         self.length = length
         try:
             path.touch()
-            if path.is_file():  # what went to a pipe or a device cannot be taken back
-                os.truncate(path, min(length, path.stat().st_size))
+            os.truncate(path, min(length, path.stat().st_size))
         except OSError as error:
             raise cannot_write(path, error) from error
         self._output = Output(path, append=True)
@@ -46,47 +46,16 @@ class Growing:
         self._output.write(data)
         self.length += len(data)
 
-    def sync(self) -> int:
-        """Have everything on the disk; how long the file is now."""
+    def keep(self, number: int) -> int:
+        """Have everything on the disk before a micro-batch counts; how long the file is now."""
+        del number
         self._output.flush()
         try:
-            if self.path.is_file():
-                with self.path.open("rb") as file:
-                    os.fsync(file.fileno())
+            with self.path.open("rb") as file:
+                os.fsync(file.fileno())
         except OSError as error:
             raise cannot_write(self.path, error) from error
         return self.length
-
-    def close(self) -> None:
-        self._output.close()
-
-
-class StandardOutput:
-    """Standard output. Where it is appended to a file (`>> results.jsonl`), that can be cut back like any other.
-
-    `mark` is what `sync` gave when the results last counted: which file it was (0: none), and how long.
-    """
-
-    def __init__(self, mark: tuple[int, int] | None) -> None:
-        self.length = 0 if mark is None else 1  # something was printed before
-        there = os.fstat(sys.stdout.fileno())
-        self._inode = there.st_ino if stat.S_ISREG(there.st_mode) else 0
-        if mark is not None and self._inode and mark[0] == self._inode and there.st_size > mark[1]:
-            os.ftruncate(sys.stdout.fileno(), mark[1])
-        self._output = Output(None)
-
-    def append(self, data: bytes | memoryview) -> None:
-        self._output.write(data)
-        self.length += len(data)
-
-    def sync(self) -> int:
-        """Hand everything to the reader; how long the file is now."""
-        self._output.flush()
-        return os.fstat(sys.stdout.fileno()).st_size if self._inode else 0
-
-    @property
-    def inode(self) -> int:
-        return self._inode
 
     def close(self) -> None:
         self._output.close()
@@ -98,8 +67,9 @@ class DurableSink:
     Args:
         kind: one of `SINKS`.
         out: a file or folder; None for standard output.
-        aside: a folder for what is not complete.
-        lengths: how long each file was when it last counted; empty for a new run.
+        folder: the folder of the checkpoint, for what is not complete.
+        number: the micro-batch that counted last; -1 for a new run.
+        lengths: how long each file was then.
         shapes: the result columns of the queries; None when queries may come and go.
     """
 
@@ -107,14 +77,16 @@ class DurableSink:
         self,
         kind: str,
         out: str | None,
-        aside: Path,
+        folder: Path,
+        number: int,
         lengths: Mapping[str, int],
         shapes: Mapping[str, Shape] | None,
     ) -> None:
         self._kind, self._shapes = kind, shapes
-        self._aside = aside
+        self._folder, self._aside = folder, folder / "aside"
+        self._number = number
         self._lengths = dict(lengths)
-        self._files: dict[str, Growing | StandardOutput] = {}
+        self._files: dict[str, Growing | Printed] = {}
         self._target = None if out is None else Path(out)
         if kind == "parquet" and out is None:
             raise RunError("--sink parquet needs --out: Parquet cannot go to standard output")
@@ -126,11 +98,12 @@ class DurableSink:
         )
         if self._is_folder and self._target is not None:
             make_folder(self._target)
+        if kind == "parquet" and self._target is not None:
+            _remove_after(self._target, number)
         for name in self._lengths:
-            if name != INODE:
-                self._growing(name)
+            self._opened(name)
         if kind not in ("none", "parquet") and not self._is_folder:
-            self._growing(STANDARD_OUTPUT if self._target is None else self._target.name)
+            self._opened(STANDARD_OUTPUT if self._target is None else self._target.name)
 
     def write(self, number: int, batches: Sequence[Sequence[ResultBlock]]) -> None:
         """Write the results of a micro-batch."""
@@ -146,11 +119,15 @@ class DurableSink:
             self._append(name, path, headers.get(name))
         shutil.rmtree(self._aside, ignore_errors=True)
 
-    def sync(self) -> dict[str, int]:
-        """How long each file is, all of it safely written."""
-        lengths = {name: file.sync() for name, file in self._files.items()}
-        printed = self._files.get(STANDARD_OUTPUT)
-        return lengths | {INODE: printed.inode} if isinstance(printed, StandardOutput) else lengths
+    def keep(self, number: int) -> dict[str, int]:
+        """Have the results of a micro-batch safe, before it counts; how long each file is."""
+        return {name: file.keep(number) for name, file in self._files.items()}
+
+    def counted(self, number: int) -> None:
+        """Print the results of a micro-batch that counts now."""
+        for file in self._files.values():
+            if isinstance(file, Printed):
+                file.print(number)
 
     def close(self) -> None:
         for file in self._files.values():
@@ -171,7 +148,7 @@ class DurableSink:
 
     def _append(self, name: str, path: Path, header: Path | None) -> None:
         """Add a file to the results; its header only to a file that has none yet."""
-        file = self._growing(name)
+        file = self._opened(name)
         data = path.read_bytes()
         skipped = header.stat().st_size if header is not None and file.length else 0
         if len(data) > skipped:
@@ -183,23 +160,50 @@ class DurableSink:
         assert self._target is not None
         if not any(len(block) for blocks in batches for block in blocks):
             return
+        name = f"{path.stem}.{number:012d}.parquet"
+        aside = (
+            self._target / f".{name}.part"
+        )  # beside its place: only there renaming is all or nothing
         try:
-            with path.open("rb") as file:
+            _move(path, aside)
+            with aside.open("rb") as file:
                 os.fsync(file.fileno())
-            shutil.move(path, self._target / f"{path.stem}.{number:012d}.parquet")
+            aside.replace(self._target / name)
         except OSError as error:
             raise cannot_write(self._target, error) from error
 
-    def _growing(self, name: str) -> Growing | StandardOutput:
+    def _opened(self, name: str) -> Growing | Printed:
         file = self._files.get(name)
-        if file is not None:
-            return file
-        length = self._lengths.get(name)
-        if name == STANDARD_OUTPUT:
-            mark = None if length is None else (self._lengths.get(INODE, 0), length)
-            self._files[name] = StandardOutput(mark)
-        else:
-            assert self._target is not None
-            path = self._target / name if self._is_folder else self._target
-            self._files[name] = Growing(path, length or 0)
-        return self._files[name]
+        if file is None:
+            file = self._files[name] = self._open(name, self._lengths.get(name, 0))
+        return file
+
+    def _open(self, name: str, length: int) -> Growing | Printed:
+        path = self._target
+        if path is not None and self._is_folder:
+            path /= name
+        if path is not None and (path.is_file() or not path.exists()):
+            return Growing(path, length)
+        output = Output(path, append=True)  # what goes there cannot be taken back
+        return Printed(output, self._folder / "printing", self._number, length)
+
+
+def _remove_after(folder: Path, number: int) -> None:
+    """Remove the Parquet files of micro-batches that never came to count."""
+    try:
+        for file in folder.iterdir():
+            found = _OF_A_BATCH.search(file.name.removesuffix(".part"))
+            if found and (int(found[1]) > number or file.suffix == ".part"):
+                file.unlink()
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def _move(path: Path, to: Path) -> None:
+    """Move a file, also from one disk to another."""
+    try:
+        path.replace(to)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.copyfile(path, to)
