@@ -64,6 +64,7 @@ peers: .peers/stamp
 .peers/stamp: pyproject.toml constraints.txt
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
 	@.peers/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	@.peers/bin/python -m pip install -qq --disable-pip-version-check --no-deps PySiddhi==5.1.0 # its Java archives are all we use
 	@touch $@
 
 clean:

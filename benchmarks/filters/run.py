@@ -1,8 +1,8 @@
 """Thousands of filters over one stream: `cqc bench filters`.
 
 Per-query counts for standing conjunctions over eight numbers and for rules over text, by this engine's grouped filter and by
-others side by side: one hand-written Polars select, one DuckDB statement, NumPy query by query, and the per-tuple form that
-CACQ published. Ratios are of CPU time, medians of interleaved turns in one process. The others live in an environment of
+others side by side: one hand-written Polars select, one DuckDB statement, NumPy query by query, the per-tuple form that CACQ
+published, and Siddhi. Ratios are of CPU time, medians of interleaved turns in one process. The others live in an environment of
 their own (`make peers`), which is made when it is not there.
 """
 
@@ -19,6 +19,11 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cqc.benchmarks.filters import workload
+from cqc.benchmarks.siddhi import replay as siddhi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,6 +57,7 @@ def _measure(quick: bool) -> Figures:
         command, stdout=subprocess.PIPE, check=True, timeout=_LONGEST_S, cwd=_ROOT
     )
     figures: Figures = json.loads(done.stdout)
+    figures["siddhi"] = _siddhi(1_000, 2_000 if quick else 20_000)
     figures["cold"] = None if quick else _first_use()
     return figures
 
@@ -64,6 +70,15 @@ def _python_of_peers() -> str | None:
         if made.returncode:
             return None
     return str(python)
+
+
+def _siddhi(queries: int, tuples: int) -> Figures | None:
+    """The dense queries in Siddhi, event by event, which is how it works."""
+    numbers = workload.tuples(tuples).astype(np.int64)
+    columns = {"ts": np.arange(tuples) * 1000} | {f"c{at}": each for at, each in enumerate(numbers)}
+    application = siddhi.filters(workload.dense_queries(queries), workload.COLUMNS)
+    found = siddhi.replay(application, {"S": columns})
+    return None if found is None else {"queries": queries, "rate": tuples / found["cpu_s"]}
 
 
 def _first_use() -> Figures:
@@ -93,6 +108,8 @@ def _sections(figures: Figures) -> Iterator[str]:
         yield from _peers(figures["peers"])
     else:
         yield "The peers are not installed (`make peers`): this engine alone.\n"
+    if figures["siddhi"] and figures["peers"]:
+        yield from _beside_siddhi(figures["siddhi"], figures["peers"][0]["cqc"])
     yield from _sizes(figures["sizes"])
     yield from _kernel(figures["sizes"][-1]["kernel"])
     if figures["text"]:
@@ -128,6 +145,13 @@ def _peers(rows: Sequence[Figures]) -> Iterator[str]:
         ]
         yield _line([_kind(row), f"{row['queries']:,}", *cells])
     yield ""
+
+
+def _beside_siddhi(row: Figures, ours: float) -> Iterator[str]:
+    yield (
+        f"Siddhi, {row['queries']:,} queries, BIGINT: {row['rate']:,.0f} tuples per CPU second, "
+        f"{ours / row['rate']:,.0f} times the CPU (in a Java process of its own, after warming).\n"
+    )
 
 
 def _kind(row: Figures) -> str:
