@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cqc.runtime.run import RunSummary
 
 TOP = 10
+MOST_TEXT = 40
+VISIT_COLUMNS = ("place", "visits", "packets skipped", "visits per tuple", "tickets")
 JOIN_COLUMNS = ("probes", "candidates", "found", "bytes")
 
 
@@ -40,6 +42,8 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         table(OPERATOR_HEADER, operator_rows(summary.operators)),
         table(("state", "tuples kept", "memory"), state_rows(run.engine)),
         table(("join input", *JOIN_COLUMNS[:3], "memory"), join_rows(summary.operators)),
+        table(("filter", *VISIT_COLUMNS), visit_rows(summary.operators)),
+        table(("probe from", "to", "place", "tickets"), probe_rows(summary.operators)),
         table(("query", "results", "share"), top_rows(summary)),
         closing(summary),
     ]
@@ -98,19 +102,54 @@ def state_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
 
 def join_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
     """How often each input of a join was probed, what the index offered and what was found."""
+    for each, name, counts in parts(operators, "probes"):
+        numbers = [f"{counts.get(what, 0):,}" for what in JOIN_COLUMNS[:3]]
+        yield (
+            f"{each.name} {name.partition(':')[2]}",
+            *numbers,
+            memory(counts.get("bytes", 0)),
+        )
+
+
+def visit_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """The grouped filters of each stream in the order in which packets visit them."""
+    found = sorted(
+        parts(operators, "visits"), key=lambda part: (part[0].name, part[2].get("place", 0))
+    )
+    for each, name, counts in found:
+        per_tuple = ratio(counts["visits"], each.tuples_in)
+        shown = [f"{counts.get(what, 0):,}" for what in ("place", "visits", "skipped")]
+        tickets = f"{counts['tickets']:,}" if "tickets" in counts else "-"
+        yield (f"{each.name} {shortened(name)}", *shown, per_tuple, tickets)
+
+
+def probe_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """In which order new tuples of each join input meet the other inputs, where a policy decides that."""
+    for each, name, counts in parts(operators, "place"):
+        start, separator, target = name.partition(" to ")
+        if separator and start.startswith("from "):
+            tickets = f"{counts['tickets']:,}" if "tickets" in counts else "-"
+            yield (f"{each.name} {start[5:]}", target, f"{counts['place'] + 1}", tickets)
+
+
+def parts(
+    operators: Sequence[OperatorCount], having: str
+) -> Iterator[tuple[OperatorCount, str, dict[str, int]]]:
+    """The parts of operators that were counted one by one, those that have such a count."""
     for each in operators:
-        inputs: dict[str, dict[str, int]] = {}
+        named: dict[str, dict[str, int]] = {}
         for label, number in each.detail.items():
             name, _, what = label.rpartition(" ")
             if name:
-                inputs.setdefault(name, {})[what] = number
-        for name, counts in inputs.items():
-            numbers = [f"{counts.get(what, 0):,}" for what in JOIN_COLUMNS[:3]]
-            yield (
-                f"{each.name} {name.partition(':')[2]}",
-                *numbers,
-                memory(counts.get("bytes", 0)),
-            )
+                named.setdefault(name, {})[what] = number
+        for name, counts in named.items():
+            if having in counts:
+                yield each, name, counts
+
+
+def shortened(text: str) -> str:
+    """A condition that fits a table."""
+    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
 
 
 def top_rows(summary: RunSummary) -> Iterator[tuple[str, ...]]:

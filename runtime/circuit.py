@@ -201,7 +201,7 @@ class Circuit:
     def _selections(self, group: Group, body: Body) -> Selections:
         stream = fold(body.relations[0].name)
         if stream not in group.selections:
-            group.selections[stream] = Selections(body.relations[0])
+            group.selections[stream] = Selections(body.relations[0], self._strategy.routing)
             self._selections_of[stream].append(group.selections[stream])
         return group.selections[stream]
 

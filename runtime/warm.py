@@ -11,6 +11,7 @@ from importlib import import_module
 MODULES = (
     "cqc.runtime.lineage",
     "cqc.runtime.operators.demand_join",
+    "cqc.runtime.operators.filter_route",
     "cqc.runtime.operators.grouped_filter",
     "cqc.runtime.operators.hash_chains",
     "cqc.runtime.operators.item_filter",

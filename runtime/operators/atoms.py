@@ -25,14 +25,14 @@ from cqc.runtime.operators.value_points import points_of
 from cqc.runtime.patterns import Matcher, make_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from cqc.compiler.normal import Value
     from cqc.compiler.types import ColumnType
+    from cqc.runtime.columns import Column
     from cqc.runtime.operators.point_index import Hits
-    from cqc.runtime.packet import Packet
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,29 +102,40 @@ class Atoms:
             self._forget(row_id)
             self.ids.free(row_id)
 
-    def hits(self, packet: Packet) -> Hits:
-        """Which tuples hit which sparse atoms, block by block."""
-        found = [index.hits(packet.columns[column]) for column, index in self._points.items()]
-        found += [index.hits(packet.columns[column]) for column, index in self._texts.items()]
-        if not found:
-            return np.empty(0, np.int32), np.empty(0, np.int32)
-        tuples = np.concatenate([each[0] for each in found])
-        atoms = np.concatenate([each[1] for each in found])
-        if len(packet) > 1:
-            order = np.argsort(tuples >> 9, kind="stable")
-            tuples, atoms = tuples[order], atoms[order]
-        return tuples, atoms
+    @property
+    def mask_ids(self) -> tuple[int, ...]:
+        """The ids of the masked atoms."""
+        return tuple(self._masks)
 
-    def masks(self, packet: Packet) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-        """For each masked atom its id and where it is TRUE."""
-        for row_id, mask in self._masks.items():
-            if isinstance(mask, Compiled):
-                yield row_id, mask.is_true(lambda _, column: packet.columns[column], len(packet))
-            else:
-                atom = self._atom_of[row_id]
-                assert isinstance(atom, PatternAtom)
-                column = packet.columns[atom.column]
-                yield row_id, mask.run(column.values) & column.is_valid()
+    def masked(self, row_id: int) -> Masked:
+        """The atom that is evaluated as a mask under the id."""
+        atom = self._atom_of[row_id]
+        assert isinstance(atom, PatternAtom | ExpressionAtom)
+        return atom
+
+    def hits_of(self, number: int, column: Column) -> list[Hits]:
+        """Which tuples hit which sparse atoms of a column, whose values these are."""
+        indexes = (self._points.get(number), self._texts.get(number))
+        return [index.hits(column) for index in indexes if index is not None]
+
+    def mask(self, row_id: int, columns: Callable[[int], Column], count: int) -> NDArray[np.bool_]:
+        """Where a masked atom is TRUE, over so many tuples with these columns."""
+        mask = self._masks[row_id]
+        if isinstance(mask, Compiled):
+            return mask.is_true(lambda _, column: columns(column), count)
+        atom = self.masked(row_id)
+        assert isinstance(atom, PatternAtom)
+        column = columns(atom.column)
+        matched: NDArray[np.bool_] = mask.run(column.values) & column.is_valid()
+        return matched
+
+    def columns_of_ids(self) -> NDArray[np.int64]:
+        """By row id, the column whose grouped filter it belongs to; -1 for masks and the fixed rows."""
+        columns = np.array(self.ids.column, np.int64)
+        for row_id, atom in self._atom_of.items():
+            columns[row_id] = -1 if isinstance(atom, ExpressionAtom) else atom.column
+        columns[list(self._masks)] = -1
+        return columns
 
     def _cuts(self, column: int) -> ColumnCuts:
         if column not in self.cuts:

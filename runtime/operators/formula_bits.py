@@ -58,11 +58,15 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A formula for the stack machine; without guards (None) it runs on every block."""
+    """A formula for the stack machine; without guards (None) it runs on every block.
+
+    Every pair of `firm` must hold where the formula does.
+    """
 
     instructions: tuple[Instruction, ...]
     depth: int
     guards: tuple[int, ...] | None
+    firm: tuple[Pair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,8 @@ def compile_formula(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> Conjun
     guards = _guards(tree)
     instructions: list[Instruction] = []
     depth = _emit(tree, instructions)
-    return Code(tuple(instructions), depth, None if guards is None else tuple(guards))
+    guarded = None if guards is None else tuple(guards)
+    return Code(tuple(instructions), depth, guarded, _firm(tree)[:MOST_PAIRS])
 
 
 def _tree(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> _Node | Leaf:
@@ -128,6 +133,16 @@ def _guards(tree: _Node | Leaf) -> frozenset[int] | None:
     if tree.operation == AND:
         return min(known, key=len, default=None)
     return frozenset().union(*known) if len(known) == len(parts) else None
+
+
+def _firm(tree: _Node | Leaf) -> tuple[Pair, ...]:
+    """The single pairs that a formula joins by AND with the rest of it."""
+    if isinstance(tree, Leaf):
+        parts: tuple[_Node | Leaf, ...] = (tree,)
+    else:
+        parts = tree.parts if tree.operation == AND else ()
+    leaves = (part for part in parts if isinstance(part, Leaf) and len(part.pairs) == 1)
+    return tuple(leaf.pairs[0] for leaf in leaves)
 
 
 def _emit(tree: _Node | Leaf, code: list[Instruction]) -> int:

@@ -23,10 +23,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.emit.wording import formula_text
 from cqc.runtime.lineage import Lineage
 from cqc.runtime.operators.access_index import AccessIndex, build_lists, make_ranks
 from cqc.runtime.operators.atoms import Atoms
+from cqc.runtime.operators.filter_route import FilterRoute
 from cqc.runtime.operators.filter_samples import FORMULAS, TYPES, sample_packets
+from cqc.runtime.operators.filter_stations import MOST_ROUTED, MOST_STATIONS, Stations
 from cqc.runtime.operators.formula_bits import compile_formula
 from cqc.runtime.operators.match_source import Access, Costs, MatchSource, Side
 from cqc.runtime.operators.packet_index import (
@@ -41,6 +44,7 @@ from cqc.runtime.operators.query_store import QueryStore
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cqc.compiler.catalog import Relation
     from cqc.compiler.normal import Formula
     from cqc.compiler.types import ColumnType
     from cqc.runtime.packet import Packet
@@ -67,10 +71,16 @@ class FilterCount:
 class StreamFilter:
     """The filters of many slots over tuples of one relation, whose columns have these types.
 
-    `costs` are what both sides are known to cost from earlier; they decide which one answers, never the answer.
+    `costs` are what both sides are known to cost from earlier; they decide which one answers, never the answer. No more
+    does the `route`, in which order the conditions are looked at.
     """
 
-    def __init__(self, types: Sequence[ColumnType], costs: Costs | None = None) -> None:
+    def __init__(
+        self,
+        types: Sequence[ColumnType],
+        costs: Costs | None = None,
+        route: FilterRoute | None = None,
+    ) -> None:
         self._atoms = Atoms(types)
         self._store = QueryStore()
         self._table = RowTable()
@@ -78,6 +88,7 @@ class StreamFilter:
         self._lists: AccessIndex | None = None
         self._access: Access | None = None
         self._costs = costs or Costs()
+        self.route = route or FilterRoute("selectivity")
         self._lineages: weakref.WeakSet[Lineage] = weakref.WeakSet()
         self._packets = 0
         self._tuples = 0
@@ -102,7 +113,7 @@ class StreamFilter:
     def match(self, packet: Packet) -> Lineage:
         """Which slots want which tuples of the packet."""
         started = perf_counter()
-        index = PacketIndex(packet, self._atoms, self._settled(), self._table)
+        index = self._index(packet, self._settled())
         source = MatchSource(
             len(packet), index, self._access, self._store, len(self._atoms.ids), self._costs
         )
@@ -112,6 +123,30 @@ class StreamFilter:
         self._tuples += len(packet)
         self._seconds += perf_counter() - started
         return lineage
+
+    def visits(self, relation: Relation) -> dict[str, int]:
+        """What a packet of the relation visits: tuples, packets without any, place in the order and tickets of each."""
+        detail: dict[str, int] = {}
+        for station, known, tickets in self.route.measure():
+            if station.mask >= 0:
+                name = formula_text(self._atoms.masked(station.mask), relation)
+            else:
+                name = relation.columns[station.column].name
+            counts = {"visits": known.tuples, "skipped": known.skipped, "place": known.place + 1}
+            if self.route.routing == "lottery":
+                counts["tickets"] = round(tickets)
+            detail |= {f"{name} {what}": number for what, number in counts.items()}
+        return detail
+
+    def _index(self, packet: Packet, layout: Layout) -> PacketIndex:
+        route = self.route
+        if not route.chooses:
+            return PacketIndex(packet, self._atoms, layout, self._table)
+        if route.wants_sample(len(packet)):
+            some = packet.take(route.sample_rows(len(packet)))
+            sample = PacketIndex(some, self._atoms, layout, self._table, route.taste)
+            route.learn_from(sample, len(packet))
+        return PacketIndex(packet, self._atoms, layout, self._table, route.route)
 
     def measure(self) -> FilterCount:
         """Counters since the start, and sizes now."""
@@ -146,7 +181,15 @@ class StreamFilter:
             self._layout = make_layout(self._atoms)
             self._table.clear()
             self._access = self._make_access()
+            self.route.settle(self._stations(self._layout))
         return self._layout
+
+    def _stations(self, layout: Layout) -> Stations | None:
+        """What a packet can visit in one order or another; None where finding that out costs too much."""
+        count = len(layout.columns) + len(self._atoms.mask_ids)
+        if not 1 < count <= MOST_STATIONS or len(self._store) > MOST_ROUTED:
+            return None
+        return Stations(self._atoms, layout, self._store)
 
     def _make_access(self) -> Access | None:
         """The access index over the cuts as they are now, its lists rebuilt if many queries are new."""

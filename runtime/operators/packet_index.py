@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.columns import take
 from cqc.runtime.operators.bit_sweep import (
     FIRST_ID,
     Conjunctions,
@@ -24,11 +25,22 @@ from cqc.runtime.operators.bit_sweep import (
 from cqc.runtime.operators.row_vectors import BLOCK, WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from cqc.runtime.operators.atoms import Atoms
+    from cqc.runtime.operators.point_index import Hits
     from cqc.runtime.packet import Packet
 
+_NO_NUMBERS = np.empty(0, np.int64)
+_NO_IDS = np.empty(0, np.int32)
+_NO_WORDS = np.empty(0, np.uint64)
+_NO_ROWS = np.empty((0, 0), np.uint64)
+_NO_PROGRAMS = Programs(
+    np.empty((0, 3), np.int32), _NO_NUMBERS, _NO_NUMBERS, _NO_IDS, _NO_IDS, _NO_IDS,
+    np.empty((0, 2), np.int32), 1,
+)  # fmt: skip
 # Up to so many ids the table of a block has a row for each, which is within the second-level cache.
 MOST_DIRECT_ROWS = 6144
 
@@ -73,18 +85,50 @@ def make_layout(atoms: Atoms) -> Layout:
 
 
 class PacketIndex:
-    """One packet, located among the constants of all queries."""
+    """One packet, located among the constants of all queries.
 
-    def __init__(self, packet: Packet, atoms: Atoms, layout: Layout, table: RowTable) -> None:
+    The packet visits the grouped filter of each column and each single condition. A `route` does so in an order of its own,
+    and only with the tuples that some query still wants there: of the others the queries need to know nothing more.
+    """
+
+    def __init__(
+        self,
+        packet: Packet,
+        atoms: Atoms,
+        layout: Layout,
+        table: RowTable,
+        route: Callable[[PacketIndex], None] | None = None,
+    ) -> None:
+        self._packet = packet
         self._tuples = len(packet)
+        self._atoms = atoms
         self._layout = layout
         self._table = table
         self.blocks = (self._tuples + BLOCK - 1) // BLOCK
-        buckets = np.empty((len(layout.columns), self._tuples), np.int32)
-        for at, column in enumerate(layout.columns):
-            atoms.cuts[column].locate(packet.columns[column], buckets[at])
-        self._located = Located(buckets, layout.order, layout.starts, layout.rank_rows)
-        self._marked, self._rows = self._mark(packet, atoms)
+        columns = len(layout.columns)
+        self._buckets = np.empty((columns, self._tuples), np.int32)
+        self._hits: list[Hits] = []
+        masks = atoms.mask_ids
+        self._mask_of = {row_id: at for at, row_id in enumerate(masks)}
+        self._mask_words = np.zeros((len(masks), self.blocks * WORDS), np.uint64)
+        self._mask_rows = np.array(masks, np.int32)
+        if layout.mapped:
+            rows = np.arange(layout.rows, layout.rows + len(masks), dtype=np.int32)
+            layout.row_of[self._mask_rows] = rows
+            self._mask_rows = rows
+        if route is None:
+            for at in range(columns):
+                self.visit_column(at)
+            for row_id in masks:
+                self.visit_mask(row_id)
+        else:
+            self._buckets[:] = np.diff(layout.starts)[:, None]  # as of NULL
+            route(self)
+        self._located = Located(self._buckets, layout.order, layout.starts, layout.rank_rows)
+        self._marked, self._rows = self._mark()
+
+    def __len__(self) -> int:
+        return self._tuples
 
     @property
     def buckets(self) -> NDArray[np.int32]:
@@ -99,26 +143,76 @@ class PacketIndex:
             conjunctions, programs, outcome,
         )  # fmt: skip
 
-    def _mark(self, packet: Packet, atoms: Atoms) -> tuple[Marked, int]:
-        """Evaluate masks and sparse atoms; also returns how many rows a table needs."""
+    def rows_of(self, conjunctions: Conjunctions, count: int) -> NDArray[np.uint64]:
+        """[slots, words]: the tuples that each of some queries wants."""
+        rows = aligned_rows(count, self.blocks)
+        outcome = Outcome(_NO_NUMBERS, _NO_WORDS, rows, _NO_NUMBERS, _NO_NUMBERS)
+        self.sweep(conjunctions, _NO_PROGRAMS, outcome)
+        return rows
+
+    def union_so_far(self, located: Located, conjunctions: Conjunctions) -> NDArray[np.bool_]:
+        """The tuples that some of the queries want, by what was visited; `located` without its buckets."""
+        marked, rows = self._mark()
+        union = np.zeros(self.blocks * WORDS, np.uint64)
+        sweep(
+            self._tuples, located._replace(buckets=self._buckets), marked, self._layout.row_of,
+            self._table.of(rows), conjunctions, _NO_PROGRAMS,
+            Outcome(_NO_NUMBERS, union, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS),
+        )  # fmt: skip
+        bits = np.unpackbits(union.view(np.uint8), bitorder="little")
+        return bits[: self._tuples].view(np.bool_)
+
+    def visit_column(self, at: int, rows: NDArray[np.int64] | None = None) -> None:
+        """Locate the values of the layout's column, of some tuples or of all."""
+        number = self._layout.columns[at]
+        column = self._packet.columns[number]
+        if rows is None:
+            self._atoms.cuts[number].locate(column, self._buckets[at])
+            self._hits += self._atoms.hits_of(number, column)
+            return
+        column = take(column, rows)
+        found = np.empty(len(rows), np.int32)
+        self._atoms.cuts[number].locate(column, found)
+        self._buckets[at, rows] = found
+        for tuples, ids in self._atoms.hits_of(number, column):
+            self._hits.append((rows[tuples].astype(np.int32), ids))
+
+    def visit_mask(self, row_id: int, rows: NDArray[np.int64] | None = None) -> None:
+        """Evaluate a single condition, for some tuples or for all."""
+        columns = self._packet.columns
+        if rows is None:
+            mask = self._atoms.mask(row_id, lambda column: columns[column], self._tuples)
+        else:
+            some = self._atoms.mask(row_id, lambda column: take(columns[column], rows), len(rows))
+            mask = np.zeros(self._tuples, np.bool_)
+            mask[rows] = some
+        packed = np.packbits(mask, bitorder="little")
+        self._mask_words[self._mask_of[row_id]].view(np.uint8)[: len(packed)] = packed
+
+    def _mark(self) -> tuple[Marked, int]:
+        """Masks and hits of sparse atoms; also returns how many rows a table needs."""
         layout, rows = self._layout, self._layout.rows
-        hit_tuples, hit_ids = atoms.hits(packet)
-        masks = list(atoms.masks(packet))
-        mask_words = np.zeros((len(masks), self.blocks * WORDS), np.uint64)
-        for at, (_, mask) in enumerate(masks):
-            packed = np.packbits(mask, bitorder="little")
-            mask_words[at].view(np.uint8)[: len(packed)] = packed
-        mask_rows = np.array([row_id for row_id, _ in masks], np.int32)
+        hit_tuples, hit_ids = self._hits_by_block()
         if layout.mapped:
-            layout.row_of[mask_rows] = mask_rows = np.arange(
-                rows, rows + len(masks), dtype=np.int32
-            )
-            rows += len(masks)
+            rows += len(self._mask_rows)
         free_row = rows
         if layout.mapped and len(hit_ids):
             most = int(np.bincount(hit_tuples >> 9).max())
-            rows += min(most, atoms.sparse_count)
-        return Marked(mask_rows, mask_words, hit_tuples, hit_ids, free_row, layout.mapped), rows
+            rows += min(most, self._atoms.sparse_count)
+        marked = Marked(
+            self._mask_rows, self._mask_words, hit_tuples, hit_ids, free_row, layout.mapped
+        )
+        return marked, rows
+
+    def _hits_by_block(self) -> Hits:
+        if not self._hits:
+            return _NO_IDS, _NO_IDS
+        tuples = np.concatenate([each[0] for each in self._hits])
+        ids = np.concatenate([each[1] for each in self._hits])
+        if self._tuples > 1:
+            order = np.argsort(tuples >> 9, kind="stable")
+            tuples, ids = tuples[order], ids[order]
+        return tuples, ids
 
 
 class RowTable:

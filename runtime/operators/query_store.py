@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.operators.atom_lists import AtomLists
-from cqc.runtime.operators.bit_sweep import MOST_PAIRS, Conjunctions, Programs
+from cqc.runtime.operators.bit_sweep import (
+    EVERY_TUPLE,
+    MOST_PAIRS,
+    NO_TUPLE,
+    Conjunctions,
+    Programs,
+)
 from cqc.runtime.operators.formula_bits import MOST_ACCESS_PAIRS, Code, Conjunction
 from cqc.runtime.operators.growing import Growing
 
@@ -136,6 +142,7 @@ class ProgramStore:
         self._end = Growing(np.int64)
         self._slots = Growing(np.int32)
         self._guards: list[tuple[int, ...] | None] = []
+        self._firm: list[tuple[tuple[int, int], ...]] = []
         self._guarded = AtomLists()  # by row id, the programs that it guards
         self._always = Growing(np.int32)
         self._place_in_always: dict[int, int] = {}
@@ -157,6 +164,7 @@ class ProgramStore:
         self._end.append(len(self._code))
         self._depth = max(self._depth, code.depth)
         self._guards.append(code.guards)
+        self._firm.append(code.firm)
         number = self._slots.append(slot)
         self._hook(number)
         return number
@@ -169,8 +177,8 @@ class ProgramStore:
         last = len(self._slots) - 1
         for gone in {number, last}:
             self._unhook(gone)
-        self._guards[number] = self._guards[last]
-        self._guards.pop()
+        self._guards[number], self._firm[number] = self._guards[last], self._firm[last]
+        del self._guards[last], self._firm[last]
         for array in (self._begin, self._end, self._slots):
             array.swap_remove(number)
         moved = None
@@ -179,6 +187,26 @@ class ProgramStore:
             moved = int(self._slots.view()[number])
         self._compact()
         return ids, moved
+
+    def firm_pairs(self) -> NDArray[np.int32]:
+        """[programs, 2 * MOST_PAIRS]: pairs that hold where the program does, then (every tuple, no tuple)."""
+        padded = np.empty((len(self), 2 * MOST_PAIRS), np.int32)
+        padded[:, 0::2], padded[:, 1::2] = EVERY_TUPLE, NO_TUPLE
+        for number, pairs in enumerate(self._firm):
+            padded[number, : 2 * len(pairs)] = [row for pair in pairs for row in pair]
+        return padded
+
+    def ids_used(self, bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """For each program the union of the bits, given by row id, over all ids that it uses."""
+        code = self._code.view()
+        own = bits[code[:, 1]] | bits[code[:, 2]]
+        used = [
+            np.bitwise_or.reduce(own[begin:end])
+            for begin, end in zip(
+                self._begin.view().tolist(), self._end.view().tolist(), strict=True
+            )
+        ]
+        return np.array(used, np.uint64)
 
     def all(self, ids: int) -> Programs:
         """Every program, for a pass over tuples whose hits have ids below `ids`."""

@@ -20,6 +20,7 @@ import numpy as np
 from cqc.compiler.normal import NEVER
 from cqc.runtime.columns import take
 from cqc.runtime.found import OperatorCount
+from cqc.runtime.operators.filter_route import FilterRoute
 from cqc.runtime.operators.grouped_filter import StreamFilter
 
 if TYPE_CHECKING:
@@ -75,9 +76,10 @@ class SlotCounts:
 class Selections:
     """The single-stream bodies of one stream."""
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, routing: str = "selectivity") -> None:
         self.relation = relation
-        self._filter = StreamFilter(tuple(column.type for column in relation.columns))
+        types = tuple(column.type for column in relation.columns)
+        self._filter = StreamFilter(types, route=FilterRoute(routing))
         self._seats: list[SelectionSeat | None] = []
         self._free: list[int] = []
         self._counts = SlotCounts()
@@ -149,7 +151,7 @@ class Selections:
             self._tuples_out,
             self._seconds,
             inner.bytes,
-            {"slots": len(self)},
+            {"slots": len(self), **self._filter.visits(self.relation)},
         )
 
 
