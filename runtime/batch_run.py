@@ -12,21 +12,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.compiler import Program
+from cqc.compiler.catalog import fold
+from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken
-from cqc.runtime.live_programs import LivePrograms
+from cqc.runtime.live_programs import LivePrograms, new_relations, refuse, say
 from cqc.runtime.plan import Planner
-from cqc.runtime.query_set import first_set
+from cqc.runtime.query_set import first_set, texts_of
 from cqc.runtime.ranges import read_range
 from cqc.runtime.run import LocalRun, source_path
+from cqc.runtime.sources import open_source
+from cqc.runtime.sources.connections import is_connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cqc.compiler.catalog import Relation
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import RunOptions
     from cqc.runtime.plan import Positions
     from cqc.runtime.range import Range
     from cqc.runtime.run import RunSummary
+    from cqc.runtime.sources.connections import Feed
 
 RETENTION_US = 3_600_000_000
 LOOK_S = 0.1  # how often a run that follows looks for new input
@@ -43,7 +49,7 @@ class BatchRun(LocalRun):
         super().__init__(with_retention(program) if options.follow else program, options)
         self._latest_us: dict[str, int] = {}
         self._queries = first_set(self.engine, program, options.only)
-        self._live = LivePrograms(program, options) if options.is_live else None
+        self._live = LivePrograms(options) if options.is_live else None
         if self._live is not None:
             self._add_places()
         try:
@@ -70,8 +76,9 @@ class BatchRun(LocalRun):
 
     def next_ranges(self) -> list[Range]:
         """What the next micro-batch reads; nothing at the end of the input (for one that follows: at present)."""
-        if self._live is not None:
-            self._live.look(self._queries)
+        program = None if self._live is None else self._live.look()
+        if program is not None:
+            self._change_to(program)
         return self._planner.next_batch(self._latest_us)
 
     def awaits_more(self) -> bool:
@@ -111,6 +118,41 @@ class BatchRun(LocalRun):
             if self._options.checkpoint is None
             else Path(self._options.checkpoint) / "spool",
         )
+
+    def _change_to(self, program: Program) -> None:
+        """Let the queries of a program run, over streams and tables of which some may be new."""
+        feeds: list[Feed] = []
+        try:
+            declared = new_relations(program.catalog, self._catalog)
+            rows = {relation.name: self._open_new(relation, feeds) for relation in declared}
+        except RunError as error:
+            for feed in feeds:
+                feed.close()
+            refuse(f"error: {error}")
+            return
+        for relation in declared:
+            self.engine.declare(relation, rows[relation.name])
+        for feed in feeds:
+            self._planner.add(feed)
+        relations = {fold(each.name): each for each in declared}
+        self._catalog = replace(self._catalog, relations={**self._catalog.relations, **relations})
+        self._used |= relations.keys()
+        for change in self._queries.change_to(texts_of(program, self._options.only)):
+            say(change)
+
+    def _open_new(self, relation: Relation, feeds: list[Feed]) -> list[Taken]:
+        """Open the feed of a new stream, or read the rows of a new table.
+
+        Raises:
+            RunError: when there is nothing to read from.
+        """
+        place = None
+        if not is_connection(relation, self._options.binds):
+            place = source_path(relation, self._options.binds)
+        if not relation.is_stream:
+            return list(open_source(relation, str(place)))
+        feeds.append(self._planner.open(fold(relation.name), relation, place))
+        return []
 
     def _positions_before(self) -> Positions:
         """What was read before this run."""

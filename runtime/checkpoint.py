@@ -122,7 +122,7 @@ class Checkpoint:
             RunError: when they cannot be read.
         """
         found = {}
-        for name in commit.engine.lines:
+        for name in commit.engine.lines.keys() & relations.keys():
             own = [segment for segment in commit.segments if segment.stream == name]
             try:
                 packet = read_segments(

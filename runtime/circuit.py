@@ -69,6 +69,11 @@ class Circuit:
         self._past_joins: set[Join] = set()  # the joins of pull queries
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
 
+    def declare(self, name: str) -> None:
+        """Be ready for queries over one more stream or table, whose state is there by now."""
+        self._selections_of[name] = []
+        self._joins_of[name] = []
+
     @property
     def groups(self) -> Iterator[Group]:
         """Every group of queries once."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler import CompileError
 from cqc.runtime.batch_run import BatchRun
 from cqc.runtime.checkpoint import Checkpoint, Commit
-from cqc.runtime.engine_state import restore, save
+from cqc.runtime.engine_state import restore, save, without_gone
 from cqc.runtime.query_set import QuerySet, texts_of
 from cqc.runtime.same_program import check_program, of_another_program, schema_of
 from cqc.runtime.sinks.durable import DurableSink
@@ -41,7 +41,6 @@ class DurableRun(BatchRun):
         self._checkpoint = Checkpoint(options.checkpoint)
         try:
             self._last = self._checkpoint.last()
-            self._schema = schema_of(program)
             self._number = -1
             self._idle = True  # nothing has come since the start
             if self._last is not None:
@@ -61,10 +60,12 @@ class DurableRun(BatchRun):
         if self._last is None:
             return
         tuples = self._checkpoint.tuples(self._last, self._catalog.relations)
+        wanted = texts_of(self._program, self._options.only)
+        state = without_gone(self._last.engine, wanted)
         try:
-            restore(self.engine, self._last.engine, tuples)
-            self._queries = QuerySet(self.engine, self._last.engine.queries)
-            self._queries.change_to(texts_of(self._program, self._options.only))
+            restore(self.engine, state, tuples)
+            self._queries = QuerySet(self.engine, state.queries)
+            self._queries.change_to(wanted)
         except CompileError as error:
             raise of_another_program(
                 self._checkpoint.folder, str(error).partition("\n")[0]
@@ -93,7 +94,7 @@ class DurableRun(BatchRun):
         commit = Commit(
             self._number,
             save(self.engine, self._queries.running),
-            self._schema,
+            schema_of(self._catalog),
             self._planner.positions(),
             self._latest_us,
             outputs,

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler import Program
 from cqc.compiler.catalog import fold
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.circuit import Circuit
@@ -33,13 +34,12 @@ from cqc.runtime.results import in_time_order, results_of
 from cqc.runtime.stream_line import StreamLine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import TracebackType
     from typing import Self
 
     import pyarrow as pa
 
-    from cqc.compiler import Program
     from cqc.compiler.catalog import Relation
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.normal import NormalQuery
@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from cqc.runtime.pull import Invocation
     from cqc.runtime.results import Result, ResultBlock
     from cqc.runtime.stream_line import StreamCount
+
+    LeftOutListeners = tuple[
+        Callable[[Relation, list[Reject]], None] | None, Callable[[Relation, Packet], None] | None
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ class Engine:
         self._strategy = strategy or Strategy(sharing=sharing)
         self._keep_past = keep_past
         self._collect = collect
+        self._clock = clock
+        self._left_out: LeftOutListeners = (None, None)
         catalog = program.catalog
         self._states = {name: SharedState(relation) for name, relation in catalog.relations.items()}
         self._lines = {
@@ -195,7 +201,28 @@ class Engine:
         while self._waiting:
             yield self._waiting.popleft()
 
-    # Queries come and go
+    # Streams and queries come and go
+
+    def declare(self, relation: Relation, rows: Iterable[Taken] = ()) -> None:
+        """Add a stream, or a table with its rows, while the engine runs; queries over it are registered afterwards.
+
+        Raises:
+            RunError: when the name is taken.
+        """
+        name = fold(relation.name)
+        if name in self._lines:
+            raise RunError(f"there is a stream or table {relation.name} already")
+        catalog = self._program.catalog
+        wider = replace(catalog, relations={**catalog.relations, name: relation})
+        self._program = Program(wider, self._program.graph, self._program.warnings)
+        self._states[name] = SharedState(relation)
+        self._lines[name] = StreamLine(relation, catalog.settings.idle_us, self._clock)
+        self._lines[name].on_reject, self._lines[name].on_late = self._left_out
+        self._packets[name] = Packets(self._strategy.packet)
+        self._circuit.declare(name)
+        self._pulls.declare(name)
+        for taken in rows:
+            self._insert(name, self._lines[name].accept(taken))
 
     def register(self, text: str, name: str | None = None) -> QueryHandle:
         """Add a query while the engine runs.
@@ -280,6 +307,7 @@ class Engine:
         late: Callable[[Relation, Packet], None] | None,
     ) -> None:
         """Tell somebody of rows that are rejected or late."""
+        self._left_out = rejects, late
         for line in self._lines.values():
             line.on_reject, line.on_late = rejects, late
 
@@ -373,6 +401,9 @@ class Engine:
             raise RunError(
                 f"table {self._lines[name].relation.name} cannot be filled after the first stream tuple"
             )
+        self._insert(name, packet)
+
+    def _insert(self, name: str, packet: Packet) -> None:
         push_packet(self._states[name], self._circuit.joins_of(name), packet, keep_all=True)
 
     def _line(self, name: str) -> StreamLine:

@@ -9,7 +9,7 @@ This is the one file beside the engine's own that knows its insides.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +83,14 @@ def save(engine: Engine, queries: Sequence[QueryState]) -> EngineState:
         dict(engine._results_of_gone),
         engine._pulls.next_instants(),
     )
+
+
+def without_gone(state: EngineState, wanted: Mapping[str, str]) -> EngineState:
+    """A state without the queries that are not wanted under their name and with their text."""
+    kept = [query for query in state.queries if same_text(wanted.get(query.name, ""), query.text)]
+    left = {query.name for query in kept}
+    gone = {query.name: query.results for query in state.queries if query.name not in left}
+    return replace(state, queries=kept, results_of_gone={**state.results_of_gone, **gone})
 
 
 def stream_states(engine: Engine) -> dict[str, SharedState]:

@@ -2,7 +2,7 @@
 
 A folder that was named on the command line is looked at between micro-batches. When a file was added, edited or removed, the
 whole program is compiled again and the difference is registered; when it does not compile, that is reported once and the
-running set stays as it was. What files declare (streams, tables, settings) is read at the start only.
+running set stays as it was. A stream or table that is new is declared too; one that runs stays as it was declared.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.compiler import CompileError, compile_files
-from cqc.runtime.query_set import texts_of
+from cqc.runtime.errors import RunError
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
+    from cqc.compiler.catalog import Catalog, Relation
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.query_set import QuerySet
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -25,31 +25,22 @@ Stamp = tuple[tuple[str, int, int], ...]
 class LivePrograms:
     """The files of a run's folders, as they were when they were last looked at."""
 
-    def __init__(self, program: Program, options: RunOptions) -> None:
+    def __init__(self, options: RunOptions) -> None:
         self.folders = [Path(name) for name in options.programs if Path(name).is_dir()]
         self._programs = options.programs
-        self._only = options.only
-        self._catalog = program.catalog
         self._stamp = self._look_at_files()
 
-    def look(self, queries: QuerySet) -> None:
-        """Let the running queries be those that the files hold now."""
+    def look(self) -> Program | None:
+        """What the files hold now; None when that is what they held before, or has errors."""
         stamp = self._look_at_files()
         if stamp == self._stamp:
-            return
+            return None
         self._stamp = stamp
         try:
-            program = compile_files(self._files())
+            return compile_files(self._files())
         except (CompileError, OSError, UnicodeDecodeError) as error:
-            say(f"{error}\nerror: the program has errors; the queries that run stay as they were")
-            return
-        if program.catalog.relations != self._catalog.relations:
-            say("warning: streams and tables cannot change while they run; restart for that")
-        try:
-            for change in queries.change_to(texts_of(program, self._only)):
-                say(change)
-        except CompileError as error:
-            say(str(error))
+            refuse(str(error))
+            return None
 
     def _files(self) -> list[str]:
         found: list[str] = []
@@ -68,6 +59,25 @@ class LivePrograms:
                     continue
                 stamps.append((str(file), there.st_mtime_ns, there.st_size))
         return tuple(stamps)
+
+
+def new_relations(catalog: Catalog, running: Catalog) -> list[Relation]:
+    """The streams and tables that do not run yet.
+
+    Raises:
+        RunError: when one that runs is declared in another way.
+    """
+    for name, relation in catalog.relations.items():
+        if name in running.relations and running.relations[name] != relation:
+            raise RunError(
+                f"{relation.name} cannot be declared in another way while it runs; restart for that"
+            )
+    return [each for name, each in catalog.relations.items() if name not in running.relations]
+
+
+def refuse(reason: str) -> None:
+    """Tell the user why the files change nothing."""
+    say(f"{reason.rstrip()}\nerror: the program has errors; the queries that run stay as they were")
 
 
 def say(text: str) -> None:

@@ -49,13 +49,30 @@ class Planner:
         spool: Path | None = None,
     ) -> None:
         self._rows = rows_per_batch
-        done = positions or {}
-        self._feeds = [
-            open_feed(name, relation, path, done.get(name, {}), follow=follow, spool=spool)
-            for name, (relation, path) in places.items()
-        ]
+        self._follow, self._spool = follow, spool
+        self._done = positions or {}
+        self._feeds: list[Feed] = []
+        try:
+            for name, (relation, path) in places.items():
+                self.add(self.open(name, relation, path))
+        except BaseException:
+            self.close()
+            raise
         self._latest: dict[str, int] = {}
         self._turn = 0
+
+    def open(self, name: str, relation: Relation, path: Path | None) -> Feed:
+        """The feed of a stream, for `add`.
+
+        Raises:
+            RunError: when there is nothing to read from.
+        """
+        done = self._done.get(name, {})
+        return open_feed(name, relation, path, done, follow=self._follow, spool=self._spool)
+
+    def add(self, feed: Feed) -> None:
+        """Hand out the ranges of one more stream."""
+        self._feeds.append(feed)
 
     def next_batch(self, latest_us: Mapping[str, int]) -> list[Range]:
         """The ranges of the next micro-batch; none when there is no input (at present, for one that follows).

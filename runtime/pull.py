@@ -120,6 +120,11 @@ class PullQueries:
         self._rounds = 0
         self.warnings: list[str] = []
 
+    def declare(self, name: str) -> None:
+        """Be ready for queries over one more stream or table, whose state is there by now."""
+        self._orders[name] = StreamOrder(self._states[name])
+        self._users_of[name] = 0
+
     # Queries come and go
 
     def add(self, node: QueryNode, seat: Seat, circuit: Circuit) -> None:

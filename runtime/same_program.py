@@ -1,7 +1,8 @@
-"""Whether a checkpoint belongs to a program: the same streams, and at least one query in common.
+"""Whether a checkpoint belongs to a program: no stream with other columns, and at least one query in common.
 
 A program may have changed while it did not run: queries that are new or gone are registered and unregistered at the start,
-streams that are new begin with their first row. What cannot be is a stream with other columns, or nothing in common at all.
+streams that are new begin with their first row, streams that are gone are forgotten. What cannot be is a stream with other
+columns, or nothing in common at all.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cqc.compiler import Program
+    from cqc.compiler.catalog import Catalog
     from cqc.runtime.checkpoint import Commit
 
 Schema = dict[str, list[list[str]]]
 
 
-def schema_of(program: Program) -> Schema:
-    """The streams of a program and their columns, as a checkpoint remembers them."""
+def schema_of(catalog: Catalog) -> Schema:
+    """The declared streams and their columns, as a checkpoint remembers them."""
     return {
         name: [[column.name, column.type.value] for column in relation.columns]
-        for name, relation in program.catalog.relations.items()
+        for name, relation in catalog.relations.items()
         if relation.is_stream
     }
 
@@ -35,12 +37,12 @@ def check_program(program: Program, last: Commit, folder: Path) -> None:
     Raises:
         RunError: when it does not.
     """
-    schema = schema_of(program)
+    schema = schema_of(program.catalog)
     for name, columns in last.schema.items():
-        if name not in schema:
-            raise of_another_program(folder, f"it has a stream {name}")
-        if schema[name] != columns:
+        if schema.get(name, columns) != columns:
             raise of_another_program(folder, f"its stream {name} has other columns")
+    if last.schema and not last.schema.keys() & schema.keys():
+        raise of_another_program(folder, f"its streams are {', '.join(sorted(last.schema)[:3])}")
     before = {query.name: query.text.split() for query in last.engine.queries}
     now = {name: text.split() for name, text in texts_of(program, ()).items()}
     if before and not any(now.get(name) == text for name, text in before.items()):

@@ -18,7 +18,7 @@ from cqc.runtime.checkpoint import Checkpoint, Commit
 from cqc.runtime.engine import Engine
 from cqc.runtime.engine_state import restore, save
 from cqc.runtime.errors import RunError
-from cqc.runtime.query_set import QuerySet, first_set
+from cqc.runtime.query_set import QuerySet, first_set, texts_of
 from cqc.runtime.results import results_of
 from cqc.runtime.same_program import check_program, schema_of
 from cqc.runtime.sinks.parquet import table_of_block
@@ -105,7 +105,8 @@ class Handle:
         self._engine = engine
         self._program = program
         self._checkpoint: Checkpoint | None = None
-        self._queries = first_set(engine, program, engine.queries)
+        self._only = engine.queries
+        self._queries = first_set(engine, program, self._only)
         by_fold = {fold(name): frame for name, frame in sources.items()}
         relations = program.catalog.relations
         unknown = [name for name in sources if fold(name) not in relations]
@@ -146,6 +147,10 @@ class Handle:
         check_program(self._program, last, checkpoint.folder)
         restore(self._engine, last.engine, checkpoint.tuples(last, self._program.catalog.relations))
         self._queries = QuerySet(self._engine, last.engine.queries)
+        known = {query.name for query in last.engine.queries} | last.engine.results_of_gone.keys()
+        for name, text in texts_of(self._program, self._only).items():
+            if name not in known:  # else it runs, or was unregistered
+                self._queries.add(text, name)
         self._number = last.number + 1
 
     def begin(self, spark: SparkSession, trigger: dict[str, Any]) -> None:
@@ -266,7 +271,7 @@ class Handle:
         if self._checkpoint is None:
             return
         state = save(self._engine, self._queries.running)
-        commit = Commit(number, state, schema_of(self._program), {}, {}, {}, ended=False)
+        commit = Commit(number, state, schema_of(self._program.catalog), {}, {}, {}, ended=False)
         self._checkpoint.commit(commit, self._engine)
 
     def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:

@@ -47,7 +47,7 @@ def restarted(life: Life, case: Case, folder: Path, number: int) -> Life:
     queries = first_set(life.engine, life.program, ()) if number == 0 else None
     running = checkpoint.last().engine.queries if queries is None else queries.running  # type: ignore[union-attr]  # there is one
     state = save(life.engine, running)
-    commit = Commit(number, state, schema_of(life.program), {}, {}, {}, ended=False)
+    commit = Commit(number, state, schema_of(life.program.catalog), {}, {}, {}, ended=False)
     checkpoint.commit(commit, life.engine)
     checkpoint.close()
     again = Checkpoint(str(folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -139,3 +140,65 @@ def test_a_parquet_file_that_is_not_complete_is_left_alone(place: Path) -> None:
     assert run.next_ranges() == []
     broken.unlink()
     run.close()
+
+
+OTHER = "CREATE STREAM r (ts BIGINT, x BIGINT) WITH (format = 'csv', path = '../other/');"
+TABLE = "CREATE TABLE t (x BIGINT, name STRING) WITH (path = '../t.csv');"
+
+
+def test_a_new_file_brings_its_own_stream_and_table(place: Path) -> None:
+    (place / "other").mkdir()
+    (place / "other" / "1.csv").write_text("ts,x\n5,7\n")
+    (place / "t.csv").write_text("x,name\n7,seven\n")
+    put(place, "1.csv", "1,1")
+    run = opened(place)
+    step(run)
+    (place / "queries" / "b.cq").write_text(
+        f"{OTHER}{TABLE}CREATE QUERY both AS SELECT s.x FROM s, r, t WHERE s.x = r.x AND t.x = r.x MAXWINDOW 9 SEC;"
+    )
+    put(place, "2.csv", "6,7")
+    for _ in range(3):
+        step(run)
+    summary = run.close()
+    assert sorted(found(place)) == [("all_of_it", 1), ("all_of_it", 7), ("both", 7)]
+    assert summary.streams["r"].read == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (OTHER, "there is no .*other to read r from"),
+        ("CREATE TABLE t (x BIGINT) WITH (path = 't.csv');", "there is no .*t.csv to read t from"),
+        ("CREATE STREAM r (ts BIGINT, x BIGINT);", "r has no data"),
+    ],
+)
+def test_a_new_stream_without_data_is_reported_and_changes_nothing(
+    text: str, reason: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = opened(place)
+    query = "CREATE QUERY more AS SELECT x FROM s;"
+    (place / "queries" / "b.cq").write_text(f"{text}{query}")
+    put(place, "1.csv", "1,1")
+    step(run)
+    (place / "queries" / "b.cq").write_text(query)
+    put(place, "2.csv", "2,2")
+    step(run)
+    run.close()
+    assert found(place) == [("all_of_it", 1), ("all_of_it", 2), ("more", 2)]
+    said = capsys.readouterr().err
+    assert re.search(reason, said)
+    assert said.count("the queries that run stay as they were") == 1
+
+
+def test_a_stream_that_runs_cannot_be_declared_in_another_way(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = opened(place)
+    (place / "queries" / "a.cq").write_text(
+        STREAM.replace("x BIGINT", "x DOUBLE") + "CREATE QUERY other AS SELECT x FROM s;"
+    )
+    put(place, "1.csv", "1,1")
+    step(run)
+    run.close()
+    assert found(place) == [("all_of_it", 1)]
+    assert "s cannot be declared in another way while it runs" in capsys.readouterr().err

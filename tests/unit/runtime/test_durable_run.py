@@ -246,3 +246,59 @@ def test_a_source_that_has_vanished_is_one_sentence(options: RunOptions, tmp_pat
     (tmp_path / "a.csv").unlink()
     with pytest.raises(RunError, match=r"there is no .*a.csv to read a from"):
         DurableRun(program, options)
+
+
+def test_streams_come_and_go_between_two_starts(options: RunOptions, tmp_path: Path) -> None:
+    one = "CREATE STREAM {0} (ts BIGINT, WATERMARK FOR ts AS ts - 2); CREATE QUERY of_{0} AS SELECT ts FROM {0};"
+    common = "CREATE STREAM s (ts BIGINT); CREATE QUERY of_s AS SELECT ts FROM s;"
+    (tmp_path / "s.csv").write_text("ts\n" + "".join(f"{ts}\n" for ts in range(12)))
+    options = replace(options, binds={**options.binds, "s": str(tmp_path / "s.csv")})
+    for names in (["a"], ["a", "b"], ["b"]):
+        run = DurableRun(cqc.compile(common + "".join(map(one.format, names))), options)
+        run.read_tables()
+        for _ in range(2):
+            run.process(run.next_ranges())
+        run.close()
+    run = DurableRun(cqc.compile(common + one.format("b")), options)
+    run.to_end()
+    counts = run.close().queries
+    found = [json.loads(line)["query"] for line in results(options)]
+    assert {name: found.count(name) for name in set(found)} == counts
+    assert counts["of_s"] == 12
+    assert counts["of_b"] == 9
+
+
+def test_a_live_stream_is_there_after_a_restart(tmp_path: Path) -> None:
+    (tmp_path / "q").mkdir()
+    (tmp_path / "s.csv").write_text("ts\n1\n")
+    (tmp_path / "r.csv").write_text("ts\n1\n2\n")
+    declared = "CREATE STREAM {0} (ts BIGINT) WITH (path = '../{0}.csv'); CREATE QUERY of_{0} AS SELECT ts FROM {0};"
+    (tmp_path / "q" / "s.cq").write_text(declared.format("s"))
+    options = RunOptions(
+        programs=(str(tmp_path / "q"),),
+        out=str(tmp_path / "out.jsonl"),
+        checkpoint=str(tmp_path / "checkpoint"),
+        follow=True,
+        rows_per_batch=1,
+    )
+
+    def batches(count: int) -> None:
+        files = sorted(str(file) for file in (tmp_path / "q").glob("*.cq"))
+        run = DurableRun(cqc.compile_files(files), options)
+        run.read_tables()
+        for number in range(count):
+            if number == 1 and count == 2:
+                (tmp_path / "q" / "r.cq").write_text(declared.format("r"))
+            ranges = run.next_ranges()
+            assert ranges
+            run.process(ranges)
+        run.close()
+
+    batches(2)
+    batches(1)
+    found = [json.loads(line) for line in results(options)]
+    assert [(each["query"], each["ts"]) for each in found] == [
+        ("of_r", 1),
+        ("of_r", 2),
+        ("of_s", 1),
+    ]
