@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.batch_run import with_retention
@@ -206,10 +207,7 @@ class Handle:
     def process_all_available(self) -> None:
         """Wait until everything that the sources have at this moment is processed."""
         assert self._query is not None
-        try:
-            self._query.processAllAvailable()
-        finally:
-            self._raise_failure()
+        self._wait(self._query.processAllAvailable)
 
     def await_end(self, timeout: float | None = None) -> bool:
         """Wait for the end of a finite run, or for somebody to stop it; False when the time is over before.
@@ -218,15 +216,8 @@ class Handle:
             RunError: when the run failed.
         """
         assert self._query is not None
-        try:
-            ended = (
-                self._query.awaitTermination()
-                if timeout is None
-                else self._query.awaitTermination(math.ceil(timeout))
-            )
-        finally:
-            self._raise_failure()
-        if ended is False:
+        limit = () if timeout is None else (math.ceil(timeout),)
+        if self._wait(lambda: self._query.awaitTermination(*limit)) is False:  # type: ignore[union-attr]  # there is one
             return False
         if self._finite:
             self.finish()
@@ -286,10 +277,28 @@ class Handle:
         if self._checkpoint is not None:
             self._checkpoint.close()
 
-    def _raise_failure(self) -> None:
+    def _wait(self, wait: Callable[[], bool | None]) -> bool | None:
+        """Wait for Spark, and hear why it failed."""
+        try:
+            found = wait()
+        except PySparkException as error:
+            self._let_go()
+            raise self._failure or _spark_failed(error) from error
         if self._failure is not None:
             self._let_go()
             raise self._failure
+        return found
+
+
+def _spark_failed(error: PySparkException) -> RunError:
+    """The sentence for a streaming query that Spark gave up."""
+    reason = str(error).strip().partition("\n")[0]
+    if "sources in the checkpoint offsets" in reason:
+        return RunError(
+            "the checkpoint was made with another number of sources: name each (`spark.readStream.name(...)`) from the "
+            "first start on, with spark.sql.streaming.queryEvolution.enableSourceEvolution = true"
+        )
+    return RunError(f"Spark failed: {reason.partition('terminated with exception: ')[2] or reason}")
 
 
 def tables_of(blocks: Sequence[ResultBlock]) -> dict[str, pa.Table]:

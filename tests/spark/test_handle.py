@@ -100,3 +100,46 @@ def test_a_missing_column_or_source_is_one_sentence(
         cqc.spark.start(program, session.spark, {"s": sources["s"]})
     with pytest.raises(RunError, match="has no column name"):
         cqc.spark.start(program, session.spark, {"s": sources["s"], "r": sources["s"]})
+
+
+ONE = "CREATE STREAM s (ts BIGINT, x BIGINT); CREATE QUERY one AS SELECT x FROM s;"
+TWO = f"CREATE STREAM r (ts BIGINT, x BIGINT); {ONE} CREATE QUERY two AS SELECT x FROM r;"
+EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+
+
+def started_again(session: Session, folder: Path, *, named: bool) -> list[tuple[str, object]]:
+    """Run over s alone, then over r and s with the same checkpoint; what the second run finds."""
+
+    def source(name: str) -> Any:
+        reader = session.spark.readStream.schema("ts bigint, x bigint")
+        return (reader.name(name) if named else reader).csv(str(folder / name))
+
+    place = str(folder / "checkpoint")
+    put(folder / "s", "1", "1,7")
+    put(folder / "r", "1", "1,8")
+    first = cqc.spark.start(
+        cqc.compile(ONE), session.spark, {"s": source("s")}, finite=True, checkpoint=place
+    )
+    assert first.await_end(200)
+    put(folder / "s", "2", "2,9")
+    both = {name: source(name) for name in "sr"}
+    second = cqc.spark.start(cqc.compile(TWO), session.spark, both, finite=True, checkpoint=place)
+    assert second.await_end(200)
+    return sorted((result.query, result.row["x"]) for result in second.results())
+
+
+def test_a_source_that_is_new_joins_a_checkpoint_whose_sources_have_names(
+    session: Session, tmp_path: Path
+) -> None:
+    session.spark.conf.set(EVOLUTION, "true")
+    try:
+        assert started_again(session, tmp_path, named=True) == [("one", 9), ("two", 8)]
+    finally:
+        session.spark.conf.unset(EVOLUTION)
+
+
+def test_without_names_a_new_source_is_refused_in_one_sentence(
+    session: Session, tmp_path: Path
+) -> None:
+    with pytest.raises(RunError, match="another number of sources"):
+        started_again(session, tmp_path, named=False)
