@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cqc.cli.options import parse_binds
+from cqc.cli.options import parse_binds, parse_strategy, strategy_options
 from cqc.cli.programs import load_program, program_argument
 
 if TYPE_CHECKING:
@@ -32,6 +32,14 @@ _SWITCH_S = 0.0005
     type=click.Path(),
     help=f"Clients must show the token in this file (or in {TOKEN_VARIABLE}).",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="How the program's sources are read; the answers are the same.",
+)
+@click.option("--master", help="The Spark master; local mode by default.")
 @click.option("--bind", "binds", multiple=True, metavar="NAME=PATH", help="Read NAME from PATH.")
 @click.option(
     "--checkpoint", type=click.Path(), help="Survive a crash: queries, history and results."
@@ -51,6 +59,7 @@ _SWITCH_S = 0.0005
 @click.option(
     "--keep-results", type=click.IntRange(min=1), metavar="BYTES", help="For watchers that return."
 )
+@strategy_options
 def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:
     """Serve the programs until interrupted: register, invoke, unregister and watch queries over HTTP."""
     token = read_token(given["token_file"])
@@ -70,6 +79,9 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
         checkpoint=given["checkpoint"],
         queries=given["queries"],
         limits=_limits(given),
+        engine=given["engine"],
+        master=given["master"],
+        strategy=parse_strategy(given),
     )
     server = ServiceServer(program, options, lambda text: click.echo(f"warning: {text}", err=True))
     return _serve(server)

@@ -13,3 +13,7 @@ class RunError(Exception):
 
 class OutputClosed(Exception):  # noqa: N818 - it is an event, not an error
     """The reader of the results has closed its end of the pipe."""
+
+
+class LostSourceError(RunError):
+    """What delivers the input has gone for good; nothing can go on without it."""

@@ -72,6 +72,13 @@ def no_standard_input(request: pytest.FixtureRequest) -> Iterator[None]:
     sys.stdin = previous
 
 
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard() -> None:
+    """A job in the background of a shell ignores SIGINT, and so would every process that a test starts and interrupts."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class RunCqc(Protocol):
     def __call__(
         self,

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+TRUSTED = "cqc.trusted"  # in the scope of a request: whether it may be told everything
 _OPEN_PATHS = {"/health"}
 
 
@@ -42,19 +43,24 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        refused = self._refused(scope["path"], headers)
+        scope[TRUSTED] = self._may_know(headers)
+        refused = self._refused(scope, headers)
         if refused is not None:
             await _answer(send, *refused)
             return
         await self._app(scope, self._within_limit(receive), send)
 
-    def _refused(self, path: str, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
+    def _may_know(self, headers: dict[bytes, bytes]) -> bool:
         if self._token is None:
-            if not is_loopback(_host_name(headers.get(b"host", b""))):
+            return is_loopback(_host_name(headers.get(b"host", b"")))
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), self._token)
+
+    def _refused(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
+        if not scope[TRUSTED]:
+            if self._token is None:
                 return 403, "this service answers to localhost only"
-        elif path not in _OPEN_PATHS:
-            scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-            if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
+            if scope["path"] not in _OPEN_PATHS:
                 return 401, "a token is needed: Authorization: Bearer ..."
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length[:19]) > self._body_bytes:

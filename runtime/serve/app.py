@@ -20,6 +20,7 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
 from cqc.compiler.diagnostics import CompileError, render_json
+from cqc.runtime.serve.access import TRUSTED
 from cqc.runtime.serve.answers import choose_form, write_answer
 from cqc.runtime.serve.bodies import read_body
 from cqc.runtime.serve.events import EventResponse, Watchers, events, find_place
@@ -284,15 +285,16 @@ class Api:
 
     # The service itself
 
-    async def health(self) -> Health:
-        """Whether the service works. Needs no token."""
+    async def health(self, request: Request) -> Health:
+        """Whether the service works. Needs no token; without one it says nothing of what is wrong where."""
         service = self._worker.service
         return Health(
             status="ok" if service.failure is None else "failed",
+            engine=self._feeding.engine,
             caught_up=self._feeding.caught_up,
             queries=len(service.registry),
             tuples=service.engine.tuples_read,
-            problems=list(self._feeding.problems),
+            problems=list(self._feeding.problems) if request.scope.get(TRUSTED) else [],
         )
 
     async def metrics(self) -> PlainTextResponse:

@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics import CompileError
-from cqc.runtime.errors import RunError
+from cqc.runtime.errors import LostSourceError, RunError
 from cqc.runtime.serve.refusal import Refusal
 from cqc.runtime.serve.registry import PROGRAM
 
@@ -50,11 +50,16 @@ class Feeding:
         self._live = live
         self._folders = folders
         self._report = report
+        self.engine = source.engine
         self.caught_up = False
         self.problems: deque[str] = deque(maxlen=_KEPT_PROBLEMS)
 
     async def run(self, worker: Worker) -> None:
-        """Look for new input for ever."""
+        """Look for new input for ever.
+
+        Raises:
+            LostSourceError: when none can come any more.
+        """
         while True:
             await self.look_at_folders(worker)
             if not await self._read_batch(worker):
@@ -89,6 +94,8 @@ class Feeding:
     async def _read_batch(self, worker: Worker) -> bool:
         try:
             rows, ranges = await asyncio.to_thread(self._source.read)
+        except LostSourceError:
+            raise
         except RunError as error:
             self._tell(str(error))
             return False

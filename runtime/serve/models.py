@@ -91,6 +91,7 @@ class Health(BaseModel):
     """Whether the service works."""
 
     status: str
+    engine: str = Field(description="How the program's sources are read: local or spark.")
     caught_up: bool = Field(description="Whether everything in the program's sources was read.")
     queries: int
     tuples: int

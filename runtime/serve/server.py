@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.options import Strategy
 from cqc.runtime.serve.access import Gate
 from cqc.runtime.serve.app import Api
 from cqc.runtime.serve.durable import Durable
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cqc.compiler import Program
+    from cqc.runtime.serve.source_feed import Carrier
+    from cqc.runtime.spark.session import Session
 
 _BACKLOG = 2048
 _DRAIN_S = 10  # for requests that are still being answered when the service stops
@@ -46,6 +49,9 @@ class ServeOptions:
     checkpoint: str | None = None
     queries: tuple[str, ...] = ()  # folders of query files
     limits: Limits = field(default_factory=Limits)
+    engine: str = "local"  # or "spark": the program's sources come through it
+    master: str | None = None
+    strategy: Strategy = field(default_factory=Strategy)
 
 
 class ServiceServer(uvicorn.Server):
@@ -53,18 +59,23 @@ class ServiceServer(uvicorn.Server):
 
     Args:
         report: told, in one sentence, of what goes wrong while it runs.
+        session: a Spark session to use and leave open; one is started where the options ask for Spark.
 
     Raises:
         RunError: when data is missing, the checkpoint cannot be used, or the address is taken.
     """
 
     def __init__(
-        self, program: Program, options: ServeOptions, report: Callable[[str], None]
+        self,
+        program: Program,
+        options: ServeOptions,
+        report: Callable[[str], None],
+        session: Session | None = None,
     ) -> None:
         self._listener = _listen(options.host, options.port)
         self._report = report
         try:
-            service, source, folders = _prepare(program, options)
+            service, source, folders = _prepare(program, options, session)
         except BaseException:
             self._listener.close()
             raise
@@ -107,7 +118,7 @@ class ServiceServer(uvicorn.Server):
         """Answer requests until `stop`.
 
         Raises:
-            RunError: when the service had to stop because nothing could be made durable any more.
+            RunError: when the service had to stop because nothing could be made durable any more, or no input can come.
         """
         try:
             asyncio.run(self._serve_and_feed())
@@ -129,6 +140,7 @@ class ServiceServer(uvicorn.Server):
         try:
             await self.serve(sockets=[self._listener])
         finally:
+            self._source.stop()
             feeding.cancel()
             with contextlib.suppress(asyncio.CancelledError, Refusal):
                 await feeding
@@ -139,15 +151,33 @@ class ServiceServer(uvicorn.Server):
 
 
 def _prepare(
-    program: Program, options: ServeOptions
+    program: Program, options: ServeOptions, session: Session | None
 ) -> tuple[Service, SourceFeed, list[QueryFolder]]:
-    """The service as it was, or as it begins, with its tables filled."""
+    """The service as it was, or as it begins, with its tables filled; Spark starts meanwhile."""
     folders = [QueryFolder(Path(each)) for each in options.queries]
+    carrier = None if options.engine == "local" else _spark(options.master, session)
+    try:
+        return _fill(program, options, folders, carrier)
+    except BaseException:
+        if carrier is not None:
+            carrier.close()
+        raise
+
+
+def _spark(master: str | None, session: Session | None) -> Carrier:
+    from cqc.runtime.spark.delivery import Delivery  # Spark is loaded only where it is asked for
+
+    return Delivery(master, session)
+
+
+def _fill(
+    program: Program, options: ServeOptions, folders: list[QueryFolder], carrier: Carrier | None
+) -> tuple[Service, SourceFeed, list[QueryFolder]]:
     durable = None if options.checkpoint is None else Durable(Path(options.checkpoint))
-    service = Service(program, limits=options.limits, durable=durable)
+    service = Service(program, limits=options.limits, strategy=options.strategy, durable=durable)
     positions = None if durable is None else durable.positions
     spool = None if durable is None else durable.folder / "spool"
-    source = SourceFeed(service.program.catalog, options.binds, positions, spool)
+    source = SourceFeed(service.program.catalog, options.binds, positions, spool, carrier)
     if durable is None or not durable.has_tables:
         tables = source.tables()
         if tables:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cqc.compiler.catalog import fold
 from cqc.compiler.diagnostics import CompileError
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.program import Program
+from cqc.runtime.batch_run import with_retention
 from cqc.runtime.engine import Engine
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.limits import Limits
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from cqc.runtime.range import Range
     from cqc.runtime.serve.durable import Durable
 
-DEFAULT_RETENTION_US = 3_600_000_000
 _NAME_IN_USE = "CQ029"
 
 
@@ -92,7 +92,7 @@ class Service:
         self._durable = durable
         self._pending: list[Piece] = []
         self._leaving: list[Entry] = []
-        settled = _with_retention(program)
+        settled = with_retention(program)
         self.has_idle_timeout = settled.settings.idle_us is not None
         if durable is None or not durable.has_past:
             self.program = settled
@@ -277,15 +277,6 @@ class Service:
         if self._durable is not None and self._durable.is_open:
             self._durable.registered(entry)
         return entry
-
-
-def _with_retention(program: Program) -> Program:
-    """The program with the history that a service keeps unless it is told otherwise."""
-    if program.settings.retention_us is not None:
-        return program
-    settings = replace(program.settings, retention_us=DEFAULT_RETENTION_US)
-    catalog = replace(program.catalog, settings=settings)
-    return Program(catalog, program.graph, program.warnings)
 
 
 def _compare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.intake import join_taken
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 ROWS_PER_BATCH = 65_536  # small enough that clients do not wait long behind a micro-batch
 
 
+class Carrier(Protocol):
+    """Takes the ranges of a micro-batch on a way of its own, such as Spark's stream."""
+
+    def deliver(self, ranges: list[Range]) -> list[Range]:
+        """The same ranges once they have come; asking says that everything delivered before counts."""
+
+    def stop(self) -> None:
+        """Let everybody go who waits."""
+
+    def close(self) -> None:
+        """End it."""
+
+
 class SourceFeed:
     """Reads what the WITH clauses and `--bind` name; a stream without either is fed by clients alone.
 
@@ -30,6 +43,7 @@ class SourceFeed:
         binds: paths that are read instead of what WITH clauses name.
         positions: what was read in an earlier life.
         spool: a folder for what comes by a connection and cannot be asked for again.
+        carrier: by which micro-batches come; without one they are read as soon as they are planned.
 
     Raises:
         RunError: when a file or folder that is named does not exist.
@@ -41,8 +55,11 @@ class SourceFeed:
         binds: Mapping[str, str],
         positions: Positions | None = None,
         spool: Path | None = None,
+        carrier: Carrier | None = None,
     ) -> None:
         self._catalog = catalog
+        self._carrier = carrier
+        self.engine = "local" if carrier is None else "spark"
         self._tables: dict[str, Path] = {}
         streams: dict[str, tuple[Relation, Path | None]] = {}
         for name, relation in catalog.relations.items():
@@ -72,8 +89,11 @@ class SourceFeed:
 
         Raises:
             RunError: when a file cannot be read; it is left out from then on.
+            LostSourceError: when nothing will ever come any more.
         """
         ranges = self._planner.next_batch(self._latest_us)
+        if self._carrier is not None:
+            ranges = self._carrier.deliver(ranges)
         parts: dict[str, list[Taken]] = {}
         for part in ranges:
             relation = self._catalog.relations[part.stream]
@@ -85,9 +105,16 @@ class SourceFeed:
                 self._latest_us[name] = max(self._latest_us.get(name, latest), latest)
         return rows, ranges
 
+    def stop(self) -> None:
+        """Let a `read` that waits come back, with nothing."""
+        if self._carrier is not None:
+            self._carrier.stop()
+
     def close(self) -> None:
         """Let go of the files."""
         self._planner.close()
+        if self._carrier is not None:
+            self._carrier.close()
 
 
 def _place(relation: Relation, binds: Mapping[str, str]) -> Path | None:

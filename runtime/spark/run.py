@@ -15,9 +15,9 @@ from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S, BatchRun
 from cqc.runtime.durable_run import DurableRun
-from cqc.runtime.errors import RunError
 from cqc.runtime.spark.feed import Feed, ranges_of
-from cqc.runtime.spark.session import Session
+from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.spark.starting import Starting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cqc.runtime.options import RunOptions
     from cqc.runtime.range import Range
     from cqc.runtime.run import RunSummary
+    from cqc.runtime.spark.session import Session
 
 
 class SparkRun:
@@ -50,7 +51,7 @@ class SparkRun:
         make = BatchRun if options.checkpoint is None else DurableRun
         self._run = make(program, options)
         self._session = session
-        self._starting: _Start | None = None
+        self._starting: Starting | None = None
         self._feed: Feed | None = None
         self._failure: BaseException | None = None
         self._ended = threading.Event()
@@ -70,7 +71,7 @@ class SparkRun:
         if say is not None:
             say("starting Spark")
         if self._session is None:
-            self._starting = _Start(self._options.master)
+            self._starting = Starting(self._options.master)
         self._run.read_tables()
         first = self._run.next_ranges()
         while not first and self._run.awaits_more():
@@ -105,7 +106,7 @@ class SparkRun:
                 .start()
             )
         except (PySparkException, Py4JError) as error:
-            raise self._spark_failed(error) from error
+            raise spark_failed(error, self._session) from error
         threading.Thread(target=self._wait_for, args=(query,), daemon=True).start()
         try:
             while not self._ended.wait(LOOK_S):
@@ -125,7 +126,7 @@ class SparkRun:
             query.awaitTermination()
         except (PySparkException, Py4JError, OSError) as error:
             if self._failure is None and not self._stopping:
-                self._failure = self._spark_failed(error)
+                self._failure = spark_failed(error, self._session)
         self._ended.set()
 
     def _take_batch(self, batch: DataFrame, number: int) -> None:
@@ -153,39 +154,3 @@ class SparkRun:
             self._feed.put(ranges)
         elif not self._run.awaits_more():
             self._ended.set()
-
-    def _spark_failed(self, error: BaseException) -> RunError:
-        log = "" if self._session is None else f"; its log is {self._session.keep_log()}"
-        reason = str(error).strip().partition("\n")[0]
-        if not isinstance(error, PySparkException):
-            reason = "its process has gone"  # there is nobody left who could say why
-        return RunError(f"Spark failed: {reason}{log}")
-
-
-class _Start:
-    """A session that starts in a thread of its own, so that nobody has to wait for it before its result is needed."""
-
-    def __init__(self, master: str | None) -> None:
-        self._master = master
-        self._session: Session | None = None
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._start, daemon=True)
-        self._thread.start()
-
-    def result(self) -> Session:
-        while self._thread.is_alive():
-            self._thread.join(LOOK_S)
-        if self._session is None:
-            raise self._failure or RunError("Spark does not start")
-        return self._session
-
-    def close(self) -> None:
-        """End the session, also one that is still starting: the end of this process ends its JVM."""
-        if self._session is not None:
-            self._session.close()
-
-    def _start(self) -> None:
-        try:
-            self._session = Session(self._master)
-        except BaseException as error:  # it is raised where the session is asked for
-            self._failure = error

@@ -135,6 +135,7 @@ class Session:
         return active
 
     def _start(self, master: str | None) -> SparkSession:
+        logging.getLogger().addFilter(_is_not_of_the_gateway)
         home = java_home(self._folder)
         if home is not None:
             os.environ["JAVA_HOME"] = home
@@ -165,6 +166,20 @@ class Session:
                 f"{_JVM_OPTIONS} {self._jvm_options} -Djava.io.tmpdir={self._folder}",
             ),
         ]
+
+
+def _is_not_of_the_gateway(record: logging.LogRecord) -> bool:
+    """When the JVM has gone, py4j shows a traceback to everybody; what that means is said by `spark_failed`."""
+    return "py4j" not in Path(record.pathname).parts
+
+
+def spark_failed(error: BaseException, session: Session | None) -> RunError:
+    """What went wrong inside Spark, in one sentence."""
+    log = "" if session is None else f"; its log is {session.keep_log()}"
+    reason = str(error).strip().partition("\n")[0]
+    if not isinstance(error, PySparkException):
+        reason = "its process has gone"  # there is nobody left who could say why
+    return RunError(f"Spark failed: {reason}{log}")
 
 
 def _remove_left_behind() -> None:

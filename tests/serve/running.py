@@ -1,11 +1,11 @@
 """A real server on a free port of the loopback interface, in a thread of the test, and always stopped."""
 
+from __future__ import annotations
+
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -13,6 +13,12 @@ import cqc
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.server import ServeOptions, ServiceServer
 from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cqc.runtime.spark.session import Session
 
 PROGRAM = """
 CREATE STREAM s (ts BIGINT, k BIGINT, x DOUBLE, name STRING);
@@ -88,9 +94,10 @@ def running(
     checkpoint: Path | None = None,
     folders: tuple[Path, ...] = (),
     binds: dict[str, str] | None = None,
+    session: Session | None = None,
     **limits: float,
 ) -> Iterator[Running]:
-    """Serve a program while the block runs."""
+    """Serve a program while the block runs; with a Spark session its sources come through that."""
     problems: list[str] = []
     options = ServeOptions(
         programs=programs,
@@ -99,9 +106,10 @@ def running(
         binds=binds or {},
         checkpoint=None if checkpoint is None else str(checkpoint),
         queries=tuple(map(str, folders)),
+        engine="local" if session is None else "spark",
         limits=Limits(**limits),  # type: ignore[arg-type]  # whole numbers where they belong
     )
-    server = ServiceServer(cqc.compile(program), options, problems.append)
+    server = ServiceServer(cqc.compile(program), options, problems.append, session)
     thread = threading.Thread(target=server.serve_until_stopped, daemon=True)
     thread.start()
     try:

@@ -1,51 +1,22 @@
 """The command `cqc serve` as a process: it starts, is killed, starts again, and stops cleanly."""
 
 import json
-import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.serve.process import ROOT, serving
 from tests.serve.running import events_of
 from tests.waiting import PATIENCE_S
 
-ROOT = Path(__file__).parents[2]
 PROGRAM = """
 CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = 'in');
 CREATE QUERY big AS SELECT x FROM s WHERE x > 10;
 """
-
-
-@contextmanager
-def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    """The process and a client of it; the process is ended with the block."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CQC_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cqc.cli.main", "serve", *map(str, arguments), "--port", "0"],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        cwd=ROOT,
-        env=environment,
-    )
-    assert process.stderr is not None
-    try:
-        first = process.stderr.readline()
-        found = re.search(r"http://\S+", first)
-        assert found, first + process.stderr.read()
-        with httpx.Client(base_url=found[0], timeout=PATIENCE_S, trust_env=False) as client:
-            yield process, client
-    finally:
-        process.kill()
-        process.wait(timeout=PATIENCE_S)
-        process.stderr.close()
 
 
 def first_result(client: httpx.Client, last_id: str = "") -> tuple[str, dict[str, object]]:

@@ -1,0 +1,146 @@
+"""Micro-batches through Spark for a service, which takes them one at a time.
+
+The service plans what it reads next and asks for it; Spark's stream delivers that as a micro-batch, and counts it as done
+when the service asks for the next one, which it does after it has committed the last. Nothing here touches the engine: the
+thread that Spark calls only hands on which ranges its micro-batch has, so that the engine's own thread stays the only one.
+
+Where the input stands is written down by the service. Spark's own checkpoint lasts as long as its session; after a crash the
+service plans again from what it committed.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark.errors import PySparkException
+
+from cqc.runtime.errors import LostSourceError, RunError
+from cqc.runtime.spark.feed import Feed, ranges_of
+from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.spark.starting import Starting
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from cqc.runtime.range import Range
+    from cqc.runtime.spark.session import Session
+
+
+class Delivery:
+    """Hands ranges to Spark's stream and gives them back when they come out of it.
+
+    Args:
+        master: where Spark runs; local mode by default.
+        session: a session to use and leave open; one is started (and ended by `close`) without it.
+    """
+
+    def __init__(self, master: str | None = None, session: Session | None = None) -> None:
+        self._session = session
+        self._starting = Starting(master) if session is None else None
+        self._feed: Feed | None = None
+        self._query: StreamingQuery | None = None
+        # All below is changed under this condition, which is notified of it.
+        self._changed = threading.Condition()
+        self._delivered: list[Range] | None = None
+        self._is_in_hand = False  # Spark waits until the service has done a micro-batch
+        self._failure: RunError | None = None
+        self._is_stopping = False
+
+    def deliver(self, ranges: list[Range]) -> list[Range]:
+        """The same ranges once Spark has delivered them; asking says that everything delivered before counts.
+
+        None are given back when somebody stops the delivery meanwhile.
+
+        Raises:
+            LostSourceError: when Spark does not start, or has gone.
+        """
+        with self._changed:
+            self._is_in_hand = False
+            self._changed.notify_all()
+        if not ranges:
+            self._raise_failure()
+            return []
+        feed = self._begin()
+        if feed is None:
+            return []
+        feed.put(ranges)
+        with self._changed:
+            self._changed.wait_for(lambda: self._delivered is not None or self._has_ended)
+            self._raise_failure()
+            delivered, self._delivered = self._delivered or [], None
+        return delivered
+
+    def stop(self) -> None:
+        """Let everybody go who waits here."""
+        with self._changed:
+            self._is_stopping = True
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the stream, and the session when it is ours."""
+        self.stop()
+        if self._starting is not None:
+            self._starting.close()
+        elif self._query is not None:
+            self._query.stop()
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._failure is not None or self._is_stopping
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None and not self._is_stopping:
+            raise LostSourceError(str(self._failure)) from self._failure
+
+    def _begin(self) -> Feed | None:
+        """The stream that Spark reads; None when somebody stopped it before it began."""
+        if self._feed is not None:
+            return self._feed
+        if self._starting is not None:
+            while self._starting.wait():
+                if self._is_stopping:
+                    return None
+            try:
+                self._session = self._starting.result()
+            except RunError as error:
+                raise LostSourceError(str(error)) from error
+        assert self._session is not None
+        folder = self._session.new_folder()
+        self._feed = Feed(folder / "feed")
+        try:
+            self._query = (
+                self._feed.stream(self._session.spark)
+                .writeStream.foreachBatch(self._take)
+                .option("checkpointLocation", str(folder / "spark"))
+                .trigger(processingTime="0 seconds")
+                .start()
+            )
+        except (PySparkException, Py4JError) as error:
+            raise LostSourceError(str(spark_failed(error, self._session))) from error
+        threading.Thread(target=self._wait_for, args=(self._query,), daemon=True).start()
+        return self._feed
+
+    def _take(self, batch: DataFrame, number: int) -> None:
+        """What Spark calls with each micro-batch, in a thread of its own."""
+        del number  # micro-batches are numbered by the service, whose checkpoint outlives Spark's
+        ranges = ranges_of(batch)
+        with self._changed:
+            self._delivered = ranges
+            self._is_in_hand = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._is_in_hand or self._has_ended)
+
+    def _wait_for(self, query: StreamingQuery) -> None:
+        """Hear when Spark ends the stream by itself, which only a failure makes it do."""
+        failure = RunError("Spark ended its stream")
+        try:
+            query.awaitTermination()
+        except (PySparkException, Py4JError, OSError) as error:
+            if not self._is_stopping:
+                failure = spark_failed(error, self._session)
+        with self._changed:
+            self._failure = failure
+            self._changed.notify_all()
