@@ -11,16 +11,19 @@ from pathlib import Path
 import pytest
 
 PATIENCE_S = 120.0  # below the limit of a whole test in pyproject.toml
-_BETWEEN_LOOKS_S = 0.02
+_FIRST_PAUSE_S = 0.01
+_LONGEST_PAUSE_S = 0.5  # looking takes time itself, from that which is waited for
 
 
 def wait_until(condition: Callable[[], bool], what: str = "it did not happen") -> None:
     """Return as soon as the condition holds; the test fails when it never does."""
     give_up = time.monotonic() + PATIENCE_S
+    pause = _FIRST_PAUSE_S
     while not condition():
         if time.monotonic() > give_up:
             pytest.fail(what)
-        time.sleep(_BETWEEN_LOOKS_S)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
 def write_whole(file: Path, text: str) -> None:

@@ -1,5 +1,6 @@
 """The command `cqc serve` as a process of its own, always ended."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.serve.running import events_of
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -38,3 +40,12 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], htt
         process.kill()
         process.wait(timeout=PATIENCE_S)
         process.stderr.close()
+
+
+def first_result(client: httpx.Client, last_id: str = "") -> tuple[str, dict[str, object]]:
+    """The id and the result that is kept after an id, or the first one; it is waited for as long as the test may take."""
+    headers = {"last-event-id": last_id} if last_id else {}
+    with client.stream("GET", "/results?since=start", headers=headers) as answer:
+        event = next(events_of(answer))
+    assert event["event"] == "result"
+    return event["id"], json.loads(event["data"])

@@ -1,30 +1,19 @@
 """The command `cqc serve` as a process: it starts, is killed, starts again, and stops cleanly."""
 
-import json
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.serve.process import ROOT, serving
-from tests.serve.running import events_of
+from tests.serve.process import ROOT, first_result, serving
 from tests.waiting import PATIENCE_S
 
 PROGRAM = """
 CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = 'in');
 CREATE QUERY big AS SELECT x FROM s WHERE x > 10;
 """
-
-
-def first_result(client: httpx.Client, last_id: str = "") -> tuple[str, dict[str, object]]:
-    headers = {"last-event-id": last_id} if last_id else {}
-    with client.stream("GET", "/results?since=start", headers=headers) as answer:
-        event = next(events_of(answer))
-    assert event["event"] == "result"
-    return event["id"], json.loads(event["data"])
 
 
 def test_a_killed_service_comes_back_with_its_queries_history_and_results(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from cqc.runtime.engine import Engine
 from cqc.runtime.range import Range
 from cqc.runtime.spark.delivery import Delivery
-from tests.serve.process import serving
+from tests.serve.process import first_result, serving
 from tests.serve.running import running
 from tests.waiting import PATIENCE_S, wait_until, write_whole
 
@@ -114,17 +114,19 @@ def test_the_command_on_spark_is_killed_comes_back_and_stops_cleanly(
     (tmp_path / "p.cq").write_text(PROGRAM)
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "1.csv").write_text("ts,x\n1,20\n2,5\n")
-    arguments = [
+    arguments: list[str | Path] = [
         *(tmp_path / "p.cq", "--engine", "spark", "--checkpoint", tmp_path / "state"),
         *("--bind", f"s={tmp_path / 's'}"),
     ]
     with serving(*arguments) as (process, client):
-        wait_until(lambda: client.get("/queries/total/invoke").json()["rows"][0]["n"] == 2)
+        last_id, result = first_result(client)
+        assert result["row"] == {"x": 20}
         process.kill()
         process.wait(timeout=PATIENCE_S)
     (tmp_path / "s" / "2.csv").write_text("ts,x\n4,40\n")
     with serving(*arguments) as (process, client):
-        wait_until(lambda: client.get("/queries/total/invoke").json()["rows"][0]["n"] == 3)
+        assert first_result(client, last_id)[1]["row"] == {"x": 40}
+        assert client.get("/queries/total/invoke").json()["rows"] == [{"n": 3, "x": 65}]
         assert client.get("/queries/big").json()["results"] == 2
         process.send_signal(number)
         assert process.wait(timeout=PATIENCE_S) == (0 if number == signal.SIGTERM else 130)
@@ -138,7 +140,7 @@ def test_a_service_whose_spark_is_gone_stops_and_says_so(tmp_path: Path) -> None
     (tmp_path / "s" / "1.csv").write_text("ts,x\n1,20\n")
     arguments = (tmp_path / "p.cq", "--engine", "spark", "--bind", f"s={tmp_path / 's'}")
     with serving(*arguments) as (process, client):
-        wait_until(lambda: client.get("/queries/total/invoke").json()["rows"][0]["n"] == 1)
+        first_result(client)
         (java,) = children(process.pid)
         os.kill(java, signal.SIGKILL)
         assert process.wait(timeout=PATIENCE_S) == 3
