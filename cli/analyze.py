@@ -61,14 +61,16 @@ def notes(program: Program, summary: RunSummary, engine: Engine) -> dict[str, st
         if state.head:
             kept = counted(len(state), "tuple")
             found[f"state:{state.relation.name}"] = f"{kept} now, {memory(state.bytes)}"
-    by_name = {each.name: each for each in summary.operators}
     for number, host in program.graph.hosts.items():
-        measured = by_name.get(host.name)
-        if measured is not None:
-            found[f"join:{number}"] = (
-                f"{measured.tuples_in:,} in, {counted(measured.tuples_out, 'result')}, "
-                f"{milliseconds(measured.seconds)}"
-            )
+        for measured in summary.operators:
+            if host.name == measured.name:
+                found[f"join:{number}"] = (
+                    f"{measured.tuples_in:,} in, {counted(measured.tuples_out, 'result')}, "
+                    f"{milliseconds(measured.seconds)}"
+                )
+            elif f"{host.name} results" in measured.detail:
+                results = counted(measured.detail[f"{host.name} results"], "result")
+                found[f"join:{number}"] = f"{results}, at one node: {measured.name}"
     found |= {
         f"deliver:{name}": counted(number, "result") for name, number in summary.queries.items()
     }

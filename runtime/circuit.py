@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.catalog import fold
 from cqc.compiler.graph.graph import Graph
-from cqc.runtime.join_choice import make_join
+from cqc.runtime.join_choice import is_plain, make_join
 from cqc.runtime.operators.multi_join import MultiJoin
 from cqc.runtime.operators.row_windows import RowsJoin
 from cqc.runtime.operators.selections import Selections, SelectionSeat
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from cqc.runtime.options import Strategy
 
 Join = MultiJoin | RowsJoin
+
+# Hosts that have a stream in common are served by one join node: a packet is filtered, stored and started once for all of
+# them. But every slot widens the lineage of every tuple at its node, so a node with so many slots takes no more hosts.
+_MOST_SLOTS = 1024
 
 # A push query sees tuples from its registration on, so queries with one body share its seat at a join only when no tuple
 # came between their registrations: the epoch holds how many had come. A pull query sees the past as well.
@@ -48,9 +52,8 @@ class Group:
 
     graph: Graph = field(default_factory=Graph)
     selections: dict[str, Selections] = field(default_factory=dict)  # by folded stream name
-    joins: dict[tuple[int, bool], MultiJoin] = field(
-        default_factory=dict
-    )  # by host number and "keeps the past"
+    # By host number and "keeps the past"; hosts that are served together have the same join.
+    joins: dict[tuple[int, bool], MultiJoin] = field(default_factory=dict)
     seats: dict[SeatKey, Seated] = field(default_factory=dict)
     key_of: dict[str, SeatKey] = field(default_factory=dict)  # by query name
 
@@ -184,13 +187,7 @@ class Circuit:
             self.row_joins.remove(seated.join)
             self._disconnect(seated.join, body)
         elif seated.join is not None:
-            seated.join.remove(seated.seat)
-            if not len(seated.join):
-                assert body.host is not None
-                del group.joins[body.host.number, past]
-                self._past_joins.discard(seated.join)
-                self._disconnect(seated.join, body)
-                seated.join.close()
+            self._leave_join(group, seated.join, seated.seat, body, past=past)
         else:
             stream = fold(body.relations[0].name)
             selections = group.selections[stream]
@@ -211,18 +208,80 @@ class Circuit:
         return group.selections[stream]
 
     def _join(self, group: Group, host: JoinHost, *, past: bool) -> MultiJoin:
+        """The join of a host: one that serves hosts with the same streams, where there is one, else its own."""
         key = (host.number, past)
-        if key not in group.joins:
-            # What pull queries keep is asked for by a window of its own: only the flat join answers over the past.
-            group.joins[key] = (
+        if key in group.joins:
+            return group.joins[key]
+        # What pull queries keep is asked for by a window of its own: only the flat join answers over the past.
+        plain = past or is_plain(host, self._strategy)
+        near = self._near(group, host, past=past) if plain else []
+        if not near:
+            join = (
                 MultiJoin(host, self._states)
-                if past
+                if plain
                 else make_join(host, self._states, self._strategy)
             )
-            self._connect(group.joins[key], host)
+            self._connect(join, host)
             if past:
-                self._past_joins.add(group.joins[key])
-        return group.joins[key]
+                self._past_joins.add(join)
+        else:
+            join, *others = near
+            before = join.relations
+            for other in others:
+                self._absorb(group, join, other)
+            join.take(host)
+            for name in join.relations - before:
+                self._joins_of[name].append(join)
+        group.joins[key] = join
+        return join
+
+    def _near(self, group: Group, host: JoinHost, *, past: bool) -> list[MultiJoin]:
+        """The joins that serve streams of the host and have room for it, the largest first."""
+        if not group.joins:  # with sharing off the joins of other groups serve these streams
+            return []
+        found = dict.fromkeys(
+            join
+            for relation in host.relations
+            for join in self._joins_of[fold(relation.name)]
+            if relation.is_stream
+            if type(join) is MultiJoin and (join in self._past_joins) == past
+        )
+        near: list[MultiJoin] = []
+        room = _MOST_SLOTS
+        for join in sorted(found, key=len, reverse=True):
+            if len(join) < room:
+                near.append(join)
+                room -= len(join)
+        return near
+
+    def _absorb(self, group: Group, join: MultiJoin, other: MultiJoin) -> None:
+        """A host that needs the streams of two joins makes them one."""
+        for name in other.relations:
+            self._joins_of[name].remove(other)
+        join.absorb(other)
+        self._past_joins.discard(other)
+        for key, each in group.joins.items():
+            if each is other:
+                group.joins[key] = join
+        for seated in group.seats.values():
+            if seated.join is other:
+                seated.join = join
+
+    def _leave_join(
+        self, group: Group, join: MultiJoin, seat: Seat, body: Body, *, past: bool
+    ) -> None:
+        assert body.host is not None
+        before = join.relations
+        join.remove(seat)
+        gone = before - join.relations
+        if not len(join) or not join.serves(body.host):
+            del group.joins[body.host.number, past]
+        if not len(join):
+            self._past_joins.discard(join)
+            join.close()
+            gone = before
+        for name in gone:
+            self._joins_of[name].remove(join)
 
     def _connect(self, join: Join, what: Body | JoinHost) -> None:
         for name in dict.fromkeys(fold(relation.name) for relation in what.relations):

@@ -42,6 +42,13 @@ def make_join(host: JoinHost, states: Mapping[str, SharedState], strategy: Strat
     return MultiJoin(host, states)
 
 
+def is_plain(host: JoinHost, strategy: Strategy) -> bool:
+    """Whether the strategy has the plain flat join answer the host, which serves other hosts as well."""
+    if strategy.join in ("left-deep", "bushy") or strategy.routing != "selectivity":
+        return False
+    return strategy.feedback == "off" or not DemandJoin.pays_for(host)
+
+
 def shape_of(host: JoinHost, join: str) -> Shape:
     """The shape of the tree that `--join` names; bushy where it names none."""
     make = left_deep if join == "left-deep" else bushy

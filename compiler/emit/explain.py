@@ -144,6 +144,11 @@ def _filters(relation: Relation, bodies: Sequence[Body], notes: Mapping[str, str
 
 
 def _hosts(graph: Graph, notes: Mapping[str, str]) -> Iterator[str]:
+    for together in _served_together(graph):
+        names = [host.name for host in together]
+        shown = names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], names[-1]]
+        gap = " ... " if len(shown) < len(names) else " "
+        yield f"one node for {', '.join(shown[:-1])}{gap}and {shown[-1]}: they have streams in common"
     for _, host in sorted(graph.hosts.items()):
         inputs = " x ".join(name_text(relation.name) for relation in host.relations)
         users = _shared([body for _, body in sorted(host.bodies.items())])
@@ -157,6 +162,26 @@ def _hosts(graph: Graph, notes: Mapping[str, str]) -> Iterator[str]:
             yield f"  {_family_text(host, family)}"
         if len(lists) > _MOST_FAMILIES:
             yield f"  {len(lists) - _MOST_FAMILIES:,} more predicate lists"
+
+
+def _served_together(graph: Graph) -> list[list[JoinHost]]:
+    """The hosts that are connected by streams they have in common, where there are several."""
+    nearer: dict[str, str] = {}  # from a stream to one it is connected with, in the end to itself
+
+    def representative(name: str) -> str:
+        while nearer.setdefault(name, name) != name:
+            nearer[name] = name = nearer[nearer[name]]
+        return name
+
+    hosts = [host for _, host in sorted(graph.hosts.items())]
+    streams = [[each.name for each in host.relations if each.is_stream] for host in hosts]
+    for names in streams:
+        for name in names:
+            nearer[representative(name)] = representative(names[0])
+    groups: dict[str, list[JoinHost]] = {}
+    for host, names in zip(hosts, streams, strict=True):
+        groups.setdefault(representative(names[0]), []).append(host)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _equalities(host: JoinHost) -> Iterator[str]:

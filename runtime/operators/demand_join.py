@@ -21,7 +21,6 @@ from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.hash_chains import KeyKind
 from cqc.runtime.operators.multi_join import MultiJoin, push_packet
 from cqc.runtime.operators.presence import Presence, keep_awaited
-from cqc.runtime.operators.probe import start_rows
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.operators.tree_shape import order_by_shape
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import JoinHost
     from cqc.runtime.operators.join_level import JoinInput, Rows
     from cqc.runtime.operators.join_plan import JoinPlan
-    from cqc.runtime.operators.join_results import JoinResults
+    from cqc.runtime.operators.join_routes import Branch
     from cqc.runtime.operators.tree_shape import Shape
 
 _TRIAL_PAIRS = 2_000  # how many pairs show whether asking is worth it
@@ -193,32 +192,13 @@ class DemandJoin(MultiJoin):
             states[1].key_form(right[1], kinds[1]),
         )
 
-    def _start(
-        self,
-        plan: JoinPlan,
-        item: int,
-        lineage: NDArray[np.uint64],
-        ts_us: NDArray[np.int64],
-        first: int,
-        packet_first: int | None = None,
-    ) -> list[JoinResults]:
-        path = plan.path(item, ts_us)
-        rows = path.start
-        if len(ts_us) > rows.room:
-            rows.resize(2 * len(ts_us))
-        rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
-        packet_first = first if packet_first is None else packet_first
-        for number, level in enumerate(path.levels):
-            probes = rows.count
-            if not probes:
-                return []
-            rows = level.extend(rows, packet_first)
-            plan.observe(item, level, probes, rows.count)
-            if number == 0 and self._demands[item]:
-                self._ask(item, level.target.item, rows)
-            if number < len(path.levels) - 1:
-                self.partial_results += rows.count
-        return self._finish(plan, path, rows) if rows.count else []
+    def _extended(self, branch: Branch, rows: Rows) -> None:
+        """Ask for the pairs of the first level what they must still meet."""
+        bound = branch.level.bound_items
+        if len(bound) == 1 and self._demands[bound[0]]:
+            self._ask(bound[0], branch.level.target.item, rows)
+        if branch.children:
+            self.partial_results += rows.count
 
     def _ask(self, start: int, partner: int, rows: Rows) -> None:
         """Keep the pairs that every item they must meet has a tuple for."""

@@ -123,6 +123,11 @@ class Level:
         self._lane_columns = np.array([places[column] for column in self._thetas[1]], np.int64)
 
     @property
+    def least_us(self) -> int:
+        """The least distance to the first bound item that any slot allows."""
+        return self._loosest_low_us
+
+    @property
     def bound_items(self) -> list[int]:
         """The items that are bound before this level, in their order."""
         return [each.item for each in self._bound]

@@ -13,11 +13,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from cqc.compiler.normal import EquiJoin
 
 _WEIGHT = 0.4  # of a new observation
+_SHARED = 2.0  # so many times the fan-out is accepted where others take the step anyway
 _EVERY = 16  # packets between two decisions; what those packets find is observed
 
 
@@ -54,15 +55,25 @@ class JoinOrder:
         self.observing = self._packets % _EVERY == 1
         return self.observing
 
-    def choose(self, within_reach: Mapping[int, int]) -> tuple[int, ...]:
-        """The other items, smallest fan-out first; `within_reach` is how many tuples of each could be met."""
+    def choose(
+        self, within_reach: Mapping[int, int], taken: Collection[tuple[int, ...]] = ()
+    ) -> tuple[int, ...]:
+        """The other items, smallest fan-out first; `within_reach` is how many tuples of each could be met.
+
+        `taken` are the ways that others go, with everything before them: a step that is among them costs nothing more
+        than another that is half as large, because it is done anyway.
+        """
         self._reach = within_reach
         bound = [self.start]
         rest = [item for item in self.items if item != self.start]
         while rest:
-            best = min(
-                rest, key=lambda item: (self._fan_out(bound, item, within_reach[item]), item)
-            )
+            costs = {item: self._fan_out(bound, item, within_reach[item]) for item in rest}
+            best = min(rest, key=lambda item: (costs[item], item))
+            shared = [item for item in rest if (*bound, item) in taken]
+            if shared:
+                cheapest = min(shared, key=lambda item: (costs[item], item))
+                if costs[cheapest] <= _SHARED * costs[best]:
+                    best = cheapest
             bound.append(best)
             rest.remove(best)
         return tuple(bound[1:])

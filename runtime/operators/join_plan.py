@@ -1,49 +1,41 @@
-"""Everything about a join that depends on its slots, made anew when slots come or go.
+"""Everything about a join node that depends on its slots, made anew when slots come or go.
 
-For every stream item that can start (where a packet arrives) a path of levels through the other items; what a tuple must not
+For every stream item that can start (where a packet arrives) the routes through the other items; what a tuple must not
 lack; the conditions that are left to be evaluated by expression; and how far apart in time two items can be at most.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.hash_chains import KeyKind
-from cqc.runtime.operators.join_level import KeyEdge, Level, Rows
+from cqc.runtime.operators.join_level import KeyEdge, Level
 from cqc.runtime.operators.join_order import JoinOrder, pairs_of
+from cqc.runtime.operators.join_routes import RouteBuilder, Traveller
 from cqc.runtime.operators.rank_lineage import FAR_US, bitmap, interval_sets
 from cqc.runtime.operators.scan_lane import ScanLane
 from cqc.runtime.operators.theta_forms import theta_form
 from cqc.runtime.operators.theta_lists import predicate_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cqc.compiler.bound import Expression
     from cqc.compiler.normal import EquiJoin, ThetaJoin
     from cqc.runtime.operators.join_level import JoinInput, Work
+    from cqc.runtime.operators.join_part import JoinPart
+    from cqc.runtime.operators.join_routes import Branch, Edge, Routes
     from cqc.runtime.operators.join_slots import Slot
     from cqc.runtime.operators.rank_lineage import RankSets
     from cqc.runtime.operators.shared_state import SharedState
     from cqc.runtime.operators.theta_forms import ThetaForm
     from cqc.runtime.operators.theta_lists import Condition
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """From a starting item through the others: `places[item]` is where the item is in a full row."""
-
-    item: int
-    start: Rows
-    levels: tuple[Level, ...]
-    places: NDArray[np.int64]
-    stream_places: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,125 +59,216 @@ class WholeLimit:
         return self.state.largest_value(self.column) > self.limit
 
 
+@dataclass(slots=True, eq=False)
+class PartPlan:
+    """The slots of one host, and what they ask for."""
+
+    part: JoinPart
+    slots: list[Slot]
+    words: int
+    numbers: list[int] = field(init=False)
+    mask: NDArray[np.uint64] = field(init=False)
+    conditions: list[Condition] = field(default_factory=list)  # of the node's items
+    checked: dict[Expression, list[int]] = field(default_factory=dict)  # the slots of each
+    most_us_of: NDArray[np.int64] = field(init=False)  # by slot, of the host's items
+    most_us: NDArray[np.int64] = field(init=False)
+    checks: list[Expression] = field(default_factory=list)
+    check_slots: NDArray[np.uint64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.numbers = [slot.number for slot in self.slots]
+        self.mask = bitmap(self.numbers, self.words)
+        count = len(self.part.items)
+        stacked = [slot.most_us for slot in self.slots]
+        self.most_us_of = np.stack(stacked or [np.full((count, count), -FAR_US, np.int64)])
+        self.most_us = self.most_us_of.max(axis=0)
+        self.most_us_of = self.most_us_of[: len(self.slots)]
+
+    def settle_checks(self) -> None:
+        """All conditions are known now."""
+        self.checks = list(self.checked)
+        masks = [bitmap(numbers, self.words) for numbers in self.checked.values()]
+        self.check_slots = np.array(masks, np.uint64).reshape(-1, self.words)
+
+    def most_between(self, item: int, other: int) -> NDArray[np.int64]:
+        """By slot, the largest ts of `other` minus that of `item` (the node's items)."""
+        items = self.part.items
+        return self.most_us_of[:, items.index(item), items.index(other)]
+
+
 class JoinPlan:
-    """The paths and conditions for a set of slots."""
+    """The routes and conditions for a set of slots."""
 
     def __init__(
         self,
         inputs: Sequence[JoinInput],
-        equi_joins: Sequence[EquiJoin],
+        parts: Sequence[JoinPart],
         slots: Sequence[Slot],
         words: int,
         orders: Mapping[int, tuple[int, ...]],
         work: Sequence[Work],
     ) -> None:
         self._inputs = inputs
-        self._equi_joins = equi_joins
-        self._slots = slots
         self._words = words
         self._work = work
-        self._numbers = [slot.number for slot in slots]
         self.families = np.array([slot.number for slot in slots if slot.is_family], np.int64)
-        self.whole_limits: list[WholeLimit] = []
         self.inexact_families: set[int] = (
             set()
         )  # numbers of slots whose ranks must be found by expression
-        self._checks: dict[Expression, list[int]] = {}
-        self._conditions = self._collect_conditions()
-        count = len(inputs)
-        stacked = [slot.most_us for slot in slots] or [np.full((count, count), -FAR_US, np.int64)]
-        self._most_us_of = np.stack(stacked)[: len(slots)]  # by slot
-        self._most_us: NDArray[np.int64] = np.stack(stacked).max(axis=0)
-        self.required = [self._required(each.item) for each in inputs]
-        self.checks = list(self._checks)
-        masks = [bitmap(numbers, words) for numbers in self._checks.values()]
-        self.check_slots = np.array(masks, np.uint64).reshape(-1, words)
+        self._limits: dict[tuple[int, int], WholeLimit] = {}
+        slots_of: dict[JoinPart, list[Slot]] = {part: [] for part in parts}
+        for slot in slots:
+            slots_of[slot.part].append(slot)
+        self._parts = {part: PartPlan(part, own, words) for part, own in slots_of.items()}
+        for each in self._parts.values():
+            self._collect_conditions(each)
+            each.settle_checks()
+        self.whole_limits = list(self._limits.values())
+        self._first = self._parts[parts[0]]
+        self.required = self._required()
         self.lanes: dict[int, ScanLane] = {}
         self._scanning: dict[int, list[Level]] = {}  # the levels that scan an item
-        self._paths: dict[tuple[int, tuple[int, ...]], Path] = {}
-        self._current: dict[int, Path] = {}
         self._forced = orders
-        self._order_of = {item: self._join_order(item) for item in self.starts}
+        self._builder = RouteBuilder(words, self._make_level)
+        self._built: dict[tuple[int, tuple[tuple[int, ...], ...]], Routes] = {}
+        self._current: dict[int, Routes] = {}
+        self._travellers = {item: self._travellers_from(item) for item in self.starts}
 
     @property
     def starts(self) -> list[int]:
         """The items whose packets start a join: those of streams."""
-        return [each.item for each in self._inputs if each.state.relation.is_stream]
+        return sorted({each.item for part in self._parts for each in part.stream_inputs})
 
     @property
-    def paths(self) -> list[Path]:
-        """Every path that was used."""
-        return list(self._paths.values())
+    def checks(self) -> list[Expression]:
+        """The conditions of the first host that are evaluated by expression."""
+        return self._first.checks
 
-    def path(self, start: int, ts_us: NDArray[np.int64]) -> Path:
-        """The path for a packet of the item with these event times."""
-        order = self._order_of[start]
-        if order.is_due():
-            oldest_us = int(ts_us.min())
-            reach = {item: self._within_reach(start, item, oldest_us) for item in order.items}
-            chosen = order.choose(reach)
-            self._current[start] = self._path(
-                self._inputs[start], self._forced.get(start) or chosen
-            )
-        return self._current[start]
+    @property
+    def check_slots(self) -> NDArray[np.uint64]:
+        """For each of `checks` the slots that have it."""
+        return self._first.check_slots
 
-    def current_levels(self, start: int) -> tuple[Level, ...]:
-        """The levels that the last packet of the item went through."""
-        return self._current[start].levels if start in self._current else ()
+    @property
+    def levels(self) -> list[Level]:
+        """Every level that was used."""
+        return self._builder.levels
 
-    def observe(self, start: int, level: Level, probes: int, found: int) -> None:
-        """Tell how many partners a level found for so many rows of the packet at hand."""
-        order = self._order_of[start]
-        if order.observing:
-            order.observe(level.bound_items, level.target.item, probes, found)
+    def of(self, part: JoinPart) -> PartPlan:
+        """What is known of one host."""
+        return self._parts[part]
 
-    def _within_reach(self, start: int, item: int, oldest_us: int) -> int:
-        """How many tuples of the item are young enough for a packet that starts at `oldest_us`."""
-        if item == start:
-            return 0
-        state = self._inputs[item].state
-        return state.head - state.first_since(oldest_us - int(self._most_us[item, start]))
-
-    def _join_order(self, start: int) -> JoinOrder:
-        thetas = frozenset(
-            (each.shape.left_item, each.shape.right_item) for each in self._conditions
-        )
-        items = [each.item for each in self._inputs]
-        return JoinOrder(start, items, pairs_of(self._equi_joins), thetas)
+    def reaches(self) -> Iterator[tuple[JoinInput, JoinInput, int]]:
+        """Pairs of inputs of one host, and how much later the second may be; FAR_US: nothing limits it."""
+        for part, plan in self._parts.items():
+            if plan.slots:
+                for at, one in enumerate(part.inputs):
+                    for other, two in enumerate(part.inputs):
+                        if at != other and two.state.relation.is_stream:
+                            yield one, two, int(plan.most_us[at, other])
 
     def reach_us(self, item: int) -> dict[int, int]:
         """How much later than a tuple of the item one of each other stream item may be; FAR_US: nothing limits it."""
-        return {
-            each.item: int(self._most_us[item, each.item])
-            for each in self._inputs
-            if each.item != item and each.state.relation.is_stream
-        }
+        found: dict[int, int] = {}
+        for one, two, us in self.reaches():
+            if one.item == item:
+                found[two.item] = max(us, found.get(two.item, us))
+        return found
 
-    def _collect_conditions(self) -> list[Condition]:
-        conditions: list[Condition] = []
-        for slot in self._slots:
+    # Routes
+
+    def routes(self, start: int, ts_us: NDArray[np.int64]) -> Routes:
+        """The ways for a packet of the item with these event times."""
+        travellers = self._travellers[start]
+        due = [traveller.order.is_due() for traveller in travellers]
+        if start not in self._current or any(due):
+            self._current[start] = self._choose(start, travellers, int(ts_us.min()))
+        return self._current[start]
+
+    def current_levels(self, start: int) -> tuple[Level, ...]:
+        """The levels that the last packet of the item may have gone through."""
+        return self._current[start].levels if start in self._current else ()
+
+    def observe(self, branch: Branch, probes: int, found: int) -> None:
+        """Tell how many partners a level found for so many rows of the packet at hand."""
+        for order in branch.orders:
+            if order.observing:
+                order.observe(branch.level.bound_items, branch.level.target.item, probes, found)
+
+    def _choose(self, start: int, travellers: Sequence[Traveller], oldest_us: int) -> Routes:
+        """Hosts of few items, which have few ways to go, choose first; the others follow them where it pays."""
+        taken: set[tuple[int, ...]] = set()
+        paths: list[tuple[Traveller, tuple[int, ...]]] = []
+        forced = self._forced.get(start)
+        for each in travellers:
+            if forced:
+                order = tuple(item for item in forced if item in each.part.items)
+            else:
+                reach = {
+                    item: self._within_reach(each, start, item, oldest_us)
+                    for item in each.part.items
+                }
+                order = each.order.choose(reach, taken)
+            paths.append((each, order))
+            taken.update((start, *order[:stop]) for stop in range(1, len(order) + 1))
+        key = (start, tuple(order for _, order in paths))
+        if key not in self._built:
+            self._built[key] = self._builder.build(start, paths)
+        return self._built[key]
+
+    def _within_reach(self, each: Traveller, start: int, item: int, oldest_us: int) -> int:
+        """How many tuples of the item are young enough for a packet that starts at `oldest_us`."""
+        if item == start:
+            return 0
+        items = each.part.items
+        most_us = int(self._parts[each.part].most_us[items.index(item), items.index(start)])
+        state = self._inputs[item].state
+        return state.head - state.first_since(oldest_us - most_us)
+
+    def _travellers_from(self, start: int) -> list[Traveller]:
+        found = []
+        for part, plan in self._parts.items():
+            if start in part.items and plan.slots:
+                thetas = frozenset(
+                    (
+                        min(each.shape.left_item, each.shape.right_item),
+                        max(each.shape.left_item, each.shape.right_item),
+                    )
+                    for each in plan.conditions
+                )
+                order = JoinOrder(start, part.items, pairs_of(part.equi_joins), thetas)
+                found.append(Traveller(part, order, plan.mask))
+        return sorted(found, key=lambda each: len(each.part.items))
+
+    # Conditions
+
+    def _collect_conditions(self, plan: PartPlan) -> None:
+        for slot in plan.slots:
             forms = []
             for at, theta in enumerate(slot.body.theta_joins):
-                forms.append(self._usable_form(slot, theta, is_ranked=at == 0))
-            conditions += slot.conditions(forms)
+                forms.append(self._usable_form(plan, slot, theta, is_ranked=at == 0))
+            plan.conditions += slot.conditions(forms)
             for residual in slot.body.residuals:
-                self._checks.setdefault(residual.expression, []).append(slot.number)
-        return conditions
+                plan.checked.setdefault(residual.expression, []).append(slot.number)
 
-    def _usable_form(self, slot: Slot, theta: ThetaJoin, *, is_ranked: bool) -> ThetaForm:
+    def _usable_form(
+        self, plan: PartPlan, slot: Slot, theta: ThetaJoin, *, is_ranked: bool
+    ) -> ThetaForm:
         """The exact form of a condition, or one that finds too much together with a check by expression."""
         form = theta_form(theta)
         if is_ranked:
             form = replace(form, left_limit=slot.left_limit, right_limit=slot.right_limit)
-        if not form.shape.wide and self._is_exact(form):
+        is_exact = not form.shape.wide and self._is_exact(plan.part, form)
+        form = replace(form, shape=plan.part.shape(form.shape))
+        if is_exact:
             return form
         if is_ranked and slot.is_family:
             self.inexact_families.add(slot.number)
         else:
-            self._checks.setdefault(theta.expression, []).append(slot.number)
+            plan.checked.setdefault(theta.expression, []).append(slot.number)
         return replace(form, shape=replace(form.shape, wide=True))
 
-    def _is_exact(self, form: ThetaForm) -> bool:
+    def _is_exact(self, part: JoinPart, form: ThetaForm) -> bool:
         shape = form.shape
         sides = (
             (shape.left_item, shape.left_column, form.left_limit),
@@ -193,49 +276,71 @@ class JoinPlan:
         )
         limits = []
         for item, column, limit in sides:
-            state = self._inputs[item].state
+            state = part.states[item]
             state.value_column(column)
             if limit < float("inf"):
                 limits.append(WholeLimit(state, column, limit))
         if any(limit.exceeded for limit in limits):
             return False
-        self.whole_limits += limits
+        for each in limits:
+            key = (id(each.state), each.column)
+            known = self._limits.get(key)
+            if known is None or each.limit < known.limit:
+                self._limits[key] = each
         return True
 
-    def _required(self, item: int) -> list[Required]:
-        slots_of: dict[int, list[int]] = {}
-        for edge in self._equi_joins:
-            for edge_item, column in _ends(edge):
-                if edge_item == item:
-                    slots_of.setdefault(column, []).extend(self._numbers)
-        for condition in self._conditions:
-            shape = condition.shape
-            for theta_item, column in (
-                (shape.left_item, shape.left_column),
-                (shape.right_item, shape.right_column),
-            ):
-                if theta_item == item:
-                    slots_of.setdefault(column, []).append(condition.slot)
-        return [Required(column, bitmap(slots, self._words)) for column, slots in slots_of.items()]
+    def _required(self) -> dict[int, list[Required]]:
+        slots_of: dict[tuple[int, int], list[int]] = {}
+        for part, plan in self._parts.items():
+            for edge in part.equi_joins:
+                for end in _ends(edge):
+                    slots_of.setdefault(end, []).extend(plan.numbers)
+            for condition in plan.conditions:
+                shape = condition.shape
+                left, right = (
+                    (shape.left_item, shape.left_column),
+                    (shape.right_item, shape.right_column),
+                )
+                slots_of.setdefault(left, []).append(condition.slot)
+                slots_of.setdefault(right, []).append(condition.slot)
+        found: dict[int, list[Required]] = {}
+        for (item, column), slots in slots_of.items():
+            found.setdefault(item, []).append(Required(column, bitmap(slots, self._words)))
+        return found
 
-    def _path(self, start: JoinInput, order: tuple[int, ...]) -> Path:
-        known = self._paths.get((start.item, order))
-        if known is not None:
-            return known
-        bound = [start]
-        levels: list[Level] = []
-        for item in order:
-            levels.append(self._level(start, bound, self._inputs[item]))
-            bound.append(self._inputs[item])
-        places = np.zeros(len(bound), np.int64)
-        for place, each in enumerate(bound):
-            places[each.item] = place
-        path = Path(start.item, Rows(1, self._words), tuple(levels), places, places[self.starts])
-        self._paths[start.item, order] = path
-        for level in levels:
-            if not level.by_key:
-                self._give_lane(level)
-        return path
+    # Levels
+
+    def _make_level(
+        self,
+        bound: tuple[int, ...],
+        target: int,
+        edges: tuple[Edge, ...],
+        parts: Sequence[JoinPart],
+    ) -> tuple[Level, int]:
+        """The level that extends rows of the bound items by the target, for the hosts that come by."""
+        plans = [self._parts[part] for part in parts]
+        start, joined = self._inputs[bound[0]], self._inputs[target]
+        numbers = [number for plan in plans for number in plan.numbers]
+        between = [
+            each
+            for plan in plans
+            for each in plan.conditions
+            if target in (each.shape.left_item, each.shape.right_item)
+            and (each.shape.left_item in bound or each.shape.right_item in bound)
+        ]
+        level = Level(
+            [self._inputs[item] for item in bound],
+            joined,
+            [self._key_edge(bound, target, edge) for edge in edges],
+            [_windows(plans, item, target, numbers, self._words) for item in bound],
+            predicate_lists(between, self._words, numbers),
+            self._words,
+            self._work[target],
+            before_packet=joined.state is start.state and target < start.item,
+        )
+        if not level.by_key:
+            self._give_lane(level)
+        return level, level.least_us
 
     def _give_lane(self, level: Level) -> None:
         """Let a level scan its item; the lane is made, or made anew with more columns, from the state."""
@@ -259,58 +364,30 @@ class JoinPlan:
             state.ts[live], state.first, each.lineage.values[live], state.values, state.base
         )
 
-    def _level(self, start: JoinInput, bound: Sequence[JoinInput], target: JoinInput) -> Level:
-        edges = self._edges(bound, target)
-        windows = [self._windows(each, target) for each in bound]
-        items = {each.item for each in bound}
-        between = [
-            each
-            for each in self._conditions
-            if target.item in (each.shape.left_item, each.shape.right_item)
-            and (each.shape.left_item in items or each.shape.right_item in items)
-        ]
-        thetas = predicate_lists(between, self._words, self._numbers)
-        before_packet = target.state is start.state and target.item < start.item
-        work = self._work[target.item]
-        return Level(
-            bound, target, edges, windows, thetas, self._words, work, before_packet=before_packet
-        )
-
-    def _windows(self, bound: JoinInput, target: JoinInput) -> RankSets:
-        high = self._most_us_of[:, bound.item, target.item]
-        low = -self._most_us_of[:, target.item, bound.item]
-        return interval_sets(self._numbers, low, high, self._words)
-
-    def _edges(self, bound: Sequence[JoinInput], target: JoinInput) -> list[KeyEdge]:
-        places = {each.item: place for place, each in enumerate(bound)}
-        edges = []
-        for edge in self._equi_joins:
-            left, right = _ends(edge)
-            if right[0] != target.item:
-                left, right = right, left
-            if right[0] != target.item or left[0] not in places:
-                continue
-            kinds = self._key_kinds(left, right)
-            edges.append(
-                KeyEdge(
-                    places[left[0]],
-                    self._inputs[left[0]].state.key_form(left[1], kinds[0]),
-                    self._inputs[right[0]].state.key_form(right[1], kinds[1]),
-                )
-            )
-        return edges
-
-    def _key_kinds(self, left: tuple[int, int], right: tuple[int, int]) -> tuple[KeyKind, KeyKind]:
+    def _key_edge(self, bound: tuple[int, ...], target: int, edge: Edge) -> KeyEdge:
         """BIGINT that meets DOUBLE is compared as DOUBLE; everything else as it is."""
-        types = [
-            self._inputs[item].state.relation.columns[column].type for item, column in (left, right)
+        item, column, target_column = edge
+        states = self._inputs[item].state, self._inputs[target].state
+        columns = column, target_column
+        types = [state.relation.columns[at].type for state, at in zip(states, columns, strict=True)]
+        forms = [
+            state.key_form(
+                at,
+                KeyKind.PLAIN
+                if types[0] is types[1] or type_ is ColumnType.DOUBLE
+                else KeyKind.AS_DOUBLE,
+            )
+            for state, at, type_ in zip(states, columns, types, strict=True)
         ]
-        if types[0] is types[1]:
-            return KeyKind.PLAIN, KeyKind.PLAIN
-        first, second = (
-            KeyKind.PLAIN if type_ is ColumnType.DOUBLE else KeyKind.AS_DOUBLE for type_ in types
-        )
-        return first, second
+        return KeyEdge(bound.index(item), forms[0], forms[1])
+
+
+def _windows(
+    plans: Sequence[PartPlan], bound: int, target: int, numbers: Sequence[int], words: int
+) -> RankSets:
+    high = np.concatenate([plan.most_between(bound, target) for plan in plans])
+    low = -np.concatenate([plan.most_between(target, bound) for plan in plans])
+    return interval_sets(numbers, low, high, words)
 
 
 def _ends(edge: EquiJoin) -> tuple[tuple[int, int], tuple[int, int]]:

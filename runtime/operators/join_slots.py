@@ -1,6 +1,6 @@
-"""Slots of a join host: which bit of the lineage stands for which bodies.
+"""Slots of a join node: which bit of the lineage stands for which bodies.
 
-A slot is a family: bodies that are equal but for one constant of their first theta condition. The join runs once for the
+A slot is a family: bodies of one host that are equal but for one constant of their first theta condition. The join runs once for the
 whole family; the rank of a result's values among the members' constants says for which members it holds. A body without
 such a condition is a family of one.
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import Body
     from cqc.compiler.normal import ThetaJoin
+    from cqc.runtime.operators.join_part import JoinPart
     from cqc.runtime.operators.theta_forms import Parameters, ThetaForm
 
 
@@ -82,8 +83,11 @@ class SlotTotals:
 class Slot:
     """One bit of the lineage: a family of bodies, in the order of their varying constant."""
 
-    def __init__(self, number: int, body: Body, form: ThetaForm | None, totals: SlotTotals) -> None:
+    def __init__(
+        self, number: int, part: JoinPart, body: Body, form: ThetaForm | None, totals: SlotTotals
+    ) -> None:
         self.number = number
+        self.part = part  # the host it is of
         self._totals = totals
         self.body = body  # any of the family; all but the ranked condition's constant is the same
         self.most_us = _most_us(body)  # the largest ts_j - ts_i, FAR_US where nothing limits it
@@ -113,6 +117,12 @@ class Slot:
     def members(self) -> list[Member]:
         """The members in order, since the last `arrange`."""
         return self._ordered
+
+    def move(self, number: int, totals: SlotTotals) -> None:
+        """Be another slot, of another table, from now on."""
+        self.settle()
+        self.number = number
+        self._totals = totals
 
     def settle(self) -> None:
         """Credit the members with the results counted since."""
@@ -182,7 +192,7 @@ def _most_us(body: Body) -> NDArray[np.int64]:
 
 
 class SlotTable:
-    """The slots of one host, dense from 0."""
+    """The slots of one node, dense from 0."""
 
     def __init__(self) -> None:
         self.slots: dict[int, Slot] = {}
@@ -195,15 +205,15 @@ class SlotTable:
     def __len__(self) -> int:
         return len(self.slots)
 
-    def place(self, body: Body, epoch: Hashable) -> tuple[JoinSeat, bool]:
+    def place(self, part: JoinPart, body: Body, epoch: Hashable) -> tuple[JoinSeat, bool]:
         """A seat for the body; TRUE when its slot is new."""
         form = theta_form(body.theta_joins[0]) if body.theta_joins else None
         theta = body.theta_joins[0] if body.theta_joins else None
-        slot = self._family_of(body, form, epoch)
+        slot = self._family_of(body, form, (part.host.number, epoch))
         is_new = slot is None
         if slot is None:
-            slot = Slot(self._free_number(), body, form, self.totals)
-            slot.keys = [key for _, key in _keys(body, form, epoch)]
+            slot = Slot(self._free_number(), part, body, form, self.totals)
+            slot.keys = [key for _, key in _keys(body, form, (part.host.number, epoch))]
             for key in slot.keys:
                 self._by_key.setdefault(key, slot)
             self.slots[slot.number] = slot
@@ -234,6 +244,23 @@ class SlotTable:
         soiled, self._soiled = self._soiled, []
         self._clean += soiled
         return soiled
+
+    def take_all_soiled(self) -> list[int]:
+        """The same whether it is worth it or not."""
+        soiled, self._soiled = self._soiled, []
+        self._clean += soiled
+        return soiled
+
+    def absorb(self, other: SlotTable, begin: int) -> None:
+        """Take over the slots of another table, numbered from `begin` on; all its free ones are clean."""
+        self._clean += range(self.size, begin)
+        self._clean += [begin + number for number in other._clean]
+        self.size = begin + other.size
+        for slot in other.slots.values():
+            slot.move(begin + slot.number, self.totals)
+            self.slots[slot.number] = slot
+        for key, slot in other._by_key.items():
+            self._by_key.setdefault(key, slot)
 
     def _free_number(self) -> int:
         if self._clean:

@@ -1,10 +1,10 @@
-"""The n-ary join of a host: every body over the same relations with the same equalities, answered by one pass.
+"""The n-ary join node: all bodies over streams that belong together, answered by one pass.
 
 A packet of one stream is filtered for all bodies at once, which gives each tuple its lineage, a bit for every slot that
 still wants it. The tuples go into the stream's shared state, their lineage beside them, and then meet the states of the
 other items one after the other (M-Join, Juggler's multi-join). At each step the lineage of a partial combination shrinks to
-the slots whose windows and conditions all its tuples meet; combinations that no slot wants are never made. Conditions over
-several items that no index answers are evaluated last, once for each distinct expression.
+the slots whose windows and conditions all its tuples meet; combinations that no slot wants are never made. Bodies over
+some of the streams only leave where they have all of theirs (`join_routes`). Conditions over several items that no index answers are evaluated last, once for each distinct expression.
 
     R.a = S.a, S.b = T.b     slot 0: R.x > 5, window 10 s     slot 1: S.x < 3, window 2 s
     new S(a=1, b=2, x=1) {0,1} -> R(a=1, x=9) 4 s older {0} -> T(b=2) {0}: one result, of slot 0
@@ -26,169 +26,87 @@ from cqc.compiler.catalog import fold
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
-from cqc.runtime.operators.item_filter import ItemFilter
-from cqc.runtime.operators.join_checks import JoinChecks
-from cqc.runtime.operators.join_level import JoinInput, Work
 from cqc.runtime.operators.join_plan import JoinPlan
 from cqc.runtime.operators.join_results import JoinResults
-from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
-from cqc.runtime.operators.lanes import Lane
+from cqc.runtime.operators.join_seating import JoinSeating
+from cqc.runtime.operators.join_slots import JoinSeat
 from cqc.runtime.operators.member_ranks import rank_members
-from cqc.runtime.operators.probe import count_slots, finish_rows, keep_rows, mark_wanted, start_rows
-from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US, WORD_BITS, bitmap, word_count
+from cqc.runtime.operators.probe import (
+    count_slots,
+    finish_rows,
+    keep_rows,
+    mark_wanted,
+    pick_rows,
+    start_rows,
+)
+from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US, bitmap
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.graph.nodes import Body, JoinHost
+    from cqc.compiler.graph.nodes import JoinHost
+    from cqc.compiler.normal import EquiJoin
     from cqc.runtime.found import Found, PacketJoin, Seat
-    from cqc.runtime.operators.join_level import Rows
-    from cqc.runtime.operators.join_plan import Path
+    from cqc.runtime.operators.join_checks import JoinChecks
+    from cqc.runtime.operators.join_level import JoinInput, Rows
+    from cqc.runtime.operators.join_routes import Branch, Exit
 
 # How many tuples start a join at a time, between these two, so that its partial combinations stay near a size.
 _LEAST_PART, _MOST_PART = 64, 16_384
 _ROWS_AT_ONCE = 1 << 20
 
 
-class MultiJoin:
-    """One host at run time. Bodies come and go between packets."""
+class MultiJoin(JoinSeating):
+    """One node at run time. Hosts and bodies come and go between packets."""
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
         """`states` by folded relation name."""
-        self.name = host.name
-        self._equi_joins = host.equi_joins
-        self._words = 1
-        self._inputs = tuple(
-            self._input(item, states[fold(relation.name)])
-            for item, relation in enumerate(host.relations)
-        )
-        self._states = [each.state for each in self._inputs]
-        self._items_of: dict[str, list[int]] = {}
-        for item, relation in enumerate(host.relations):
-            self._items_of.setdefault(fold(relation.name), []).append(item)
-        self._filters = [
-            ItemFilter(tuple(column.type for column in relation.columns))
-            for relation in host.relations
-        ]
-        self._table = SlotTable()
-        self._plan: JoinPlan | None = None
+        super().__init__(host, states)
         # By relation: how much later than its tuples those of other streams may be.
-        self._reach_us: dict[str, list[tuple[str, int]]] = {}
+        self._reach_us: dict[str, dict[str, int]] = {}
         self._orders: dict[int, tuple[int, ...]] = {}
-        self._checks = JoinChecks(self._inputs, self._equi_joins)
         self._admitted: dict[int, NDArray[np.uint64]] = {}
-        self._counts = np.zeros(WORD_BITS, np.int64)
-        self._work = [Work() for _ in self._inputs]
         self._part_rows = _LEAST_PART
         self._tuples_in = 0
         self._results = 0
         self._seconds = 0.0
 
-    def __len__(self) -> int:
-        return len(self._table)
+    @property
+    def _equi_joins(self) -> tuple[EquiJoin, ...]:
+        """Of the first host, for joins that serve one only."""
+        return next(iter(self._parts.values())).equi_joins
 
     @property
-    def failures(self) -> int:
-        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return self._checks.failures
+    def _checks(self) -> JoinChecks:
+        """Of the first host."""
+        return next(iter(self._parts.values())).checks
 
-    # Bodies come and go
-
-    def add(self, body: Body, *, past: bool = False) -> JoinSeat:
-        """Serve a body: it sees tuples inserted from now on, with `past` also those that are in the states."""
-        self._clear_soiled()
-        seat, is_new = self._table.place(body, self._epoch(past=past))
-        self._plan = None
-        if is_new:
-            self._widen(word_count(self._table.size))
-            for each, formula in zip(self._inputs, body.filters, strict=True):
-                self._filters[each.item].add(seat.slot.number, formula)
-                if past or not each.state.relation.is_stream:
-                    self._backfill(each, seat)
-        return seat
-
-    def remove(self, seat: Seat) -> None:
-        """Stop serving a body; what only it used is freed."""
-        assert isinstance(seat, JoinSeat)
-        self._plan = None
-        if self._table.leave(seat):
-            for each in self._filters:
-                each.remove(seat.slot.number)
-
-    def close(self) -> None:
-        """Give back the lanes in the shared states; the join is not used any more."""
-        for each in self._inputs:
-            each.state.detach(each.lineage)
+    @property
+    def _states(self) -> Sequence[SharedState]:
+        """Of the first host."""
+        return next(iter(self._parts.values())).states
 
     def set_order(self, start: int, order: tuple[int, ...]) -> None:
         """In which order a new tuple of item `start` meets the other items; changes the cost, not the answer."""
         self._orders[start] = order
         self._plan = None
 
-    def _input(self, item: int, state: SharedState) -> JoinInput:
-        lane = Lane(np.zeros((state.capacity, self._words), np.uint64))
-        state.attach(lane)
-        return JoinInput(item, state, lane)
-
-    def _epoch(self, *, past: bool) -> Hashable:
-        streams = [each.state for each in self._inputs if each.state.relation.is_stream]
-        if past or not any(len(state) for state in streams):
-            return past
-        return past, tuple(state.head for state in streams)
-
-    def _widen(self, words: int) -> None:
-        if words <= self._words:
-            return
-        for each in self._inputs:
-            wider = np.zeros((each.state.capacity, words), np.uint64)
-            wider[:, : self._words] = each.lineage.values
-            each.lineage.values = wider
-        self._words = words
-        self._counts = np.zeros(words * WORD_BITS, np.int64)
-
-    def _clear_soiled(self) -> None:
-        soiled = self._table.take_soiled()
-        if soiled:
-            kept = ~bitmap(soiled, self._words)
-            for each in self._inputs:
-                each.lineage.values &= kept
-
-    def _backfill(self, each: JoinInput, seat: JoinSeat) -> None:
-        """Let a slot see the tuples that a state already holds."""
-        state = each.state
-        if not len(state):
-            return
-        own = ItemFilter(tuple(column.type for column in state.relation.columns))
-        own.add(0, seat.body.filters[each.item])
-        packet = state.packet()
-        wanted = own.match(packet)[:, 0] & np.uint64(1)
-        for column in _required_columns(seat.body, each.item):
-            valid = packet.columns[column].valid
-            if valid is not None:
-                wanted[~valid] = 0
-        word, bit = divmod(seat.slot.number, WORD_BITS)
-        live = slice(state.first - state.base, state.head - state.base)
-        each.lineage.values[live, word] |= wanted << np.uint64(bit)
-
     def _prepare(self) -> JoinPlan:
         slots = list(self._table.slots.values())
         for slot in slots:
             slot.arrange()
-        plan = JoinPlan(
-            self._inputs, self._equi_joins, slots, self._words, self._orders, self._work
-        )
+        parts = list(self._parts.values())
+        plan = JoinPlan(self._inputs, parts, slots, self._words, self._orders, self._work)
         self._plan = plan
-        names = {item: name for name, items in self._items_of.items() for item in items}
-        self._reach_us = {
-            name: [
-                (names[other], us) for item in items for other, us in plan.reach_us(item).items()
-            ]
-            for name, items in self._items_of.items()
-        }
+        self._reach_us = {name: {} for name in self._items_of}
+        for one, two, us in plan.reaches():
+            reach = self._reach_us[fold(one.state.relation.name)]
+            later = fold(two.state.relation.name)
+            reach[later] = max(us, reach.get(later, us))
         return plan
 
     # Packets
@@ -200,7 +118,7 @@ class MultiJoin:
         wanted = np.zeros(len(packet), np.bool_)
         for item in self._items_of[relation]:
             lineage = self._filters[item].match(packet)
-            for required in plan.required[item]:
+            for required in plan.required.get(item, ()):
                 valid = packet.columns[required.column].valid
                 if valid is not None:
                     lineage = _without(lineage, ~valid, required.slots)
@@ -285,26 +203,59 @@ class MultiJoin:
         first: int,
         packet_first: int | None = None,
     ) -> list[JoinResults]:
-        path = plan.path(item, ts_us)
-        rows = path.start
+        routes = plan.routes(item, ts_us)
+        rows = routes.start
         if len(ts_us) > rows.room:
             rows.resize(2 * len(ts_us))
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
+        if not rows.count:
+            return []
+        found: list[JoinResults] = []
+        oldest_us = int(ts_us.min())
         packet_first = first if packet_first is None else packet_first
-        for level in path.levels:
-            probes = rows.count
-            if not probes:
-                return []
-            rows = level.extend(rows, packet_first)
-            plan.observe(item, level, probes, rows.count)
-        return self._finish(plan, path, rows) if rows.count else []
+        for branch in routes.branches:
+            self._follow(plan, branch, rows, packet_first, oldest_us, found)
+        return found
 
-    def _finish(self, plan: JoinPlan, path: Path, rows: Rows) -> list[JoinResults]:
+    def _follow(
+        self,
+        plan: JoinPlan,
+        branch: Branch,
+        rows: Rows,
+        packet_first: int,
+        oldest_us: int,
+        found: list[JoinResults],
+    ) -> None:
+        """Take the rows through a level and on from there; what is complete is added to `found`."""
+        level = branch.level
+        state = level.target.state
+        if state.head == state.first or state.newest_us < oldest_us + branch.least_us:
+            return  # nothing that is there is young enough
+        if branch.picked is not None:
+            rows = _pick(rows, branch.mask, branch.picked)
+        probes = rows.count
+        if not probes:
+            return
+        made = level.extend(rows, packet_first)
+        plan.observe(branch, probes, made.count)
+        self._extended(branch, made)
+        if made.count:
+            for each in branch.exits:
+                found += self._finish(plan, each, made)
+            for child in branch.children:
+                self._follow(plan, child, made, packet_first, oldest_us, found)
+
+    def _extended(self, branch: Branch, rows: Rows) -> None:
+        """A level made these rows; for joins that have something to say to that."""
+
+    def _finish(self, plan: JoinPlan, leaving: Exit, rows: Rows) -> list[JoinResults]:
         positions, ts_us, lineage = finish_rows(
-            rows.count, rows.positions, rows.ts, rows.lineage, path.places, path.stream_places
-        )
-        if plan.checks or self._checks.text_edges:
-            self._checks.apply(positions, lineage, plan.checks, plan.check_slots)
+            rows.count, rows.positions, rows.ts, rows.lineage,
+            leaving.mask, leaving.places, leaving.stream_places,
+        )  # fmt: skip
+        part, own = leaving.part, plan.of(leaving.part)
+        if own.checks or part.checks.text_edges:
+            part.checks.apply(positions, lineage, own.checks, own.check_slots)
             kept = keep_rows(lineage)
             if len(kept) < len(lineage):
                 positions, lineage, ts_us = positions[:, kept], lineage[kept], ts_us[kept]
@@ -313,18 +264,19 @@ class MultiJoin:
         count_slots(lineage, len(lineage), self._counts)
         counts = self._counts[: self._table.size].copy()
         ranges = rank_members(
-            plan, self._table, self._states, self._checks, positions, lineage, counts
+            plan, self._table, part.states, part.checks, positions, lineage, counts
         )
         self._results += len(ts_us)
+        part.results += len(ts_us)
         return [
-            JoinResults(self._states, positions, ts_us, lineage, counts, self._table.slots, ranges)
+            JoinResults(part.states, positions, ts_us, lineage, counts, self._table.slots, ranges)
         ]
 
     def past(self, seat: Seat) -> list[JoinResults]:
         """All combinations of tuples that are in the states, for a seat that was added with `past`."""
         assert isinstance(seat, JoinSeat)
         plan = self._plan or self._prepare()
-        item = plan.starts[0]
+        item = min(each.item for each in seat.slot.part.stream_inputs)
         each = self._inputs[item]
         mask = bitmap([seat.slot.number], self._words)
         first, head = each.state.first, each.state.head
@@ -346,7 +298,7 @@ class MultiJoin:
         if self._plan is None:
             self._prepare()
         before = FAR_US
-        for name, reach_us in self._reach_us[relation]:
+        for name, reach_us in self._reach_us[relation].items():
             watermark = watermarks.get(name)
             if watermark is not None:
                 if reach_us >= FAR_US:
@@ -356,16 +308,21 @@ class MultiJoin:
 
     def measure(self) -> OperatorCount:
         """What the join did so far."""
-        detail = {"slots": len(self), "checked": self._checks.evaluated}
-        for each, work in zip(self._inputs, self._work, strict=True):
+        parts = list(self._parts.values())
+        evaluated = sum(part.checks.evaluated for part in parts)
+        detail = {"slots": len(self), "checked": evaluated}
+        if len(parts) > 1:
+            detail |= {f"{part.host.name} results": part.results for part in parts}
+        used = [self._inputs[item] for items in self._items_of.values() for item in items]
+        for each in sorted(used, key=lambda each: each.item):
+            work = self._work[each.item]
             name = f"{each.item}:{each.state.relation.name}"
             detail[f"{name} probes"] = work.probes
             detail[f"{name} candidates"] = work.candidates
             detail[f"{name} found"] = work.found
             detail[f"{name} bytes"] = each.lineage.nbytes
-        paths = [] if self._plan is None else self._plan.paths
-        size = sum(level.nbytes for path in paths for level in path.levels)
-        size += sum(each.lineage.nbytes for each in self._inputs)
+        size = 0 if self._plan is None else sum(level.nbytes for level in self._plan.levels)
+        size += sum(each.lineage.nbytes for each in used)
         return OperatorCount(self.name, self._tuples_in, self._results, self._seconds, size, detail)
 
 
@@ -386,12 +343,15 @@ def _without(
     return cleared
 
 
-def _required_columns(body: Body, item: int) -> set[int]:
-    ends = [(edge.left_item, edge.left_column) for edge in body.equi_joins]
-    ends += [(edge.right_item, edge.right_column) for edge in body.equi_joins]
-    ends += [(theta.left_item, theta.left_column) for theta in body.theta_joins]
-    ends += [(theta.right_item, theta.right_column) for theta in body.theta_joins]
-    return {column for end_item, column in ends if end_item == item}
+def _pick(rows: Rows, mask: NDArray[np.uint64] | None, picked: Rows) -> Rows:
+    """The rows that have a slot of the mask, with those slots only."""
+    if rows.count > picked.room:
+        picked.resize(2 * rows.count)
+    picked.count = pick_rows(
+        rows.count, rows.positions, rows.ts, rows.lineage, mask,
+        picked.positions, picked.ts, picked.lineage,
+    )  # fmt: skip
+    return picked
 
 
 def push_packet(

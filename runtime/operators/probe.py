@@ -194,17 +194,50 @@ def start_rows(lineage, ts_us, first, positions_out, ts_out, lineage_out):  # ty
 
 
 @njit(cache=True, nogil=True)
-def finish_rows(count, positions, ts, lineage, places, stream_places):  # type: ignore[no-untyped-def]
-    """Copies of full rows: positions by item, the latest event time of the stream items, lineage."""
-    by_item = np.empty((len(places), count), np.int64)
+def pick_rows(count, positions, ts, lineage, mask, positions_out, ts_out, lineage_out):  # type: ignore[no-untyped-def]
+    """The rows that have a slot of the mask, with those slots only; how many."""
+    words = len(mask)
+    written = 0
+    for row in range(count):
+        left = np.uint64(0)
+        for word in range(words):
+            lineage_out[written, word] = lineage[row, word] & mask[word]
+            left |= lineage_out[written, word]
+        if left:
+            for item in range(len(positions)):
+                positions_out[item, written] = positions[item, row]
+                ts_out[item, written] = ts[item, row]
+            written += 1
+    return written
+
+
+@njit(cache=True, nogil=True)
+def finish_rows(count, positions, ts, lineage, mask, places, stream_places):  # type: ignore[no-untyped-def]
+    """Copies of the rows with a slot of the mask: positions by item, the latest event time of streams, lineage."""
+    words = len(mask)
+    kept = np.empty(count, np.int64)
+    found = 0
+    for row in range(count):
+        left = np.uint64(0)
+        for word in range(words):
+            left |= lineage[row, word] & mask[word]
+        kept[found] = row
+        found += left != 0
+    by_item = np.empty((len(places), found), np.int64)
     for item in range(len(places)):
-        for row in range(count):
-            by_item[item, row] = positions[places[item], row]
-    latest = ts[stream_places[0], :count].copy()
+        for at in range(found):
+            by_item[item, at] = positions[places[item], kept[at]]
+    latest = np.empty(found, np.int64)
+    for at in range(found):
+        latest[at] = ts[stream_places[0], kept[at]]
     for number in range(1, len(stream_places)):
-        for row in range(count):
-            latest[row] = max(latest[row], ts[stream_places[number], row])
-    return by_item, latest, lineage[:count].copy()
+        for at in range(found):
+            latest[at] = max(latest[at], ts[stream_places[number], kept[at]])
+    slots = np.empty((found, words), np.uint64)
+    for at in range(found):
+        for word in range(words):
+            slots[at, word] = lineage[kept[at], word] & mask[word]
+    return by_item, latest, slots
 
 
 @njit(cache=True, nogil=True)

@@ -126,7 +126,7 @@ def merge(  # type: ignore[no-untyped-def]
         ts[at] = new_ts[row]
         positions[at] = first + row
         for word in range(len(lineage)):
-            lineage[word, at] = new_lineage[row, word] if word < words else 0
+            lineage[word, at] = new_lineage[row, word] if word < words else np.uint64(0)
         for number in range(len(columns)):
             values[number, at] = state_values[first + row - base, columns[number]]
         at -= 1

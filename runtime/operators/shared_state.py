@@ -72,6 +72,11 @@ class SharedState:
         return self._newest.values
 
     @property
+    def newest_us(self) -> int:
+        """The latest event time that is kept; there must be a tuple."""
+        return int(self._newest.values[self.head - 1 - self.base])
+
+    @property
     def values(self) -> NDArray[np.float64]:
         """Columns of theta lists as doubles, `values[index, number]`."""
         return self._values.values

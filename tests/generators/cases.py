@@ -11,6 +11,7 @@ from tests.generators.families import Families
 from tests.generators.queries import Queries
 from tests.generators.schema import Declared, random_schema
 from tests.generators.splits import shuffled_streams
+from tests.generators.subsets import Subsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +40,10 @@ class Case:
 
 
 def random_case(seed: int, kinds: Sequence[str] = ("any",), size: int = 9) -> Case:
-    """A case of queries of the given kinds: `any`, `filter`, `join`, `pull`, `periodic`, `filters` or `joins`.
+    """A case of queries of the given kinds: `any`, `filter`, `join`, `pull`, `periodic`, `filters`, `joins` or `subsets`.
 
-    The last two are families, `any` is one of the others; every fourth case of `any` has a family as well.
+    `filters` and `joins` are families, `subsets` are joins of some of the same streams, `any` is one of the others; every
+    fourth case of `any` has a family as well.
     """
     rng = Random(seed)
     schema = random_schema(rng)
@@ -51,7 +53,10 @@ def random_case(seed: int, kinds: Sequence[str] = ("any",), size: int = 9) -> Ca
     queries: list[str] = []
     for _ in range(rng.randint(1, 4)):
         kind = rng.choice(list(kinds))
-        queries += getattr(families, kind)() if kind in FAMILIES else [getattr(make, kind)()]
+        if kind == "subsets":
+            queries += Subsets(rng, schema).members()
+        else:
+            queries += getattr(families, kind)() if kind in FAMILIES else [getattr(make, kind)()]
     if "any" in kinds and rng.random() < 0.25:
         queries += rng.choice([families.filters, families.joins])()
     rows = {

@@ -20,9 +20,9 @@ def test_disordered_packets_are_merged_into_time_order(seed: int) -> None:
     for _ in range(40):
         count = random.randint(0, 60)
         times = np.array([clock - random.randint(0, 9) for _ in range(count)], np.int64)
-        lineage = np.array([[0, random.choice((0, 5))] for _ in range(count)], np.uint64).reshape(
-            -1, 2
-        )
+        lineage = np.array(
+            [[0, random.choice((0, 5, (1 << 63) + 1))] for _ in range(count)], np.uint64
+        ).reshape(-1, 2)
         lane.insert(times, position, lineage, values, 0)
         kept += [
             (int(ts), position + at, int(words[1]))
@@ -38,5 +38,6 @@ def test_disordered_packets_are_merged_into_time_order(seed: int) -> None:
     found = list(zip(lane.ts[live].tolist(), lane.positions[live].tolist(), strict=True))
     young = [each for each in found if each[1] >= first]
     assert young == sorted((ts, at) for ts, at, _ in kept if at >= first)
-    assert lane.lineage[1, live].tolist() == [5] * len(found)
+    bits = {at: own for _, at, own in kept}
+    assert lane.lineage[1, live].tolist() == [bits[at] for _, at in found]
     assert lane.values[0, live].tolist() == [values[at, 1] for _, at in found]

@@ -1,0 +1,223 @@
+"""Who sits at a join node: hosts, their bodies, the slots that stand for them, and the lineage beside the tuples.
+
+A node has an item for every relation of its hosts, as often as the host that has it most often, and one lane of lineage, one
+filter and one set of counters an item, whatever the number of hosts. Hosts come with their first body and leave with
+their last one; items that no host has any more are freed.
+
+    B x H, B x T x H and T x H at one node: items B, H, T; a packet of H is filtered and stored once for all three
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.operators.item_filter import ItemFilter
+from cqc.runtime.operators.join_level import JoinInput, Work
+from cqc.runtime.operators.join_part import JoinPart
+from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
+from cqc.runtime.operators.lanes import Lane
+from cqc.runtime.operators.rank_lineage import WORD_BITS, bitmap, word_count
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.graph.nodes import Body, JoinHost
+    from cqc.runtime.found import Seat
+    from cqc.runtime.operators.join_plan import JoinPlan
+    from cqc.runtime.operators.shared_state import SharedState
+
+
+class JoinSeating:
+    """The hosts and bodies of one node."""
+
+    def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
+        """`states` by folded relation name. The node's items are in the order of its first host."""
+        self._all_states = states
+        self._words = 1
+        self._inputs: list[JoinInput] = []
+        self._filters: list[ItemFilter] = []
+        self._work: list[Work] = []
+        self._items_of: dict[str, list[int]] = {}  # by folded relation name, one an occurrence
+        self._free_items: list[int] = []
+        self._parts: dict[int, JoinPart] = {}  # by host number
+        self._table = SlotTable()
+        self._plan: JoinPlan | None = None
+        self._counts = np.zeros(WORD_BITS, np.int64)
+        self.take(host)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def name(self) -> str:
+        """`join3`, or `join0+2+3` where several hosts are served."""
+        return f"join{'+'.join(str(number) for number in sorted(self._parts))}"
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """Folded names of the streams and tables that feed the node."""
+        return frozenset(self._items_of)
+
+    @property
+    def failures(self) -> int:
+        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
+        return sum(part.checks.failures for part in self._parts.values())
+
+    # Hosts
+
+    def take(self, host: JoinHost) -> None:
+        """Serve one host more; its bodies follow."""
+        seen: dict[str, int] = {}
+        inputs = []
+        for relation in host.relations:
+            name = fold(relation.name)
+            occurrence = seen.get(name, 0)
+            seen[name] = occurrence + 1
+            own = self._items_of.setdefault(name, [])
+            if occurrence == len(own):
+                own.append(self._new_item(self._all_states[name]))
+            inputs.append(self._inputs[own[occurrence]])
+        self._parts[host.number] = JoinPart.of(host, inputs)
+        self._plan = None
+
+    def absorb(self, other: JoinSeating) -> None:
+        """Take over everything that sits at another node, with the lineage of the tuples that are there."""
+        other._clear(other._table.take_all_soiled())
+        before = self._words
+        self._widen(before + other._words)
+        self._table.absorb(other._table, before * WORD_BITS)
+        for part in list(other._parts.values()):
+            self.take(part.host)
+            own = self._parts[part.host.number]
+            own.seats, own.results = part.seats, part.results
+            for slot in self._table.slots.values():
+                if slot.part is part:
+                    slot.part = own
+                    for each, formula in zip(own.inputs, slot.body.filters, strict=True):
+                        self._filters[each.item].add(slot.number, formula)
+            for mine, theirs in zip(own.inputs, part.inputs, strict=True):
+                mine.lineage.values[:, before:] |= theirs.lineage.values
+        other.close()
+
+    def serves(self, host: JoinHost) -> bool:
+        """Whether bodies of the host sit here."""
+        return host.number in self._parts
+
+    def close(self) -> None:
+        """Give back the lanes in the shared states; the join is not used any more."""
+        for items in self._items_of.values():
+            for item in items:
+                self._inputs[item].state.detach(self._inputs[item].lineage)
+
+    def _drop_part(self, part: JoinPart) -> None:
+        """Forget a host without bodies, and the items that only it had."""
+        del self._parts[part.host.number]
+        used = {item for each in self._parts.values() for item in each.items}
+        for name, items in list(self._items_of.items()):
+            for item in [each for each in items if each not in used]:
+                items.remove(item)
+                self._inputs[item].state.detach(self._inputs[item].lineage)
+                self._free_items.append(item)
+            if not items:
+                del self._items_of[name]
+
+    def _new_item(self, state: SharedState) -> int:
+        lane = Lane(np.zeros((state.capacity, self._words), np.uint64))
+        state.attach(lane)
+        types = tuple(column.type for column in state.relation.columns)
+        item = self._free_items.pop() if self._free_items else len(self._inputs)
+        if item == len(self._inputs):
+            self._inputs.append(JoinInput(item, state, lane))
+            self._filters.append(ItemFilter(types))
+            self._work.append(Work())
+        else:
+            self._inputs[item] = JoinInput(item, state, lane)
+            self._filters[item] = ItemFilter(types)
+            self._work[item] = Work()
+        return item
+
+    # Bodies
+
+    def add(self, body: Body, *, past: bool = False) -> JoinSeat:
+        """Serve a body: it sees tuples inserted from now on, with `past` also those that are in the states."""
+        assert body.host is not None
+        part = self._parts[body.host.number]
+        self._clear(self._table.take_soiled())
+        seat, is_new = self._table.place(part, body, self._epoch(part, past=past))
+        part.seats += 1
+        self._plan = None
+        if is_new:
+            self._widen(word_count(self._table.size))
+            for each, formula in zip(part.inputs, body.filters, strict=True):
+                self._filters[each.item].add(seat.slot.number, formula)
+            for position, each in enumerate(part.inputs):
+                if past or not each.state.relation.is_stream:
+                    self._backfill(each, position, seat)
+        return seat
+
+    def remove(self, seat: Seat) -> None:
+        """Stop serving a body; what only it used is freed."""
+        assert isinstance(seat, JoinSeat)
+        self._plan = None
+        part = seat.slot.part
+        if self._table.leave(seat):
+            for item in part.items:
+                self._filters[item].remove(seat.slot.number)
+        part.seats -= 1
+        if not part.seats and len(self._parts) > 1:
+            self._drop_part(part)
+
+    def _epoch(self, part: JoinPart, *, past: bool) -> Hashable:
+        streams = [each.state for each in part.stream_inputs]
+        if past or not any(len(state) for state in streams):
+            return past
+        return past, tuple(state.head for state in streams)
+
+    def _widen(self, words: int) -> None:
+        if words <= self._words:
+            return
+        for items in self._items_of.values():
+            for each in [self._inputs[item] for item in items]:
+                wider = np.zeros((each.state.capacity, words), np.uint64)
+                wider[:, : self._words] = each.lineage.values
+                each.lineage.values = wider
+        self._words = words
+        self._counts = np.zeros(words * WORD_BITS, np.int64)
+
+    def _clear(self, soiled: list[int]) -> None:
+        """Take the bits of freed slots off all stored tuples."""
+        if soiled:
+            kept = ~bitmap(soiled, self._words)
+            for items in self._items_of.values():
+                for item in items:
+                    self._inputs[item].lineage.values &= kept
+
+    def _backfill(self, each: JoinInput, position: int, seat: JoinSeat) -> None:
+        """Let a slot see the tuples that a state already holds."""
+        state = each.state
+        if not len(state):
+            return
+        own = ItemFilter(tuple(column.type for column in state.relation.columns))
+        own.add(0, seat.body.filters[position])
+        packet = state.packet()
+        wanted: NDArray[np.uint64] = own.match(packet)[:, 0] & np.uint64(1)
+        for column in _required_columns(seat.body, position):
+            valid = packet.columns[column].valid
+            if valid is not None:
+                wanted[~valid] = 0
+        word, bit = divmod(seat.slot.number, WORD_BITS)
+        live = slice(state.first - state.base, state.head - state.base)
+        each.lineage.values[live, word] |= wanted << np.uint64(bit)
+
+
+def _required_columns(body: Body, item: int) -> set[int]:
+    ends = [(edge.left_item, edge.left_column) for edge in body.equi_joins]
+    ends += [(edge.right_item, edge.right_column) for edge in body.equi_joins]
+    ends += [(theta.left_item, theta.left_column) for theta in body.theta_joins]
+    ends += [(theta.right_item, theta.right_column) for theta in body.theta_joins]
+    return {column for end_item, column in ends if end_item == item}
