@@ -61,6 +61,8 @@ class Deliveries:
 
     def deliver(self, found: Found) -> list[ResultBlock]:
         """The result blocks of one finding."""
+        if not self._by_seat:
+            return []
         wanted: dict[tuple[int, tuple[int, ...]], list[tuple[Destination, NDArray[np.int64]]]] = {}
         for seat in found.hits():
             destinations = self._by_seat.get(seat)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -29,6 +29,23 @@ class Seat(Protocol):
     @property
     def results(self) -> int: ...
 
+    @property
+    def source(self) -> Hashable:
+        """The same for all seats at one operator."""
+
+    @property
+    def key(self) -> int:
+        """Tells the seats at one operator apart; two share it where all their rows are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The rows of many seats: by key, ascending, so many rows of each, one seat after the other and each in order."""
+
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
 
 class Found(Protocol):
     """The findings of one packet."""
@@ -43,8 +60,15 @@ class Found(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def source(self) -> Hashable:
+        """That of the seats at the operator that found it."""
+
     def hits(self) -> Sequence[Seat]:
         """The seats with at least one row."""
+
+    def matches(self, keys: NDArray[np.int64]) -> Matches:
+        """The rows of all seats with one of these keys (ascending)."""
 
     def rows_of(self, seat: Seat) -> NDArray[np.int64]:
         """The rows of a seat."""

@@ -8,8 +8,7 @@ before the end, by no more than the longest row is long, may have finished after
     oldest     19  21  29        without those whose newest is above 30
     newest     25  28  31
 
-What is found is only noted (`append`), and merged into the order when somebody asks or when enough has come together:
-results that nobody asks for cost next to nothing. Rows that come out of order are merged with the end of the order only, as
+What is found is only noted (`append`), and merged into the order by `settle`. Rows that come out of order are merged with the end of the order only, as
 far back as they reach.
 """
 
@@ -30,8 +29,9 @@ if TYPE_CHECKING:
 
 Positions = tuple["NDArray[np.int64]", ...]  # one array per item, in host order
 
-_MOST_PENDING_BLOCKS = 256
-_MOST_PENDING_ROWS = 1 << 16
+
+_MOST_PENDING_PARTS = 256
+_MOST_PENDING_ROWS = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class History:
     @property
     def is_full(self) -> bool:
         """Enough was noted to be worth merging."""
-        return self._pending_rows > _MOST_PENDING_ROWS or len(self._pending) > _MOST_PENDING_BLOCKS
+        return self._pending_rows > _MOST_PENDING_ROWS or len(self._pending) > _MOST_PENDING_PARTS
 
     def settle(self) -> None:
         """Merge what was noted into the order, and offer it to those who follow it."""

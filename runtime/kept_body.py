@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cqc.runtime.circuit import Circuit
     from cqc.runtime.columns import Column
     from cqc.runtime.found import Found, Seat
+    from cqc.runtime.found_log import FoundLog
     from cqc.runtime.history import Positions
     from cqc.runtime.operators.shared_state import SharedState
     from cqc.runtime.stream_order import StreamOrder
@@ -62,6 +63,7 @@ class KeptBody:
         states: Sequence[SharedState],
         orders: Sequence[StreamOrder],  # of the states
         kept_from: Mapping[str, int],  # by folded stream name: nobody may ask for older tuples
+        log: FoundLog,  # of the operator that the body sits at
         maintenance: Maintenance,
     ) -> None:
         self.body: Body = seat.body
@@ -74,6 +76,8 @@ class KeptBody:
         self.history: History | None = History(self._states)  # None while the body is lazy
         self._trees: dict[tuple[Items, GroupBy], GroupTree] = {}
         self._failed_before = 0
+        self._log = log
+        self.log_head = log.head  # what was found before was taken
         self.rows_noted = 0
         self.rows_answered = 0
         self.seconds = 0.0  # spent on answers of periodic queries and closing invocations
@@ -101,16 +105,22 @@ class KeptBody:
         for each in found:
             for seat in each.hits():
                 if seat is self.seat or isinstance(seat, SelectionSeat):
-                    self.receive(each, seat)
+                    rows = each.rows_of(seat)
+                    self.note(tuple(positions[rows] for positions in each.positions))
 
-    def receive(self, found: Found, seat: Seat) -> None:
-        """Note what was found in a packet."""
+    def take(self) -> None:
+        """Note what the log has for this body."""
+        for rows in self._log.take(self.seat.key, self.log_head):
+            self.note(rows)
+        self.log_head = self._log.head
+
+    def note(self, rows: Positions) -> None:
+        """Note rows that were found; while the body is lazy they are not needed."""
         if self.history is not None:
-            rows = found.rows_of(seat)
-            self.rows_noted += len(rows)
-            self.history.append(tuple(positions[rows] for positions in found.positions))
+            self.rows_noted += len(rows[0])
+            self.history.append(rows)
             if self.history.is_full:
-                self.settle()
+                self.history.settle()
 
     def forget_old(self) -> None:
         """Forget what began before the history that is kept."""
@@ -150,6 +160,8 @@ class KeptBody:
         """Bring everything up to date before windows are asked for."""
         if self._kept_from:
             self.forget_old()
+        if self.log_head != self._log.head:
+            self.take()
         if self.history is not None and self.history.has_pending:
             self.history.settle()
 
@@ -242,6 +254,7 @@ class KeptBody:
         self._failed_before = self.failures
         self.history, self._trees = None, {}
         self._head, self._asked = self._states[0].head, 0
+        self.log_head = self._log.head
         self._filter = StreamFilter([column.type for column in self.body.relations[0].columns])
         self._filter.add(0, self.body.filters[0])
 
@@ -254,6 +267,7 @@ class KeptBody:
         self.history.purge(self._before_us)
         self.history.append(rows)
         self._head, self._asked = self._states[0].head, 0
+        self.log_head = self._log.head
         self._filter = None
         self.history.settle()
 

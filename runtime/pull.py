@@ -21,6 +21,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import NOTHING_SEEN
 from cqc.runtime.every import Period, Schedule
 from cqc.runtime.found import OperatorCount
+from cqc.runtime.found_log import FoundLog
 from cqc.runtime.kept_body import KeptBody, Maintenance
 from cqc.runtime.pull_clause import PullClause, clause_key
 from cqc.runtime.results import NO_TIME, ResultBlock
@@ -84,6 +85,34 @@ class Invocation:
     warnings: tuple[str, ...]
 
 
+class _Log:
+    """What one operator found for kept bodies, and who they are."""
+
+    def __init__(self) -> None:
+        self.found = FoundLog()
+        self.bodies: dict[int, list[KeptBody]] = {}  # by key
+        self._keys: NDArray[np.int64] | None = None
+
+    def add(self, kept: KeptBody) -> None:
+        self.bodies.setdefault(kept.seat.key, []).append(kept)
+        self._keys = None
+
+    def remove(self, kept: KeptBody) -> None:
+        bodies = self.bodies[kept.seat.key]
+        bodies.remove(kept)
+        if not bodies:
+            del self.bodies[kept.seat.key]
+        self._keys = None
+
+    def receive(self, found: Found) -> None:
+        """Note what was found in a packet; when much has come together every body takes its own."""
+        if self._keys is None:
+            self._keys = np.array(sorted(self.bodies), np.int64)
+        self.found.add(found.matches(self._keys), found.positions)
+        if self.found.is_full(len(self.bodies)):
+            self.found.hand_over(self.bodies)
+
+
 class PullQueries:
     """All queries with BEGIN-END.
 
@@ -112,6 +141,7 @@ class PullQueries:
         self._maintenance = maintenance
         self._queries: dict[str, PullQuery] = {}
         self._kept: dict[Seat, KeptBody] = {}
+        self._logs: dict[Hashable, _Log] = {}  # by the source of the seats
         self._clauses: dict[Hashable, PullClause] = {}
         self._kept_from: dict[str, int] = {}  # by folded stream name: older tuples may be gone
         self._users_of: dict[str, int] = dict.fromkeys(states, 0)
@@ -161,7 +191,11 @@ class PullQueries:
         names = [fold(relation.name) for relation in node.body.relations]
         states = [self._states[name] for name in names]
         orders = [self._orders[name] for name in names]
-        kept = KeptBody(seat, circuit, states, orders, self._kept_from, self._maintenance)
+        log = self._logs.setdefault(seat.source, _Log())
+        kept = KeptBody(
+            seat, circuit, states, orders, self._kept_from, log.found, self._maintenance
+        )
+        log.add(kept)
         if any(len(state) for state in states if state.relation.is_stream):
             kept.load_past(circuit.past(node))
         if self._maintenance is Maintenance.LAZY:
@@ -185,17 +219,17 @@ class PullQueries:
             if not kept.users:
                 self._failures_of_gone += kept.failures
                 del self._kept[kept.seat]
+                self._logs[kept.seat.source].remove(kept)
+                if not self._logs[kept.seat.source].bodies:
+                    del self._logs[kept.seat.source]
 
     # Data comes and goes
 
     def receive(self, found: Found) -> None:
         """Keep what an operator found for the bodies of pull queries."""
-        if not self._kept:
-            return
-        for seat in found.hits():
-            kept = self._kept.get(seat)
-            if kept is not None:
-                kept.receive(found, seat)
+        log = self._logs.get(found.source)
+        if log is not None:
+            log.receive(found)
 
     def needs(self, stream: str) -> bool:
         """Whether all tuples of a stream or table (folded name) must be kept."""
@@ -310,6 +344,7 @@ class PullQueries:
         """What is kept, over each set of streams and tables."""
         among: dict[str, list[KeptBody]] = {}
         for kept in self._kept.values():
+            kept.take()
             among.setdefault(", ".join(each.name for each in kept.body.relations), []).append(kept)
         return [
             OperatorCount(

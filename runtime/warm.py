@@ -15,6 +15,7 @@ MODULES = (
     "cqc.runtime.operators.grouped_filter",
     "cqc.runtime.operators.hash_chains",
     "cqc.runtime.operators.item_filter",
+    "cqc.runtime.operators.join_results",
     "cqc.runtime.operators.join_tree",
     "cqc.runtime.operators.lanes",
     "cqc.runtime.operators.multi_join",

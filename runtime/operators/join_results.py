@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 
+from cqc.runtime.found import Matches
 from cqc.runtime.operators.rank_lineage import WORD_BITS
+from cqc.runtime.operators.row_vectors import lowest_bit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from cqc.compiler.graph.nodes import JoinHost
     from cqc.runtime.columns import Column
     from cqc.runtime.found import Seat
-    from cqc.runtime.operators.join_slots import JoinSeat, Slot
-    from cqc.runtime.operators.shared_state import SharedState
+    from cqc.runtime.operators.join_part import JoinPart
+    from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +43,20 @@ class JoinResults:
 
     def __init__(
         self,
-        states: Sequence[SharedState],
+        part: JoinPart,
         positions: NDArray[np.int64],  # [item, row]
         ts_us: NDArray[np.int64],
         lineage: NDArray[np.uint64],
         counts: NDArray[np.int64],  # by slot
-        slots: Mapping[int, Slot],
+        table: SlotTable,
         ranges: Mapping[int, MemberRanges],  # by slot number, for families
     ) -> None:
-        self._states = states
+        self._part = part
         self._positions = positions
         self._ts_us = ts_us
         self._lineage = lineage
         self._counts = counts
-        self._slots = slots
+        self._table = table
         self._ranges = ranges
 
     def __len__(self) -> int:
@@ -77,7 +81,7 @@ class JoinResults:
         """The seats with at least one row."""
         found: list[JoinSeat] = []
         for number in np.flatnonzero(self._counts).tolist():
-            slot = self._slots.get(number)
+            slot = self._table.slots.get(number)
             if slot is None:
                 continue
             ranges = self._ranges.get(number)
@@ -87,6 +91,32 @@ class JoinResults:
                 for at in np.flatnonzero(ranges.counts).tolist():
                     found += slot.members[at].seats
         return found
+
+    @property
+    def source(self) -> JoinHost:
+        return self._part.host
+
+    def matches(self, keys: NDArray[np.int64]) -> Matches:
+        """The rows of all seats whose member has one of these keys (ascending)."""
+        single = self._counts > 0
+        single[list(self._ranges)] = False
+        numbers = np.flatnonzero(single)
+        ends = np.cumsum(self._counts[numbers])
+        rows = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
+        cursors = np.full(64 * self._lineage.shape[1], -1, np.int64)
+        cursors[numbers] = ends - self._counts[numbers]
+        rows_by_slot(self._lineage, cursors, rows)
+        found = [np.repeat(self._table.keys_by_slot()[numbers], self._counts[numbers])]
+        parts = [rows]
+        for number, ranges in self._ranges.items():
+            members = self._table.slots[number].member_keys
+            lengths = np.maximum(ranges.upper - ranges.lower, 0)
+            within = np.arange(int(lengths.sum())) - np.repeat(
+                np.cumsum(lengths) - lengths, lengths
+            )
+            found.append(members[np.repeat(ranges.lower, lengths) + within])
+            parts.append(np.repeat(ranges.rows, lengths))
+        return _in_order(np.concatenate(found), np.concatenate(parts), keys)
 
     def rows_of(self, seat: Seat) -> NDArray[np.int64]:
         """The rows of a seat's body."""
@@ -101,7 +131,40 @@ class JoinResults:
     def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
         """Values of one item's column for the rows (None: all rows)."""
         positions = self._positions[item]
-        return self._states[item].column(column, positions if rows is None else positions[rows])
+        return self._part.states[item].column(
+            column, positions if rows is None else positions[rows]
+        )
+
+
+def _in_order(
+    found: NDArray[np.int64], rows: NDArray[np.int64], keys: NDArray[np.int64]
+) -> Matches:
+    """Rows by the key beside each, of the keys that are wanted."""
+    wanted = np.isin(found, keys)
+    found, rows = found[wanted], rows[wanted]
+    order = np.argsort(found, kind="stable")
+    own, counts = np.unique(found, return_counts=True)
+    return Matches(own, counts, rows[order])
+
+
+@njit(cache=True, nogil=True)
+def rows_by_slot(lineage, cursors, rows):  # type: ignore[no-untyped-def]
+    """Write the rows of each slot from its cursor on; a slot with cursor -1 is left out."""
+    for row in range(len(lineage)):
+        for word in range(lineage.shape[1]):
+            left = lineage[row, word]
+            while left:
+                slot = word * WORD_BITS + lowest_bit(left)
+                left &= left - np.uint64(1)
+                if cursors[slot] >= 0:
+                    rows[cursors[slot]] = row
+                    cursors[slot] += 1
+
+
+def warm() -> None:
+    """Compile this module's kernel."""
+    numbers = np.zeros(1, np.int64)
+    rows_by_slot(np.ones((1, 1), np.uint64), numbers, numbers)
 
 
 def rows_with(lineage: NDArray[np.uint64], slot: int) -> NDArray[np.int64]:

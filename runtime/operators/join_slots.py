@@ -11,6 +11,7 @@ tuples; it is used again after those were cleared, for many slots at a time.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.graph.nodes import Body
+    from cqc.compiler.graph.nodes import Body, JoinHost
     from cqc.compiler.normal import ThetaJoin
     from cqc.runtime.operators.join_part import JoinPart
     from cqc.runtime.operators.theta_forms import Parameters, ThetaForm
@@ -40,6 +41,7 @@ class Member:
     seats: list[JoinSeat] = field(default_factory=list)
     results: int = 0
     place: int = 0  # in the order of the family
+    key: int = field(default_factory=itertools.count().__next__)
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +51,14 @@ class JoinSeat:
     body: Body
     slot: Slot
     member: Member
+
+    @property
+    def source(self) -> JoinHost:
+        return self.slot.part.host
+
+    @property
+    def key(self) -> int:
+        return self.member.key
 
     @property
     def results(self) -> int:
@@ -100,6 +110,7 @@ class Slot:
         self._ordered: list[Member] = []
         self._in_order = False
         self.parameters = np.zeros((0, 4), np.float64)  # of the members, in order
+        self.member_keys = np.zeros(0, np.int64)  # in order
         self.counts = np.zeros(0, np.int64)  # results of the members, in order, not yet settled
         self.left_limit = self.right_limit = float(
             "inf"
@@ -166,6 +177,7 @@ class Slot:
         self.body = ordered[0].seats[0].body
         self.parameters = np.array([form.parameters for form in forms], np.float64).reshape(-1, 4)
         self.counts = np.zeros(len(ordered), np.int64)
+        self.member_keys = np.array([each.key for each in ordered], np.int64)
         self.left_limit = min((form.left_limit for form in forms), default=float("inf"))
         self.right_limit = min((form.right_limit for form in forms), default=float("inf"))
 
@@ -201,12 +213,14 @@ class SlotTable:
         self._by_key: dict[Hashable, Slot] = {}
         self._clean: list[int] = []
         self._soiled: list[int] = []
+        self._keys: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.slots)
 
     def place(self, part: JoinPart, body: Body, epoch: Hashable) -> tuple[JoinSeat, bool]:
         """A seat for the body; TRUE when its slot is new."""
+        self._keys = None
         form = theta_form(body.theta_joins[0]) if body.theta_joins else None
         theta = body.theta_joins[0] if body.theta_joins else None
         slot = self._family_of(body, form, (part.host.number, epoch))
@@ -222,8 +236,17 @@ class SlotTable:
         member.seats.append(seat)
         return seat, is_new
 
+    def keys_by_slot(self) -> NDArray[np.int64]:
+        """For each slot the key of its first member; -1 where there is none."""
+        if self._keys is None:
+            self._keys = np.full(self.size, -1, np.int64)
+            for number, slot in self.slots.items():
+                self._keys[number] = slot.member_keys[0]
+        return self._keys
+
     def leave(self, seat: JoinSeat) -> bool:
         """Free what only this seat used; TRUE when its slot is gone."""
+        self._keys = None
         slot = seat.slot
         slot.settle()
         seat.member.seats.remove(seat)
@@ -253,6 +276,7 @@ class SlotTable:
 
     def absorb(self, other: SlotTable, begin: int) -> None:
         """Take over the slots of another table, numbered from `begin` on; all its free ones are clean."""
+        self._keys = None
         self._clean += range(self.size, begin)
         self._clean += [begin + number for number in other._clean]
         self.size = begin + other.size

@@ -320,9 +320,8 @@ class JoinTree(MultiJoin):
         )
         self._results += len(lineage)
         latest = ts[streams].max(axis=0)
-        return [
-            JoinResults(self._states, positions, latest, lineage, counts, self._table.slots, ranges)
-        ]
+        part = next(iter(self._parts.values()))
+        return [JoinResults(part, positions, latest, lineage, counts, self._table, ranges)]
 
     # Old rows, counters
 

@@ -268,9 +268,7 @@ class MultiJoin(JoinSeating):
         )
         self._results += len(ts_us)
         part.results += len(ts_us)
-        return [
-            JoinResults(part.states, positions, ts_us, lineage, counts, self._table.slots, ranges)
-        ]
+        return [JoinResults(part, positions, ts_us, lineage, counts, self._table, ranges)]
 
     def past(self, seat: Seat) -> list[JoinResults]:
         """All combinations of tuples that are in the states, for a seat that was added with `past`."""

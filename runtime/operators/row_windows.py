@@ -23,7 +23,7 @@ from cqc.compiler.bound import ColumnRef, Comparison, ComparisonOp
 from cqc.compiler.catalog import fold
 from cqc.compiler.source import SourceFile, Span
 from cqc.runtime.evaluate import compile_expression
-from cqc.runtime.found import OperatorCount
+from cqc.runtime.found import Matches, OperatorCount
 from cqc.runtime.operators.grouped_filter import StreamFilter
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US
 
@@ -51,6 +51,11 @@ class RowsSeat:
 
     body: Body
     results: int = 0
+    key: int = 0  # there is only one at its operator
+
+    @property
+    def source(self) -> RowsSeat:
+        return self
 
 
 class RowsFound:
@@ -78,6 +83,15 @@ class RowsFound:
     @property
     def positions(self) -> Sequence[NDArray[np.int64]]:
         return list(self._positions)
+
+    @property
+    def source(self) -> RowsSeat:
+        return self._seat
+
+    def matches(self, keys: NDArray[np.int64]) -> Matches:
+        return Matches(
+            keys, np.full(len(keys), len(self)), np.tile(np.arange(len(self)), len(keys))
+        )
 
     def hits(self) -> Sequence[RowsSeat]:
         return [self._seat] if len(self) else []

@@ -19,7 +19,7 @@ import numpy as np
 
 from cqc.compiler.normal import NEVER
 from cqc.runtime.columns import take
-from cqc.runtime.found import OperatorCount
+from cqc.runtime.found import Matches, OperatorCount
 from cqc.runtime.operators.filter_route import FilterRoute
 from cqc.runtime.operators.grouped_filter import StreamFilter
 
@@ -47,6 +47,14 @@ class SelectionSeat:
     @property
     def results(self) -> int:
         return self.counts.of(self.slot)
+
+    @property
+    def source(self) -> SlotCounts:
+        return self.counts
+
+    @property
+    def key(self) -> int:
+        return self.slot
 
 
 class SlotCounts:
@@ -132,7 +140,7 @@ class Selections:
         self._tuples_in += len(packet)
         self._tuples_out += int(counts.sum())
         self._seconds += perf_counter() - started
-        return SelectionFound(packet, first, lineage, counts, self._seats)
+        return SelectionFound(packet, first, lineage, counts, self._seats, self._counts)
 
     def past(self, seat: Seat, packet: Packet, first: int) -> SelectionFound:
         """What a body finds in tuples that were there before it: its own filter over them."""
@@ -140,7 +148,7 @@ class Selections:
         own.add(0, seat.body.filters[0])
         lineage = own.match(packet)
         only = SelectionSeat(seat.body, 0, SlotCounts())
-        return SelectionFound(packet, first, lineage, lineage.counts(), [only])
+        return SelectionFound(packet, first, lineage, lineage.counts(), [only], only.counts)
 
     def measure(self) -> OperatorCount:
         """What the grouped filters of the stream did."""
@@ -165,7 +173,9 @@ class SelectionFound:
         lineage: Lineage,
         counts: NDArray[np.int64],
         seats: Sequence[SelectionSeat | None],
+        source: SlotCounts,
     ) -> None:
+        self.source = source
         self._packet = packet
         self._first = first
         self._lineage = lineage
@@ -186,6 +196,13 @@ class SelectionFound:
     def hits(self) -> Sequence[SelectionSeat]:
         slots = np.flatnonzero(self._counts).tolist()
         return [seat for slot in slots if (seat := self._seats[slot]) is not None]
+
+    def matches(self, keys: NDArray[np.int64]) -> Matches:
+        counts = self._counts[keys]
+        some = counts > 0
+        slots, counts = keys[some], counts[some]
+        rows = self._lineage.source.positions(slots, counts) if len(slots) else slots
+        return Matches(slots, counts, rows)
 
     def rows_of(self, seat: Seat) -> NDArray[np.int64]:
         assert isinstance(seat, SelectionSeat)
