@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cqc.compiler import Program
 from cqc.compiler.catalog import fold
@@ -74,6 +74,8 @@ class Engine:
         clock: seconds that only go up; tells when a silent stream is idle.
     """
 
+    _make_pulls: ClassVar[type[PullQueries]] = PullQueries
+
     def __init__(
         self,
         program: Program,
@@ -101,7 +103,7 @@ class Engine:
         self._circuit = Circuit(self._states, self._strategy)
         self._deliveries = Deliveries()
         maintenance = Maintenance(self._strategy.maintenance)
-        self._pulls = PullQueries(
+        self._pulls = self._make_pulls(
             self._states, self._lines, catalog.settings, maintenance=maintenance
         )
         self._waiting: deque[list[ResultBlock]] = deque()

@@ -121,9 +121,9 @@ def restore(engine: Engine, state: EngineState, tuples: Mapping[str, Packet]) ->
     engine._results_of_gone.clear()
     left = dict(tuples)
     for query in state.queries:
-        _give(engine, left, query.since)
+        give(engine, left, query.since)
         engine.register(query.text, query.name)
-    _give(engine, left, None)
+    give(engine, left, None)
     for name, line in state.lines.items():
         if name in engine._lines:
             _set_line(engine._lines[name], line)
@@ -135,7 +135,7 @@ def restore(engine: Engine, state: EngineState, tuples: Mapping[str, Packet]) ->
     _set_counts(engine, state)
 
 
-def _give(engine: Engine, left: dict[str, Packet], until: Mapping[str, int] | None) -> None:
+def give(engine: Engine, left: dict[str, Packet], until: Mapping[str, int] | None) -> None:
     """Push the tuples that had arrived before some numbers (None: all), and forget what they find."""
     for name, packet in left.items():
         count = len(packet)

@@ -21,6 +21,7 @@ from cqc.runtime.evaluate import compile_expression
 from cqc.runtime.group_slots import GroupSlots
 from cqc.runtime.grouping import GroupNumbers
 from cqc.runtime.history import Batch
+from cqc.runtime.partial_groups import Groups, PartialGroups, PartialLane, partial_lane
 from cqc.runtime.partials import numbers_of
 
 if TYPE_CHECKING:
@@ -45,15 +46,6 @@ class Lane:
 
     compiled: Compiled
     tree: AggregateTree
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Groups of windows, one row each: its window, its key values and its aggregates."""
-
-    window: NDArray[np.int64]
-    keys: tuple[Column, ...]
-    aggregates: tuple[Column, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +135,28 @@ class GroupTree:
         ]
         keys = tuple(take(key, group) for key in self._numbers.key_columns())
         return Groups(window, keys, tuple(columns))
+
+    def parts(
+        self, request: Request, begin_us: NDArray[np.int64], end_us: NDArray[np.int64]
+    ) -> PartialGroups:
+        """The same as partial aggregates, to be put together with those of other engines."""
+        self._catch_up()
+        window, group, starts, stops = self._slots.stretches(begin_us, end_us)
+        lanes: list[PartialLane] = []
+        for _, lane in request.lanes:
+            if lane is None:
+                lanes.append(PartialLane((stops - starts).reshape(-1, 1), {}))
+                continue
+            tree = lane.tree
+
+            def values_of(row: int, tree: AggregateTree = tree) -> NDArray[np.float64]:
+                stretch = slice(starts[row], stops[row])
+                values: NDArray[np.float64] = tree.values[stretch][tree.valid[stretch]]
+                return values
+
+            lanes.append(partial_lane(tree.stretches(starts, stops), values_of))
+        keys = tuple(take(key, group) for key in self._numbers.key_columns())
+        return PartialGroups(window, keys, tuple(lanes))
 
     def _column(
         self,

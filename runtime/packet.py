@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.runtime.columns import Column, take
+import numpy as np
+
+from cqc.runtime.columns import Column, concatenate, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -36,4 +37,18 @@ class Packet:
             tuple(take(column, positions) for column in self.columns),
             self.ts_us[positions],
             self.arrival[positions],
+        )
+
+    def joined(self, others: Sequence[Packet]) -> Packet:
+        """The tuples of this packet, then those of the others."""
+        if not others:
+            return self
+        every = [self, *others]
+        return Packet(
+            tuple(
+                concatenate([packet.columns[at] for packet in every])
+                for at in range(len(self.columns))
+            ),
+            np.concatenate([packet.ts_us for packet in every]),
+            np.concatenate([packet.arrival for packet in every]),
         )

@@ -162,6 +162,23 @@ def absorb_by_group(values, valid, groups, partials):  # type: ignore[no-untyped
             absorb_value(partials[groups[row]], values[row])
 
 
+@njit(cache=True, nogil=True)
+def absorb_partials_by_group(parts, groups, partials):  # type: ignore[no-untyped-def]
+    """Add each partial to that of its group."""
+    for row in range(len(parts)):
+        absorb(partials[groups[row]], parts[row])
+
+
+def merge_partials(
+    parts: NDArray[Any], groups: NDArray[np.int64], group_count: int
+) -> NDArray[Any]:
+    """The partial of each group, from partials of parts of it."""
+    partials = np.empty((group_count, parts.shape[1]), parts.dtype)
+    clear_all(partials)
+    absorb_partials_by_group(parts, groups, partials)
+    return partials
+
+
 def partials_by_group(column: Column, groups: NDArray[np.int64], group_count: int) -> NDArray[Any]:
     """The partial of each group, from the values of all rows at once."""
     values = numbers_of(column)
@@ -178,3 +195,4 @@ def warm() -> None:
         partials = np.zeros((1, width_of(values)), dtype)
         clear_all(partials)
         absorb_by_group(values, np.ones(1, np.bool_), np.zeros(1, np.int64), partials)
+        merge_partials(partials, np.zeros(1, np.int64), 1)

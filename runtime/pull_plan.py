@@ -25,9 +25,16 @@ from cqc.runtime.columns import (
     to_arrow,
 )
 from cqc.runtime.evaluate import REPLACED, compile_expression
-from cqc.runtime.group_tree import Groups
 from cqc.runtime.grouping import first_rows, number_rows
 from cqc.runtime.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
+from cqc.runtime.partial_groups import (
+    Groups,
+    PartialGroups,
+    PartialRows,
+    merge_groups,
+    merge_rows,
+    rows_lane,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -183,6 +190,38 @@ class PullPlan:
             columns.append(column)
         return Groups(window[firsts], tuple(take(key, firsts) for key in keys), tuple(columns))
 
+    # Parts of an answer, from several engines
+
+    def partial_rows(
+        self, window: NDArray[np.int64], oldest_us: NDArray[np.int64], fetch: Fetch
+    ) -> PartialRows:
+        """The rows of all windows before DISTINCT, ORDER BY and LIMIT."""
+        length = len(window)
+        orders = tuple(compiled.run(fetch, length) for compiled in self._orders)
+        return PartialRows(window, oldest_us, self.outputs(fetch, length), orders)
+
+    def partial_groups(self, window: NDArray[np.int64], fetch: Fetch) -> PartialGroups:
+        """The groups of all windows as partial aggregates."""
+        length = len(window)
+        keys = [key.run(fetch, length) for key in self._keys]
+        numbers, count = number_rows([_window_column(window), *keys], length)
+        firsts = first_rows(numbers, count)
+        lanes = tuple(
+            rows_lane(None if argument is None else argument.run(fetch, length), numbers, count)
+            for argument in self._arguments
+        )
+        return PartialGroups(window[firsts], tuple(take(key, firsts) for key in keys), lanes)
+
+    def put_together(self, parts: Sequence[PartialRows | PartialGroups], windows: int) -> Answer:
+        """The answer from its parts."""
+        groups = [part for part in parts if isinstance(part, PartialGroups)]
+        if groups:
+            merged, failed = merge_groups(groups, self.aggregates)
+            self._failed += failed
+            return self.answer_groups(merged, windows)
+        rows = merge_rows([part for part in parts if isinstance(part, PartialRows)])
+        return self._arrange(rows.window, rows.columns, rows.orders)
+
     def _with_empty_windows(self, groups: Groups, windows: int) -> Groups:
         """Without GROUP BY every window has its row: COUNT 0 and NULLs where there is nothing."""
         if len(groups.window) == windows:
@@ -198,10 +237,16 @@ class PullPlan:
 
     def _finish(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
         length = len(window)
-        columns = self.outputs(fetch, length)
+        orders = [compiled.run(fetch, length) for compiled in self._orders]
+        return self._arrange(window, self.outputs(fetch, length), orders)
+
+    def _arrange(
+        self, window: NDArray[np.int64], columns: tuple[Column, ...], orders: Sequence[Column]
+    ) -> Answer:
+        """DISTINCT, ORDER BY and LIMIT, given the values of the ORDER BY expressions."""
         keys = [
-            SortKey(compiled.run(fetch, length), order.descending, order.nulls_first)
-            for compiled, order in zip(self._orders, self.pull.order_by, strict=True)
+            SortKey(column, order.descending, order.nulls_first)
+            for column, order in zip(orders, self.pull.order_by, strict=True)
         ]
         if self.pull.distinct:
             rows = distinct_rows(window, columns)

@@ -42,7 +42,7 @@ def write_segment(folder: Path, file: str, stream: str, state: SharedState, star
         OSError: when the disk is full, for one.
     """
     positions = np.arange(start, state.head)
-    arrays = [_to_arrow(column) for column in state.rows(positions)]
+    arrays = [column_to_arrow(column) for column in state.rows(positions)]
     arrays += [pa.array(state.ts_at(positions)), pa.array(state.arrival_at(positions))]
     table = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
     with (folder / file).open("wb") as out:
@@ -80,12 +80,12 @@ def _read(path: Path, relation: Relation, start: int, stop: int) -> list[Column]
     if len(types) != table.num_columns or table.num_rows != stop:
         raise pa.ArrowInvalid(f"{path.name} does not hold the tuples of {relation.name}")
     return [
-        cut(_from_arrow(type_, array), start, stop)
+        cut(column_from_arrow(type_, array), start, stop)
         for type_, array in zip(types, table.columns, strict=True)
     ]
 
 
-def _to_arrow(column: Column) -> pa.Array:
+def column_to_arrow(column: Column) -> pa.Array:
     """A column as it is: times as numbers, NaN apart from NULL."""
     if column.type is ColumnType.STRING:
         return column.values
@@ -93,7 +93,8 @@ def _to_arrow(column: Column) -> pa.Array:
     return pa.array(column.values, mask=mask, from_pandas=False)
 
 
-def _from_arrow(type_: ColumnType, column: pa.ChunkedArray) -> Column:
+def column_from_arrow(type_: ColumnType, column: pa.ChunkedArray) -> Column:
+    """The column that `column_to_arrow` gave."""
     array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
     if type_ is ColumnType.STRING:
         return text_column(array)

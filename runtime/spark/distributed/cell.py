@@ -1,0 +1,280 @@
+"""Stage two: one cell, with an engine over the tuples that come to it.
+
+What is durable of a cell is the blobs of tuples it received, one entry for each micro-batch, and a small record: up to which
+micro-batch they go, which queries run, and the next instants of periodic queries. The engine is made from them when it is not at
+hand; a worker process that had the cell in the micro-batch before has it still, and knows so by the record's tag, which is a
+digest of everything that ever came to the cell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from cqc.runtime.engine import Engine
+from cqc.runtime.engine_state import give
+from cqc.runtime.spark.distributed.partial_pulls import PartialEngine, PartialPulls
+from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState
+from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
+from cqc.runtime.spark.distributed.wire import Output, unpack_tuples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cqc.compiler.normal import NormalQuery
+    from cqc.runtime.packet import Packet
+    from cqc.runtime.spark.distributed.spec import Header, Spec
+
+_AWAKE, _ASLEEP = 0.0, -float("inf")
+
+
+class Store(Protocol):
+    """What is durable of a cell."""
+
+    def record(self) -> str | None: ...
+    def set_record(self, text: str) -> None: ...
+    def entries(self) -> Iterable[tuple[int, bytes]]: ...
+    def put(self, batch: int, blob: bytes) -> None: ...
+    def remove(self, batch: int) -> None: ...
+
+
+@dataclass(slots=True)
+class Record:
+    """What is remembered of a cell beside its tuples."""
+
+    batch: int
+    tag: str
+    changes: int  # of the query set that are in force
+    entries: list[int] = field(default_factory=list)
+    clocks: dict[str, ClockState] = field(default_factory=dict)
+    next_instants: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Record:
+        given = json.loads(text)
+        given["clocks"] = {name: ClockState(**each) for name, each in given["clocks"].items()}
+        return Record(**given)
+
+
+@dataclass(slots=True)
+class Held:
+    """An engine that is at hand, and what it has seen."""
+
+    engine: Engine
+    tag: str
+    changes: int
+
+
+class Cells:
+    """The cells of one worker process; engines that are at hand are kept by cell."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._held: dict[tuple[int, int], Held] = {}
+
+    def process(
+        self,
+        place: tuple[int, int],
+        header: Header,
+        blobs: Sequence[tuple[int, bytes]],
+        store: Store,
+    ) -> Output:
+        """Give a cell what came to it in a micro-batch.
+
+        Args:
+            place: group and cell.
+            header: of the micro-batch.
+            blobs: tuples with the origin of each blob, in any order.
+            store: what is durable of the cell.
+        """
+        text = store.record()
+        record = Record(-1, "", 0) if text is None else Record.from_json(text)
+        held = self._held.pop(place, None)
+        if held is None or held.tag != record.tag or held.changes > len(header.changes):
+            held = self._rebuild(place, header, record, store)
+        engine = held.engine
+        output = Output(place[0] << 32 | place[1])
+        before = engine.result_counts()
+        failures = engine.failed_evaluations
+        self._apply(engine, place[0], header, held.changes)
+        _set_clocks(engine, header)
+        _answer_asks(engine, header, output)
+        tuples = [blob for _, blob in sorted(blobs) if blob]
+        relations = self._spec.catalog.relations
+        engine._push_packets(unpack_tuples(tuples, relations, header.batch * ARRIVALS_PER_BATCH))
+        if header.ended:
+            engine.finish()
+        if header.closing:
+            engine.closing_invocations(header.closing_us)
+        for blocks in engine.drain_blocks():
+            output.blocks += blocks
+        if isinstance(engine._pulls, PartialPulls):
+            output.partials += engine._pulls.take_parts()
+        output.counts = count_results(engine, output, before, collect=self._spec.collect)
+        output.failures = engine.failed_evaluations - failures
+        output.warnings = tuple(engine._pulls.warnings)
+        engine._pulls.warnings.clear()
+        held.tag = self._remember(engine, header, record, tuples, store)
+        held.changes = len(header.changes)
+        self._held[place] = held
+        return output
+
+    def forget(self) -> None:
+        """Let go of all engines that are at hand."""
+        self._held.clear()
+
+    def _new_engine(self, group: int, header: Header) -> Engine:
+        spec = self._spec
+        make = Engine if self._cells_of(group, header) == 1 else PartialEngine
+        engine = make(
+            bare_program(spec.catalog),
+            strategy=spec.strategy,
+            keep_past=group == spec.keeps_past,
+            collect=spec.collect,
+            clock=lambda: _AWAKE,
+        )
+        for name, taken in spec.tables.items():
+            engine.push_taken({name: taken})
+        return engine
+
+    def _cells_of(self, group: int, header: Header) -> int:
+        if group < len(self._spec.groups):
+            return self._spec.groups[group].cells
+        changes = map(Change.from_text, header.changes)
+        made = [each.group for each in changes if each.group and each.group.number == group]
+        return made[0].cells
+
+    def _rebuild(
+        self, place: tuple[int, int], header: Header, record: Record, store: Store
+    ) -> Held:
+        """The engine of a cell as it was after the last micro-batch it saw."""
+        engine = self._new_engine(place[0], header)
+        known = header.changes[: record.changes]
+        left: dict[str, Packet] = {}
+        if record.entries:
+            left = _kept_tuples(record, store, self._spec)
+        for batch, name, normal in self._history(place[0], known):
+            if batch:
+                give(engine, left, dict.fromkeys(left, batch * ARRIVALS_PER_BATCH))
+            if normal is None:
+                engine.unregister(name)
+            else:
+                engine._add(normal)
+        give(engine, left, None)
+        if record.batch >= 0:
+            engine._started = True
+            for name, clock in record.clocks.items():
+                _set_clock(engine, name, clock)
+            if engine._circuit.row_joins:
+                engine._late_findings()  # what the watermark had completed was delivered
+            engine._pulls.resume(record.next_instants)
+        engine._waiting.clear()
+        return Held(engine, record.tag, record.changes)
+
+    def _history(
+        self, group: int, changes: Iterable[str]
+    ) -> Iterable[tuple[int, str, NormalQuery | None]]:
+        """The queries that came to a group and left it, with the micro-batch."""
+        spec = self._spec
+        mine = set(spec.groups[group].queries) if group < len(spec.groups) else set()
+        for name in spec.groups[group].queries if group < len(spec.groups) else ():
+            yield 0, name, spec.queries[name]
+        for text in changes:
+            change = Change.from_text(text)
+            if change.normal is not None and change.group is not None:
+                if change.group.number == group:
+                    mine.add(change.name)
+                    yield change.batch, change.name, change.normal
+            elif change.normal is None and change.name in mine:
+                mine.discard(change.name)
+                yield change.batch, change.name, None
+
+    def _apply(self, engine: Engine, group: int, header: Header, applied: int) -> None:
+        running = set(engine.queries)
+        for text in header.changes[applied:]:
+            change = Change.from_text(text)
+            if change.normal is None:
+                if change.name in running:
+                    engine.unregister(change.name)
+                    running.discard(change.name)
+            elif change.group is not None and change.group.number == group:
+                _set_clocks(engine, header)
+                engine._add(change.normal)
+                running.add(change.name)
+
+    def _remember(
+        self, engine: Engine, header: Header, record: Record, tuples: list[bytes], store: Store
+    ) -> str:
+        """Make durable what the next micro-batch needs; returns the new tag."""
+        digest = hashlib.blake2b(f"{record.tag} {header.batch}".encode(), digest_size=16)
+        for blob in tuples:
+            digest.update(blob)
+        entries = list(record.entries)
+        if tuples:
+            store.put(header.batch, b"".join(tuples))
+            entries.append(header.batch)
+        oldest = _oldest_arrival(engine)
+        for batch in [each for each in entries if (each + 1) * ARRIVALS_PER_BATCH <= oldest]:
+            store.remove(batch)
+            entries.remove(batch)
+        clocks = dict(header.clocks)
+        new = Record(
+            header.batch,
+            digest.hexdigest(),
+            len(header.changes),
+            entries,
+            clocks,
+            engine.next_instants(),
+        )
+        store.set_record(new.to_json())
+        return new.tag
+
+
+def _kept_tuples(record: Record, store: Store, spec: Spec) -> dict[str, Packet]:
+    parts: dict[str, list[Packet]] = {}
+    for batch, blob in sorted(store.entries()):
+        found = unpack_tuples([blob], spec.catalog.relations, batch * ARRIVALS_PER_BATCH)
+        for name, packet in found.items():
+            parts.setdefault(name, []).append(packet)
+    return {name: packets[0].joined(packets[1:]) for name, packets in parts.items()}
+
+
+def _oldest_arrival(engine: Engine) -> int:
+    """No tuple of an earlier arrival number is needed any more."""
+    oldest = np.iinfo(np.int64).max
+    for name, state in engine.states.items():
+        if engine.lines[name].relation.is_stream and len(state):
+            oldest = min(oldest, int(state.arrival_at(np.array([state.first]))[0]))
+    return int(oldest)
+
+
+def _set_clocks(engine: Engine, header: Header) -> None:
+    for name, clock in header.clocks.items():
+        _set_clock(engine, name, clock)
+        line = engine.lines[name]
+        line.clock._last_arrival = _ASLEEP if name in header.idle else _AWAKE
+
+
+def _set_clock(engine: Engine, name: str, clock: ClockState) -> None:
+    own = engine.lines[name].clock
+    own.first_us, own.largest_us = clock.first_us, clock.largest_us
+    own.watermark_us = clock.watermark_us
+
+
+def _answer_asks(engine: Engine, header: Header, output: Output) -> None:
+    """Answer who asks, from the tuples of the micro-batches before."""
+    pulls = engine._pulls
+    for ask in header.asks:
+        if ask.query not in engine.queries:
+            continue
+        if isinstance(pulls, PartialPulls):
+            pulls.note(ask.query, ask.at_us, ask.number)
+        else:
+            output.answers[ask.number] = pulls.answer(ask.query, ask.at_us)

@@ -1,0 +1,341 @@
+"""The driver's part: how far the streams are, which queries run and where, and what the parts of an answer come to.
+
+The coordinator holds no tuples. It makes the header of each micro-batch, and takes in what tasks and cells found in it. All it
+knows between two micro-batches is in `CoordinatorState`, which a checkpoint holds.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cqc.compiler.partitioning import Chooser, Group
+from cqc.compiler.pipeline import normalise
+from cqc.runtime.asked import instant_us
+from cqc.runtime.engine import Engine, QueryHandle
+from cqc.runtime.errors import RunError
+from cqc.runtime.pull_plan import PullPlan
+from cqc.runtime.results import ResultBlock, in_time_order
+from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec
+from cqc.runtime.spark.distributed.wire import Output
+from cqc.runtime.stream_line import StreamCount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cqc.compiler import Program
+    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.compiler.partitioning import Placement
+    from cqc.runtime.intake import Reject, Taken
+    from cqc.runtime.options import Strategy
+    from cqc.runtime.packet import Packet
+    from cqc.runtime.spark.distributed.wire import PartialAnswer
+
+PAST_REASON = "queries that come later may look back at any tuple"
+
+
+@dataclass(slots=True)
+class CoordinatorState:
+    """All that is known between two micro-batches."""
+
+    clocks: dict[str, ClockState]
+    latest_us: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, StreamCount] = field(default_factory=dict)
+    results: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    failures: int = 0
+    tuples_sent: int = 0
+    bytes_sent: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> CoordinatorState:
+        given = dict(data)
+        given["clocks"] = {name: ClockState(**each) for name, each in given["clocks"].items()}
+        given["counts"] = {
+            name: StreamCount(**{**each, "reasons": Counter(each["reasons"])})
+            for name, each in given["counts"].items()
+        }
+        given["results"] = Counter(given["results"])
+        return CoordinatorState(**given)
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a micro-batch came to."""
+
+    blocks: list[ResultBlock]
+    answers: dict[int, ResultBlock]
+    rejects: list[tuple[str, list[Reject]]]
+    late: list[tuple[str, Packet]]
+
+
+class Coordinator:
+    """Plans a program over cells, and puts together what they find.
+
+    Args:
+        program: what to run.
+        partitions: how many cells a group of queries may have.
+        strategy: of the engines.
+        only: names of the queries to run; all by default.
+        keep_past: keep tuples for pull queries that come later.
+        weights: how much each stream carries, by folded name.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        partitions: int,
+        *,
+        strategy: Strategy,
+        only: Sequence[str] = (),
+        keep_past: bool = False,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self.program = program
+        self._strategy = strategy
+        # It is given no tuples: it knows the queries, in words and as nodes of the shared graph.
+        self.engine = Engine(program, strategy=strategy, only=tuple(only), keep_past=False)
+        nodes = [self.engine.node(name) for name in self.engine.queries]
+        self._chooser = Chooser(partitions, weights)
+        self._chooser.prefer(nodes)
+        self._past: int | None = None
+        if keep_past:
+            streams = {name for name, each in program.catalog.relations.items() if each.is_stream}
+            past = Group(0, (), frozenset(streams), (), PAST_REASON, frozenset(streams))
+            self._past = self._chooser.add_group(past).number
+        for node in nodes:
+            self._chooser.add(node)
+        self.placement: Placement = self._chooser.placement
+        self._chooser.settle()
+        streams_only = [name for name, each in program.catalog.relations.items() if each.is_stream]
+        self.state = CoordinatorState(
+            {name: ClockState() for name in streams_only},
+            counts={name: StreamCount() for name in program.catalog.relations},
+        )
+        self._first_queries = {name: program.normal(name) for name in self.engine.queries}
+        self._plans: dict[str, PullPlan] = {}
+        self._failed_before = 0
+        self._asks: list[Ask] = []
+        self._asked = 0
+        self._last_seen = dict.fromkeys(streams_only, time.monotonic())
+
+    def spec(
+        self,
+        tables: dict[str, Taken],
+        *,
+        collect: bool,
+        shuffle_partitions: int,
+        tells_rejects: bool = False,
+        tells_late: bool = False,
+    ) -> Spec:
+        """What executors are told once."""
+        for name, taken in tables.items():
+            self._count_table(name, taken)
+        return Spec(
+            uuid.uuid4().hex,
+            self.program.catalog,
+            self._first_queries,
+            self.placement.stateless,
+            self.placement.groups,
+            tables,
+            self._strategy,
+            collect,
+            self._past,
+            shuffle_partitions,
+            tells_rejects,
+            tells_late,
+        )
+
+    def header(
+        self,
+        batch: int,
+        *,
+        ended: bool = False,
+        closing: bool = False,
+        closing_us: int | None = None,
+    ) -> Header:
+        """The header of a micro-batch that comes next."""
+        return Header(
+            batch,
+            self.state.clocks,
+            self._idle(),
+            ended,
+            closing,
+            closing_us,
+            tuple(self._asks),
+            tuple(self.state.changes),
+        )
+
+    def take(self, packed: Iterable[bytes]) -> Findings:
+        """Take in what tasks and cells found in a micro-batch."""
+        outputs = sorted(map(Output.unpack, packed), key=lambda output: output.origin)
+        self._asks = []
+        findings = Findings([], {}, [], [])
+        partials: list[PartialAnswer] = []
+        for output in outputs:
+            findings.blocks += output.blocks
+            findings.answers.update(output.answers)
+            findings.rejects += output.rejects
+            findings.late += output.late
+            partials += output.partials
+            self.state.results.update(output.counts)
+            self.state.failures += output.failures
+            self.state.tuples_sent += output.tuples_sent
+            self.state.bytes_sent += output.bytes_sent
+            self._warn(output.warnings)
+            for name, part in output.streams.items():
+                self._count(name, part)
+        for name, clock in self.state.clocks.items():
+            if clock.largest_us is not None:
+                delay_us = self.program.catalog.relations[name].delay_us
+                clock.watermark_us = max(clock.watermark_us, clock.largest_us - delay_us)
+        merged, answers = self._put_together(partials)
+        findings.blocks = in_time_order(findings.blocks + merged)
+        findings.answers.update(answers)
+        return findings
+
+    # Queries come and go
+
+    def register(self, text: str, name: str | None, batch: int) -> QueryHandle:
+        """Add a query from micro-batch `batch` on.
+
+        Raises:
+            CompileError: when it has errors.
+        """
+        query = self.program.bind_one(text, name=name, taken=self.engine._names)
+        normal = normalise(query)
+        self.engine._add(normal)
+        node = self.engine.node(query.name)
+        if node.pull is not None and self._past is not None:
+            group: Group | None = self._chooser.groups_with(self._past)
+        else:
+            group = self._chooser.add(node)
+        self.state.changes.append(Change(batch, query.name, normal, group).to_text())
+        return QueryHandle(query.name)
+
+    def unregister(self, query: QueryHandle | str, batch: int) -> None:
+        """Remove a query from micro-batch `batch` on."""
+        name = self.engine._name(query)
+        self.engine.unregister(name)
+        self._chooser.drop(name)
+        self._plans.pop(name, None)
+        self.state.changes.append(Change(batch, name, None, None).to_text())
+
+    def ask(self, query: QueryHandle | str, at: Any = None) -> int:
+        """Ask for a pull query's value with the next micro-batch; the number by which its answer comes."""
+        name = self.engine._name(query)
+        node = self.engine.node(name)
+        if node.pull is None:
+            raise RunError(
+                f"query {name} delivers its results as they happen; only queries with BEGIN-END can be asked"
+            )
+        at_us = None if at is None else instant_us(at, _time_type(node))
+        self._asked += 1
+        self._asks.append(Ask(self._asked, name, at_us))
+        return self._asked
+
+    def plan_of(self, name: str) -> PullPlan:
+        """What a pull query does with its rows."""
+        if name not in self._plans:
+            node = self.engine.node(name)
+            assert node.pull is not None
+            self._plans[name] = PullPlan(node.outputs, node.pull)
+        return self._plans[name]
+
+    # Counters
+
+    def stream_counts(self) -> dict[str, StreamCount]:
+        """Rows read, late and rejected by stream and table."""
+        relations = self.program.catalog.relations
+        return {relations[name].name: count for name, count in self.state.counts.items()}
+
+    def result_counts(self) -> dict[str, int]:
+        """Results by query, those that have left included."""
+        zero = dict.fromkeys(self.engine.queries, 0)
+        return {**zero, **self.state.results}
+
+    @property
+    def tuples_read(self) -> int:
+        return sum(count.read for count in self.state.counts.values())
+
+    @property
+    def failures(self) -> int:
+        return self.state.failures + sum(plan.failures for plan in self._plans.values())
+
+    # Inside
+
+    def _count(self, name: str, part: Any) -> None:
+        count, clock = self.state.counts[name], self.state.clocks[name]
+        count.read += part.read
+        count.late += part.late
+        count.rejected += part.rejected
+        count.reasons.update(part.reasons)
+        if part.latest_us is not None:
+            self.state.latest_us[name] = max(
+                self.state.latest_us.get(name, part.latest_us), part.latest_us
+            )
+        if part.first_us is not None:
+            seen = part.first_us if clock.first_us is None else clock.first_us
+            clock.first_us = min(seen, part.first_us)
+            seen = part.largest_us if clock.largest_us is None else clock.largest_us
+            clock.largest_us = max(seen, part.largest_us)
+            self._last_seen[name] = time.monotonic()
+
+    def _count_table(self, name: str, taken: Taken) -> None:
+        count = self.state.counts[name] = StreamCount()
+        count.read, count.rejected = taken.read, len(taken.rejects)
+        count.reasons.update(reject.reason for reject in taken.rejects)
+
+    def _idle(self) -> tuple[str, ...]:
+        idle_us = self.program.settings.idle_us
+        if idle_us is None:
+            return ()
+        now = time.monotonic()
+        return tuple(
+            name for name, seen in self._last_seen.items() if (now - seen) * 1_000_000 > idle_us
+        )
+
+    def _warn(self, warnings: Iterable[str]) -> None:
+        self.state.warnings += [each for each in warnings if each not in self.state.warnings]
+
+    def _put_together(
+        self, partials: Sequence[PartialAnswer]
+    ) -> tuple[list[ResultBlock], dict[int, ResultBlock]]:
+        """The answers of pull queries from the parts that the cells gave."""
+        together: dict[tuple[str, int | None, tuple[int, ...]], list[PartialAnswer]] = {}
+        for each in partials:
+            key = (each.query, each.ask, tuple(each.instants.tolist()))
+            together.setdefault(key, []).append(each)
+        blocks, answers = [], {}
+        for (name, ask, instants), parts in together.items():
+            plan = self.plan_of(name)
+            answer = plan.put_together([each.part for each in parts], len(instants))
+            block = ResultBlock(
+                query=name,
+                names=plan.names,
+                columns=answer.columns,
+                picks=None,
+                times_us=np.array(instants, np.int64)[answer.window],
+                time_type=_time_type(self.engine.node(name)),
+                is_at=True,
+            )
+            self.state.results[name] += len(block)
+            if ask is None:
+                blocks.append(block)
+            else:
+                answers[ask] = block
+        return blocks, answers
+
+
+def _time_type(node: QueryNode) -> Any:
+    streams = [item.relation for item in node.items if item.relation.is_stream]
+    return streams[0].time_type

@@ -1,0 +1,191 @@
+"""What executors are told: once for a run what to do (`Spec`), and with every micro-batch how far the streams are (`Header`).
+
+A header is a function of the micro-batches before, so a micro-batch that is repeated after a crash has the same header and
+finds the same results. Stage one and the cells see the clocks of the streams as they were *before* the micro-batch: what is
+late is decided by them, and what a watermark completes comes one micro-batch later than in a single process.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from cqc.runtime.event_time import NOTHING_SEEN
+
+if TYPE_CHECKING:
+    from cqc.compiler.catalog import Catalog
+    from cqc.compiler.normal import NormalQuery
+    from cqc.compiler.partitioning import Group
+    from cqc.runtime.intake import Taken
+    from cqc.runtime.options import Strategy
+
+ARRIVALS_PER_BATCH = 1 << 32  # arrival numbers in a cell: the micro-batch, then the place in it
+
+
+@dataclass(slots=True)
+class ClockState:
+    """How far a stream has come, over all executors."""
+
+    first_us: int | None = None
+    largest_us: int | None = None
+    watermark_us: int = NOTHING_SEEN
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A query that came (`normal` is set) or left, in force from micro-batch `batch` on.
+
+    `group` is where it is answered; None: where its tuples are read.
+    """
+
+    batch: int
+    name: str
+    normal: NormalQuery | None
+    group: Group | None
+
+    def to_text(self) -> str:
+        return base64.b64encode(_dumps(self)).decode("ascii")
+
+    @staticmethod
+    def from_text(text: str) -> Change:
+        change: Change = cloudpickle.loads(base64.b64decode(text))
+        return change
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Somebody asks for the value of a pull query at an instant (None: the latest event time seen)."""
+
+    number: int
+    query: str
+    at_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What is known before a micro-batch."""
+
+    batch: int
+    clocks: dict[str, ClockState]  # by folded stream name
+    idle: tuple[str, ...] = ()  # streams past their idle timeout
+    ended: bool = False  # the input has ended; no tuple comes with this micro-batch
+    closing: bool = False  # invoke every pull query without EVERY, at `closing_us`
+    closing_us: int | None = None
+    asks: tuple[Ask, ...] = ()
+    changes: tuple[str, ...] = ()  # all so far, oldest first, each as `Change.to_text`
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Header:
+        given: dict[str, Any] = json.loads(text)
+        given["clocks"] = {name: ClockState(**each) for name, each in given["clocks"].items()}
+        given["asks"] = tuple(Ask(**each) for each in given["asks"])
+        given["idle"], given["changes"] = tuple(given["idle"]), tuple(given["changes"])
+        return Header(**given)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What executors need for a run; sent once and cached by its content."""
+
+    run: str  # tells apart runs that a worker process sees one after another
+    catalog: Catalog
+    queries: dict[str, NormalQuery]
+    stateless: tuple[str, ...]
+    groups: tuple[Group, ...]
+    tables: dict[str, Taken]  # by folded name: static tables go to every executor
+    strategy: Strategy
+    collect: bool  # with False results are counted and not sent
+    keeps_past: int | None = None  # the group that keeps every tuple for queries to come
+    shuffle_partitions: int = 1
+    tells_rejects: bool = False
+    tells_late: bool = False
+
+    def pack(self) -> bytes:
+        return _dumps(self)
+
+    @staticmethod
+    def unpack(packed: bytes) -> Spec:
+        spec: Spec = cloudpickle.loads(packed)
+        return spec
+
+
+def _dumps(what: object) -> bytes:
+    """Pickled; functions that a user registered are sent as they are."""
+    packed: bytes = cloudpickle.dumps(what)  # type: ignore[no-untyped-call]  # it has no types
+    return packed
+
+
+def digest(packed: bytes) -> str:
+    """What a packed spec is cached by."""
+    return hashlib.blake2b(packed, digest_size=16).hexdigest()
+
+
+@dataclass(slots=True)
+class Layout:
+    """Which cells there are, and the keys by which tuples are sent to them.
+
+    Spark sends a key to the partition `hash(key) mod partitions`; keys are chosen so that the cells fall on the partitions
+    evenly, in turn.
+    """
+
+    shuffle_partitions: int
+    first_cell: list[int] = field(default_factory=list)  # by group number; 0 is no cell
+    cells: int = 1  # numbers that are given, 0 included
+    _keys: list[int] = field(default_factory=list)
+    _next: int = 0
+
+    def add(self, group: Group) -> None:
+        """Make room for one more group; groups are added in the order of their numbers."""
+        self.first_cell.append(self.cells)
+        self.cells += group.cells
+
+    def key(self, group: int, cell: int) -> int:
+        return self.key_of(self.first_cell[group] + cell)
+
+    def result_key(self) -> int:
+        """The key of what needs no cell."""
+        return self.key_of(0)
+
+    def key_of(self, number: int) -> int:
+        while len(self._keys) <= number:
+            wanted = len(self._keys) % self.shuffle_partitions
+            while spark_hash(self._next) % self.shuffle_partitions != wanted:
+                self._next += 1
+            self._keys.append(self._next)
+            self._next += 1
+        return self._keys[number]
+
+    def place_of(self, key: int) -> tuple[int, int] | None:
+        """Group and cell of a key; None for results that pass."""
+        self.key_of(self.cells - 1)
+        number = self._keys.index(key)
+        if number == 0:
+            return None
+        group = max(at for at, first in enumerate(self.first_cell) if first <= number)
+        return group, number - self.first_cell[group]
+
+
+def spark_hash(value: int) -> int:
+    """Spark's hash of an INT (Murmur3, 32 bits, seed 42), as a signed number."""
+    mask = 0xFFFFFFFF
+    mixed = (value * 0xCC9E2D51) & mask
+    mixed = ((mixed << 15) | (mixed >> 17)) & mask
+    mixed = (mixed * 0x1B873593) & mask
+    code = 42 ^ mixed
+    code = ((code << 13) | (code >> 19)) & mask
+    code = (code * 5 + 0xE6546B64) & mask
+    code ^= 4
+    code ^= code >> 16
+    code = (code * 0x85EBCA6B) & mask
+    code ^= code >> 13
+    code = (code * 0xC2B2AE35) & mask
+    code ^= code >> 16
+    return code - (1 << 32) if code & 0x80000000 else code

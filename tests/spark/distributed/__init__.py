@@ -1,0 +1,1 @@
+"""The graph on executors: the stages in this process, and on Spark."""
