@@ -49,8 +49,11 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No summary, no progress.")
 @click.option("--progress", is_flag=True, help="Show progress also where there is no terminal.")
 @click.option("--stats", type=click.Path(), help="Write counters there, as JSON.")
+@click.option("--distribute", is_flag=True, help="Run the operators on Spark's executors.")
 @click.option(
-    "--distribute", is_flag=True, help="Accepted; operators run in Spark's driver in this version."
+    "--partitions",
+    type=click.IntRange(min=1),
+    help="Cells of a distributed run; as many as there are cores by default.",
 )
 @click.option("--master", help="The Spark master; local mode by default.")
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
@@ -89,6 +92,7 @@ def make_options(
         at_us=parse_at(given["at_text"]),
         only=check_only(given["only"], program),
         distribute=given["distribute"],
+        partitions=given["partitions"],
         master=given["master"],
         rows_per_batch=given["rows_per_batch"],
         strategy=parse_strategy(given),

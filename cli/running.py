@@ -58,6 +58,10 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
 
 def open_run(program: Program, options: RunOptions) -> Run:
     """The run that `--engine` asks for; Spark is loaded only then."""
+    if options.engine == "spark" and options.distribute:
+        from cqc.runtime.spark.distributed.run import DistributedRun
+
+        return DistributedRun(program, options)
     if options.engine == "spark":
         from cqc.runtime.spark.run import SparkRun
 

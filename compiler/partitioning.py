@@ -136,6 +136,7 @@ class Chooser:
         self._popular: Counter[tuple[str, int]] = Counter()
         self._schemes: dict[tuple[int, str], _Scheme] = {}
         self._settled = False
+        self._sizes: dict[int, tuple[int, ...]] = {}  # of the axes, by group number
 
     @property
     def placement(self) -> Placement:
@@ -143,10 +144,7 @@ class Chooser:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        return tuple(
-            replace(group, queries=tuple(members))
-            for group, members in zip(self._groups, self._members, strict=True)
-        )
+        return tuple(self.groups_with(number) for number in range(len(self._groups)))
 
     def prefer(self, nodes: Sequence[QueryNode]) -> None:
         """Let columns that many joins make equal be chosen where there is a choice."""
@@ -159,6 +157,7 @@ class Chooser:
 
     def settle(self) -> None:
         """From now on tuples are under way: a column that has been hashed is hashed the same way for ever."""
+        _ = self.groups  # they have the sizes that they keep
         self._settled = True
         self._schemes.clear()  # hosts of queries to come may have other numbers
 
@@ -192,7 +191,16 @@ class Chooser:
         return made
 
     def groups_with(self, number: int) -> Group:
-        return replace(self._groups[number], queries=tuple(self._members[number]))
+        """A group, with its queries and the sizes of its axes."""
+        group = self._groups[number]
+        if number not in self._sizes or not self._settled:
+            self._sizes[number] = self._shares(group.axes, group.streams)
+        axes = tuple(
+            replace(axis, size=size)
+            for axis, size in zip(group.axes, self._sizes[number], strict=True)
+            if size > 1
+        )
+        return replace(group, axes=axes, queries=tuple(self._members[number]))
 
     def _scheme(self, node: QueryNode, whole_reason: str) -> _Scheme:
         streams = frozenset(fold(each.name) for each in node.body.relations if each.is_stream)
@@ -201,8 +209,6 @@ class Chooser:
             return _Scheme((), streams, counted, whole=streams)
         if whole_reason:
             return _Scheme((), streams, whole_reason)
-        if self._partitions == 1:
-            return _Scheme((), streams, "there is one partition")
         return self._spread(node.body.relations, _classes(node), streams)
 
     def _spread(
@@ -213,14 +219,13 @@ class Chooser:
     ) -> _Scheme:
         if len(streams) == 1 and sum(each.is_stream for each in relations) == 1:
             (stream,) = streams
-            dealt = Axis(self._partitions, dealt=stream)
+            dealt = Axis(1, dealt=stream)
             return _Scheme((dealt,), streams, "the parts of an answer can be put together")
         axes = [axis for axis in (_axis(relations, each) for each in classes) if axis is not None]
         covering = [axis for axis in axes if len(axis.columns) == len(streams)]
         if covering:
             best = max(covering, key=lambda axis: sum(self._popular[each] for each in axis.columns))
-            axis = replace(best, size=self._partitions)
-            return _Scheme((axis,), streams, "the tuples of a result have one value in common")
+            return _Scheme((best,), streams, "the tuples of a result have one value in common")
         times = Counter(fold(each.name) for each in relations if each.is_stream)
         placed = {stream for axis in axes for stream, _ in axis.columns}
         axes += [
@@ -230,33 +235,20 @@ class Chooser:
         ]
         if not axes:
             return _Scheme((), streams, "a stream is joined with itself without an equality")
-        return self._shares(axes[:_MOST_AXES], streams)
+        return _Scheme(tuple(axes[:_MOST_AXES]), streams, "no equality covers all streams")
 
-    def _shares(self, axes: list[Axis], streams: frozenset[str]) -> _Scheme:
-        """Give the axes sizes such that each cell receives least."""
-        best: tuple[float, float, tuple[Axis, ...]] | None = None
-        for shape in _shapes(len(axes), self._partitions):
-            cells = math.prod(shape)
-            sized = tuple(
-                replace(axis, size=size) for axis, size in zip(axes, shape, strict=True) if size > 1
-            )
+    def _shares(self, axes: tuple[Axis, ...], streams: frozenset[str]) -> tuple[int, ...]:
+        """Sizes of the axes such that each cell receives least."""
+
+        def cost(shape: tuple[int, ...]) -> tuple[float, float]:
+            sized = [replace(axis, size=size) for axis, size in zip(axes, shape, strict=True)]
             sent = sum(
                 self._weights.get(stream, 1.0) * math.prod(axis.places(stream) for axis in sized)
                 for stream in streams
             )
-            if best is None or (sent / cells, sent) < best[:2]:
-                best = (sent / cells, sent, sized)
-        assert best is not None
-        chosen = best[2]
-        if not chosen:
-            return _Scheme((), streams, "sending every tuple everywhere would cost more")
-        if len(chosen) == 1 and chosen[0].dealt is not None:
-            reason = (
-                "no equality covers all streams: one is dealt out, the others go to every partition"
-            )
-        else:
-            reason = "no equality covers all streams: cells are shared out among several axes"
-        return _Scheme(chosen, streams, reason)
+            return sent / math.prod(shape), sent
+
+        return min(_shapes(len(axes), self._partitions), key=cost)
 
     def _group_for(self, scheme: _Scheme) -> int:
         for number, group in enumerate(self._groups):

@@ -39,6 +39,7 @@ class RunOptions:
     strict: bool = False
     stats: str | None = None
     distribute: bool = False
+    partitions: int | None = None  # of a distributed run; as many as there are cores by default
     master: str | None = None
     rows_per_batch: int | None = None
     strategy: Strategy = Strategy()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.compiler.catalog import fold
 from cqc.compiler.partitioning import Chooser, Group
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.asked import instant_us
@@ -22,6 +23,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.pull_plan import PullPlan
 from cqc.runtime.results import ResultBlock, in_time_order
 from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec
+from cqc.runtime.spark.distributed.stage_one import bare_program
 from cqc.runtime.spark.distributed.wire import Output
 from cqc.runtime.stream_line import StreamCount
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.compiler.graph.nodes import QueryNode
+    from cqc.compiler.normal import NormalQuery
     from cqc.compiler.partitioning import Placement
     from cqc.runtime.intake import Reject, Taken
     from cqc.runtime.options import Strategy
@@ -88,6 +91,7 @@ class Coordinator:
         only: names of the queries to run; all by default.
         keep_past: keep tuples for pull queries that come later.
         weights: how much each stream carries, by folded name.
+        first: the queries that a run began with, where it goes on from a checkpoint; those of the program by default.
     """
 
     def __init__(
@@ -99,11 +103,24 @@ class Coordinator:
         only: Sequence[str] = (),
         keep_past: bool = False,
         weights: Mapping[str, float] | None = None,
+        first: Mapping[str, NormalQuery] | None = None,
     ) -> None:
         self.program = program
         self._strategy = strategy
         # It is given no tuples: it knows the queries, in words and as nodes of the shared graph.
-        self.engine = Engine(program, strategy=strategy, only=tuple(only), keep_past=False)
+        self.engine = Engine(bare_program(program.catalog), strategy=strategy, keep_past=False)
+        wanted = {fold(name) for name in only}
+        self._first_queries = (
+            dict(first)
+            if first is not None
+            else {
+                name: program.normal(name)
+                for name in program.queries.names
+                if not wanted or fold(name) in wanted
+            }
+        )
+        for normal in self._first_queries.values():
+            self.engine._add(normal)
         nodes = [self.engine.node(name) for name in self.engine.queries]
         self._chooser = Chooser(partitions, weights)
         self._chooser.prefer(nodes)
@@ -121,12 +138,16 @@ class Coordinator:
             {name: ClockState() for name in streams_only},
             counts={name: StreamCount() for name in program.catalog.relations},
         )
-        self._first_queries = {name: program.normal(name) for name in self.engine.queries}
         self._plans: dict[str, PullPlan] = {}
         self._failed_before = 0
         self._asks: list[Ask] = []
         self._asked = 0
         self._last_seen = dict.fromkeys(streams_only, time.monotonic())
+
+    @property
+    def first_queries(self) -> dict[str, NormalQuery]:
+        """The queries that the run began with."""
+        return self._first_queries
 
     def spec(
         self,
@@ -154,6 +175,19 @@ class Coordinator:
             tells_rejects,
             tells_late,
         )
+
+    def resume(self, state: CoordinatorState) -> None:
+        """Go on from a state; queries that came and left before it come and leave again."""
+        self.state = state
+        for text in state.changes:
+            change = Change.from_text(text)
+            if change.normal is None:
+                self.engine.unregister(change.name)
+                self._chooser.drop(change.name)
+            else:
+                self.engine._add(change.normal)
+                if change.group is None or change.group.number != self._past:
+                    self._chooser.add(self.engine.node(change.name))
 
     def header(
         self,

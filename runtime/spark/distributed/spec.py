@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
@@ -79,6 +79,31 @@ class Header:
     asks: tuple[Ask, ...] = ()
     changes: tuple[str, ...] = ()  # all so far, oldest first, each as `Change.to_text`
 
+    def merged(self, other: Header) -> Header:
+        """What two tasks of one micro-batch know together: one of them heard who asks."""
+        told = other if other.ended or other.closing else self
+        asks = {ask.number: ask for ask in (*self.asks, *other.asks)}
+        return replace(
+            self,
+            ended=self.ended or other.ended,
+            closing=self.closing or other.closing,
+            closing_us=told.closing_us,
+            asks=tuple(asks[number] for number in sorted(asks)),
+        )
+
+    def with_control(self, control: dict[str, Any]) -> Header:
+        """The header with what a row of the control source says."""
+        asks = tuple(Ask(**each) for each in control.get("asks", ()))
+        return self.merged(
+            replace(
+                self,
+                asks=asks,
+                ended=control.get("ended", False),
+                closing=control.get("closing", False),
+                closing_us=control.get("closing_us"),
+            )
+        )
+
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
@@ -137,10 +162,13 @@ class Layout:
     """
 
     shuffle_partitions: int
-    first_cell: list[int] = field(default_factory=list)  # by group number; 0 is no cell
-    cells: int = 1  # numbers that are given, 0 included
+    first_cell: list[int] = field(default_factory=list)  # by group number
+    cells: int = field(init=False)  # numbers that are given; the first are of no cell
     _keys: list[int] = field(default_factory=list)
     _next: int = 0
+
+    def __post_init__(self) -> None:
+        self.cells = self.shuffle_partitions
 
     def add(self, group: Group) -> None:
         """Make room for one more group; groups are added in the order of their numbers."""
@@ -150,9 +178,9 @@ class Layout:
     def key(self, group: int, cell: int) -> int:
         return self.key_of(self.first_cell[group] + cell)
 
-    def result_key(self) -> int:
-        """The key of what needs no cell."""
-        return self.key_of(0)
+    def result_key(self, origin: int) -> int:
+        """The key of what needs no cell; each partition has one."""
+        return self.key_of(origin % self.shuffle_partitions)
 
     def key_of(self, number: int) -> int:
         while len(self._keys) <= number:
@@ -167,7 +195,7 @@ class Layout:
         """Group and cell of a key; None for results that pass."""
         self.key_of(self.cells - 1)
         number = self._keys.index(key)
-        if number == 0:
+        if number < self.shuffle_partitions:
             return None
         group = max(at for at, first in enumerate(self.first_cell) if first <= number)
         return group, number - self.first_cell[group]

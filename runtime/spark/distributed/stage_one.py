@@ -109,7 +109,7 @@ class StageOne:
             yield key, origin, blob
         for key in waiting:
             yield key, origin, b""
-        yield self._layout.result_key(), origin, output.pack()
+        yield self._layout.result_key(origin), origin, output.pack()
 
     def _packets(
         self, header: Header, rows: Iterable[tuple[str, Taken]], output: Output

@@ -1,0 +1,87 @@
+"""The two stages as one streaming DataFrame, and the settings it needs."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark.errors import PySparkException
+
+from cqc.runtime.spark.distributed.spec import digest
+from cqc.runtime.spark.distributed.worker import FOUND, SENT, CellProcessor, found_blob, spec_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from cqc.runtime.spark.distributed.spec import Spec
+
+    Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+_STATE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+class Flow:
+    """A spec that was sent to the executors of a session."""
+
+    def __init__(self, spark: SparkSession, spec: Spec, folder: Path) -> None:
+        packed = spec.pack()
+        self.digest = digest(packed)
+        # As a file, which each executor fetches once: Spark has no broadcast variables where a stateful operator starts.
+        file = folder / spec_name(self.digest)
+        file.write_bytes(packed)
+        spark.sparkContext.addFile(str(file))
+        self.has_cells = bool(spec.groups) or spec.keeps_past is not None
+        self._settings = {
+            "spark.sql.streaming.stateStore.providerClass": _STATE,
+            "spark.sql.shuffle.partitions": str(spec.shuffle_partitions),
+        }
+        self._spark = spark
+        self._before: dict[str, Any] = {}
+
+    def configure(self) -> None:
+        """Set what the streaming query needs when it starts."""
+        for name, value in self._settings.items():
+            self._before[name] = self._spark.conf.get(name, None)
+            self._spark.conf.set(name, value)
+
+    def end(self, query: StreamingQuery) -> None:
+        """Stop the query and leave the session as it was."""
+        with suppress(
+            PySparkException, Py4JError, OSError
+        ):  # it may have ended by itself, or its JVM
+            query.stop()
+            self._restore()
+        server = getattr(self._spark.sparkContext, "_accumulatorServer", None)
+        if server is not None:
+            server.server_shutdown = True  # it would complain when the JVM goes
+
+    def _restore(self) -> None:
+        for name, value in self._before.items():
+            if value is None:
+                self._spark.conf.unset(name)
+            else:
+                self._spark.conf.set(name, value)
+
+    def through(self, source: DataFrame, task: Task, *, cells: bool) -> DataFrame:
+        """What tasks and cells find in the source, as blobs."""
+        warnings.filterwarnings(
+            "ignore", "PySpark does not yet fully support pandas", FutureWarning
+        )
+        sent = source.mapInArrow(task, SENT)
+        if not cells:
+            return sent.select("blob")
+        processor = CellProcessor(self.digest)
+        return sent.groupBy("key").transformWithState(processor, FOUND, "update", "none")
+
+
+def found_in(batch: DataFrame, *, cells: bool) -> list[bytes]:
+    """What a micro-batch's tasks and cells found."""
+    blobs = [bytes(blob) for blob in batch.toArrow()["blob"].to_pylist()]
+    return blobs if cells else [found_blob(blob) for blob in blobs]

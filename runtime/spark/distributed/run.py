@@ -1,0 +1,217 @@
+"""One run of a program on Spark's executors: what `cqc run --distribute` starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark.errors import PySparkException
+
+from cqc.runtime.batch_run import LOOK_S
+from cqc.runtime.spark.distributed.flow import Flow, found_in
+from cqc.runtime.spark.distributed.work import DurableWork, Work, feed_lines
+from cqc.runtime.spark.distributed.worker import RangesTask
+from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.spark.starting import Starting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from cqc.compiler import Program
+    from cqc.runtime.options import RunOptions
+    from cqc.runtime.range import Range
+    from cqc.runtime.run import RunSummary
+    from cqc.runtime.spark.session import Session
+
+
+_PATIENCE_S = 60.0  # for Spark to end a query
+
+
+class DistributedRun:
+    """A run on Spark's executors.
+
+    Args:
+        program: what to run.
+        options: how.
+        session: a session to use and leave open; one is started (and ended by `close`) without it.
+
+    Raises:
+        RunError: when data is missing, or a place to write to cannot be opened.
+    """
+
+    def __init__(
+        self, program: Program, options: RunOptions, session: Session | None = None
+    ) -> None:
+        self._options = options
+        self._work: Work = (Work if options.checkpoint is None else DurableWork)(program, options)
+        self._session = session
+        self._starting: Starting | None = None
+        self._failure: BaseException | None = None
+        self._ended = threading.Event()
+        self._first: list[Range] = []
+        self._hungry = False  # Spark has had everything there was to read
+        self._stopping = False
+        self._working = threading.Lock()
+        self._progress: Callable[[int], None] | None = None
+        self._feed: Path | None = None
+        self._flow: Flow | None = None
+
+    @property
+    def coordinator(self) -> object:
+        """The driver's knowledge, for those who measure."""
+        return self._work.coordinator
+
+    def to_end(self, progress: Callable[[int], None] | None = None) -> None:
+        """Run until the input has ended (with `follow`: until somebody interrupts).
+
+        Raises:
+            RunError: when the run cannot go on.
+        """
+        self._progress = progress
+        say = getattr(progress, "say", None)
+        if say is not None:
+            say("starting Spark")
+        if self._session is None:
+            self._starting = Starting(self._options.master)
+        self._work.read_tables()
+        if isinstance(self._work, DurableWork) and self._work.has_ended:
+            first = self._work.next_ranges()
+            if not first and not self._work.awaits_more():
+                self._spread_without_spark()
+                return
+            self._first = first
+        if self._starting is not None:
+            self._session = self._starting.result()
+        self._stream()
+
+    def close(self) -> RunSummary:
+        """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
+        self._stopping = True
+        with self._working:
+            if self._starting is not None:
+                self._starting.close()
+            return self._work.close()
+
+    def _spread_without_spark(self) -> None:
+        """There is nothing to do, but counters to tell."""
+        assert isinstance(self._work, DurableWork)
+        self._work.spread(self._work.partitions_before or 1)
+
+    def _stream(self) -> None:
+        assert self._session is not None
+        spark = self._session.spark
+        self._tasks = spark.sparkContext.defaultParallelism
+        partitions = self._options.partitions or self._tasks
+        folder = self._session.new_folder()
+        if isinstance(self._work, DurableWork):
+            folder = self._work.place
+            partitions = self._work.partitions_before or partitions
+        self._feed = folder / "feed"
+        self._feed.mkdir(parents=True, exist_ok=True)
+        spec = self._work.spread(partitions)
+        self._flow = Flow(spark, spec, self._session.new_folder())
+        self._has_cells = self._flow.has_cells or self._options.is_live
+        if not self._file(self._work.next_number).exists():
+            self._go_on()
+        self._wait_for_input()
+        source = spark.readStream.format("text").option("maxFilesPerTrigger", 1)
+        lines = source.load(str(self._feed)).repartition(self._tasks)
+        task = RangesTask(self._flow.digest)
+        found = self._flow.through(lines, task, cells=self._has_cells)
+        self._flow.configure()
+        try:
+            query = (
+                found.writeStream.foreachBatch(self._take_batch)
+                .outputMode("update")
+                .option("checkpointLocation", str(folder / "spark"))
+                .trigger(processingTime="0 seconds")
+                .start()
+            )
+        except (PySparkException, Py4JError) as error:
+            raise spark_failed(error, self._session) from error
+        waiter = threading.Thread(target=self._wait_for, args=(query,), daemon=True)
+        waiter.start()
+        try:
+            while not self._ended.wait(LOOK_S):
+                if self._hungry:
+                    with self._working:
+                        self._go_on()
+        finally:
+            self._stopping = True
+            self._flow.end(query)
+            waiter.join(_PATIENCE_S)
+        if self._failure is not None:
+            raise self._failure
+
+    def _wait_for_input(self) -> None:
+        """Spark is not asked to start before there is something to do."""
+        while self._hungry and not self._ended.is_set():
+            time.sleep(LOOK_S)
+            self._go_on()
+
+    def _wait_for(self, query: StreamingQuery) -> None:
+        """Hear when Spark ends the query by itself, which only a failure makes it do."""
+        try:
+            query.awaitTermination()
+        except (PySparkException, Py4JError, OSError) as error:
+            if self._failure is None and not self._stopping:
+                self._failure = spark_failed(error, self._session)
+        self._ended.set()
+
+    def _take_batch(self, batch: DataFrame, number: int) -> None:
+        """What Spark calls with each micro-batch, in a thread of its own."""
+        with self._working:
+            if self._stopping:
+                return
+            try:
+                found = found_in(batch, cells=self._has_cells)
+                if number < self._work.next_number:
+                    return  # it counts already; only the cells had to see it again
+                ended = self._is_last(number)
+                self._work.take(found, ended=ended)
+                self._file(number - 1).unlink(missing_ok=True)
+                if self._progress is not None:
+                    self._progress(self._work.tuples_read)
+                if ended:
+                    self._ended.set()
+                else:
+                    self._go_on()
+            except BaseException as error:  # it loses its type on the way through the JVM
+                self._failure = error
+                self._ended.set()
+                raise
+
+    def _go_on(self) -> None:
+        """Give Spark the next micro-batch, if there is one; the last one has no tuples and ends the input."""
+        ranges = self._first or self._work.next_ranges()
+        self._first = []
+        ended = not ranges and not self._work.awaits_more()
+        self._hungry = not ranges and not ended
+        if self._hungry:
+            return
+        assert self._feed is not None
+        aside = self._feed / ".next"  # hidden files are not delivered
+        header = self._work.header(ended=ended)
+        with aside.open("w", encoding="utf-8") as file:
+            file.write(feed_lines(header, ranges, self._tasks))
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(self._file(self._work.next_number))
+
+    def _is_last(self, number: int) -> bool:
+        """Whether a micro-batch was the one that ends the input."""
+        with self._file(number).open(encoding="utf-8") as file:
+            line = json.loads(file.readline())
+        return bool(json.loads(line["header"])["ended"])
+
+    def _file(self, number: int) -> Path:
+        assert self._feed is not None
+        return self._feed / f"{number:012d}.jsonl"

@@ -1,0 +1,295 @@
+"""The driver's side of `cqc run --distribute`: sources, sinks and checkpoints are those of every run; the tuples are elsewhere.
+
+A micro-batch is planned here as a list of ranges, goes through Spark as one small file that says who reads which ranges and how
+far the streams are, and comes back as what tasks and cells found.
+
+With a checkpoint the file of a micro-batch is written before Spark hears of it and stays until the micro-batch counts, so that
+a repetition after a crash has the same ranges and the same header. Cells are in Spark's own checkpoint, results and counters in
+ours; a micro-batch that counts here but not yet there is repeated for the cells' sake, and its results are not taken again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from cqc.runtime.batch_run import BatchRun
+from cqc.runtime.durable_run import DurableRun
+from cqc.runtime.errors import RunError
+from cqc.runtime.found import OperatorCount
+from cqc.runtime.intake import Taken
+from cqc.runtime.plan import add_ranges
+from cqc.runtime.query_set import QuerySet, texts_of
+from cqc.runtime.range import Range
+from cqc.runtime.run import RunSummary, write_stats
+from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cqc.compiler import Program
+    from cqc.compiler.normal import NormalQuery
+    from cqc.runtime.engine import QueryHandle
+    from cqc.runtime.options import RunOptions
+    from cqc.runtime.plan import Positions
+    from cqc.runtime.spark.distributed.spec import Header, Spec
+    from cqc.runtime.stream_line import StreamLine
+
+
+class Work(BatchRun):
+    """A run whose tuples are on executors."""
+
+    coordinator: Coordinator
+
+    @property
+    def next_number(self) -> int:
+        """The number of the micro-batch that comes next."""
+        return self._taken_batches
+
+    _taken_batches = 0
+
+    def spread(self, partitions: int) -> Spec:
+        """Decide where queries are answered, once the tables are read; what executors must know."""
+        self.coordinator = Coordinator(
+            self._program,
+            partitions,
+            strategy=self._options.strategy,
+            only=self._options.only,
+            keep_past=self._options.is_live,
+            weights=self._weights(),
+            first=self._first_queries(),
+        )
+        self._queries = QuerySet(_Registrar(self), self._queries.running)  # type: ignore[arg-type]  # it registers
+        for name, line in self.engine.lines.items():
+            if not line.relation.is_stream:
+                self.coordinator.state.counts[name] = line.count
+        return self.coordinator.spec(
+            self._tables(),
+            collect=self._options.sink != "none",
+            shuffle_partitions=partitions,
+            tells_rejects=self._options.strict or self._options.rejects is not None,
+            tells_late=self._options.late is not None,
+        )
+
+    def _first_queries(self) -> dict[str, NormalQuery] | None:
+        """The queries that the run began with, when it goes on."""
+        return None
+
+    def header(self, *, ended: bool) -> Header:
+        """The header of the next micro-batch; the last one invokes the pull queries."""
+        return self.coordinator.header(
+            self.next_number, ended=ended, closing=ended, closing_us=self._options.at_us
+        )
+
+    def take(self, packed: Iterable[bytes], *, ended: bool) -> None:
+        """Write what a micro-batch found, and make it count."""
+        findings = self.coordinator.take(packed)
+        lines, relations = self.engine.lines, self._catalog.relations
+        for name, rejects in findings.rejects:
+            on_reject = lines[name].on_reject
+            if on_reject is not None:
+                on_reject(relations[name], rejects)
+        for name, packet in findings.late:
+            on_late = lines[name].on_late
+            if on_late is not None:
+                on_late(relations[name], packet)
+        if findings.blocks:
+            self.engine._waiting.append(findings.blocks)
+        self._latest_us = dict(self.coordinator.state.latest_us)
+        self._write()
+        self._count_batch(ended=ended)
+        self._taken_batches += 1
+
+    def _count_batch(self, *, ended: bool) -> None:
+        """A micro-batch is done."""
+
+    def close(self) -> RunSummary:
+        """Close the sink and say what was done."""
+        done = super().close()
+        if not hasattr(self, "coordinator"):
+            return done
+        state = self.coordinator.state
+        counts = self.coordinator.stream_counts()
+        summary = RunSummary(
+            {name: counts.get(name, count) for name, count in done.streams.items()},
+            self.coordinator.result_counts(),
+            [_sent(state)],
+            done.seconds,
+            self.coordinator.failures,
+            tuple(state.warnings),
+        )
+        if self._options.stats is not None:
+            write_stats(Path(self._options.stats), summary)
+        return summary
+
+    @property
+    def tuples_read(self) -> int:
+        return self.coordinator.tuples_read
+
+    def _tables(self) -> dict[str, Taken]:
+        found = {}
+        for name, line in self.engine.lines.items():
+            if not line.relation.is_stream and len(self.engine.states[name]):
+                packet = self.engine.states[name].packet()
+                found[name] = Taken(tuple(packet.columns), packet.ts_us, len(packet))
+        return found
+
+    def _weights(self) -> dict[str, float]:
+        """How much each stream carries: the size of its files, as far as they are there."""
+        weights = {}
+        for name, place in self._places.items():
+            size = _size(Path(place))
+            if size and self._catalog.relations[name].is_stream:
+                weights[name] = float(size)
+        known = list(weights.values())
+        middle = sorted(known)[len(known) // 2] if known else 1.0
+        return {name: weights.get(name, middle) for name in self._catalog.relations}
+
+
+class DurableWork(Work, DurableRun):
+    """The same with a checkpoint."""
+
+    def __init__(self, program: Program, options: RunOptions) -> None:
+        super().__init__(program, options)
+        self._before: CoordinatorState | None = None
+        self.partitions_before: int | None = None
+        if self._last is not None:
+            self._taken_batches = self._last.number + 1
+            given = self._read_state(self._last.number)
+            self._before = CoordinatorState.from_json(given["state"])
+            self.partitions_before = given["partitions"]
+
+    @property
+    def place(self) -> Path:
+        """The folder for what only a distributed run has."""
+        folder = self._checkpoint.folder / "distributed"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run before came to the end of its input and nothing has come since."""
+        return self._idle and self._last is not None and self._last.ended
+
+    def spread(self, partitions: int) -> Spec:
+        """Go on where the last micro-batch that counts left the streams."""
+        self._partitions = partitions
+        spec = super().spread(partitions)
+        if self._before is None:
+            packed = cloudpickle.dumps(self.coordinator.first_queries)  # type: ignore[no-untyped-call]  # it has no types
+            _write_whole(self.place / "queries", packed)
+        else:
+            tables = self.coordinator.state.counts
+            self.coordinator.resume(self._before)
+            for name, line in self.engine.lines.items():
+                if not line.relation.is_stream:
+                    self.coordinator.state.counts[name] = tables[name]
+            assert self._last is not None
+            self._queries = QuerySet(_Registrar(self), self._last.engine.queries)  # type: ignore[arg-type]  # it registers
+            self._queries.change_to(texts_of(self._program, self._options.only))
+        return spec
+
+    def _first_queries(self) -> dict[str, NormalQuery] | None:
+        if self._before is None:
+            return None
+        found: dict[str, NormalQuery] = cloudpickle.loads((self.place / "queries").read_bytes())
+        return found
+
+    def _count_batch(self, *, ended: bool) -> None:
+        self._idle = False
+        number = self._number + 1
+        content = {"state": self.coordinator.state.to_json(), "partitions": self._partitions}
+        _write_whole(self.place / f"{number:012d}.json", json.dumps(content).encode())
+        self._commit(ended=ended)
+        (self.place / f"{number - 3:012d}.json").unlink(missing_ok=True)
+
+    def _read_state(self, number: int) -> dict[str, Any]:
+        path = self.place / f"{number:012d}.json"
+        try:
+            given: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunError(
+                f"the checkpoint {self._checkpoint.folder} is not of a distributed run: "
+                "name another folder, or run without --distribute"
+            ) from error
+        return given
+
+    def _positions_before(self) -> Positions:
+        """What was read before this run, with the micro-batch that was given to Spark and does not count yet."""
+        positions = super()._positions_before()
+        waiting = (
+            self.place / "feed" / f"{0 if self._last is None else self._last.number + 1:012d}.jsonl"
+        )
+        if waiting.exists():
+            for line in waiting.read_text(encoding="utf-8").splitlines():
+                add_ranges(positions, [Range(**each) for each in json.loads(line)["ranges"]])
+        return positions
+
+
+class _Registrar:
+    """Where the queries of a followed folder are registered: with the coordinator, from the next micro-batch on."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    @property
+    def _lines(self) -> Mapping[str, StreamLine]:
+        return self._work.engine.lines
+
+    def register(self, text: str, name: str | None = None) -> QueryHandle:
+        handle = self._work.coordinator.register(text, name, self._work.next_number)
+        if handle.name not in self._work.engine.queries:
+            self._work.engine.register(text, handle.name)
+        return handle
+
+    def unregister(self, query: QueryHandle | str) -> None:
+        self._work.coordinator.unregister(query, self._work.next_number)
+        name = query if isinstance(query, str) else query.name
+        if name in self._work.engine.queries:
+            self._work.engine.unregister(name)
+
+
+def feed_lines(header: Header, ranges: list[Range], tasks: int) -> str:
+    """The file of a micro-batch: one line for each task, with ranges that follow one another."""
+    count = max(min(tasks, len(ranges)), 1)
+    cuts = [len(ranges) * at // count for at in range(count + 1)]
+    text = header.to_json()
+    return "".join(
+        json.dumps(
+            {
+                "origin": at,
+                "header": text,
+                "ranges": [asdict(each) for each in ranges[cuts[at] : cuts[at + 1]]],
+            }
+        )
+        + "\n"
+        for at in range(count)
+    )
+
+
+def _sent(state: CoordinatorState) -> OperatorCount:
+    read = sum(count.read for count in state.counts.values())
+    return OperatorCount("shuffle", read, state.tuples_sent, 0.0, state.bytes_sent, {})
+
+
+def _size(place: Path) -> int:
+    try:
+        if place.is_dir():
+            return sum(file.stat().st_size for file in place.iterdir() if file.is_file())
+        return place.stat().st_size
+    except OSError:
+        return 0
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    aside = path.with_suffix(".part")
+    with aside.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.replace(path)

@@ -1,0 +1,97 @@
+"""`cqc run --distribute` on Spark gives the answers of a local run."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cqc
+from cqc.runtime.options import RunOptions
+from cqc.runtime.run import LocalRun
+from cqc.runtime.spark.distributed.run import DistributedRun
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cqc.runtime.spark.session import Session
+
+PROGRAM = """
+CREATE STREAM A (ts BIGINT, k BIGINT, x BIGINT) WITH (path = 'a.csv');
+CREATE STREAM B (ts BIGINT, k BIGINT, y DOUBLE) WITH (path = 'b.csv');
+CREATE TABLE T (k BIGINT, name STRING) WITH (path = 't.csv');
+CREATE QUERY filter AS SELECT x FROM A WHERE x > 90;
+CREATE QUERY table_join AS SELECT A.x, T.name FROM A, T WHERE A.k = T.k AND A.x < 5;
+CREATE QUERY keyed AS SELECT A.x, B.y FROM A, B WHERE A.k = B.k AND A.x > 50 MAXWINDOW 5 SEC;
+CREATE QUERY theta AS SELECT A.x, B.y FROM A, B WHERE A.x + 95 < B.y MAXWINDOW 2 SEC;
+CREATE QUERY counted AS SELECT A.x, B.y FROM A [ROWS 2], B [ROWS 3] WHERE A.k = B.k;
+CREATE QUERY periodic AS SELECT k, COUNT(*) AS n, AVG(x) AS mean FROM A
+  BEGIN AFTER NOW - 10 END NOW EVERY 10 SEC GROUP BY k HAVING COUNT(*) > 1;
+CREATE QUERY whole AS SELECT COUNT(*) AS n, SUM(y) AS total FROM B BEGIN 0 END NOW;
+"""
+
+
+def write_input(folder: Path, rows: int) -> None:
+    rng = random.Random(1)
+    for stream, column in (("a", "x"), ("b", "y")):
+        lines = [f"{at // 10},{rng.randrange(9)},{rng.randrange(100)}" for at in range(rows)]
+        lines[rows // 2] = "nonsense,1,2"
+        (folder / f"{stream}.csv").write_text(
+            "\n".join([f"ts,k,{column}", *lines]) + "\n", encoding="utf-8"
+        )
+    (folder / "t.csv").write_text("k,name\n1,one\n2,two\n", encoding="utf-8")
+    (folder / "program.cq").write_text(PROGRAM, encoding="utf-8")
+
+
+def lines_of(path: Path) -> list[str]:
+    return sorted(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_a_distributed_run_gives_what_a_local_run_gives(session: Session, tmp_path: Path) -> None:
+    write_input(tmp_path, 300)
+    program = cqc.compile_files([str(tmp_path / "program.cq")])
+    found, counts = [], []
+    for name, rejects in (("local", "lr.jsonl"), ("distributed", "dr.jsonl")):
+        options = RunOptions(
+            out=str(tmp_path / name),
+            rejects=str(tmp_path / rejects),
+            rows_per_batch=320,
+            partitions=3,
+        )
+        run = (
+            LocalRun(program, options)
+            if name == "local"
+            else DistributedRun(program, options, session)
+        )
+        run.to_end()
+        summary = run.close()
+        found.append([lines_of(tmp_path / name), lines_of(tmp_path / rejects)])
+        streams = {
+            stream: (count.read, count.rejected, count.late)
+            for stream, count in summary.streams.items()
+        }
+        counts.append((streams, {query: n for query, n in summary.queries.items() if n}))
+    assert found[0] == found[1]
+    assert counts[0] == counts[1]
+    queries = {json.loads(line)["query"] for line in found[0][0]}
+    assert queries == {"filter", "table_join", "keyed", "theta", "counted", "periodic", "whole"}
+
+
+@pytest.mark.slow
+def test_filters_alone_need_no_cells(session: Session, tmp_path: Path) -> None:
+    write_input(tmp_path, 100)
+    program = cqc.compile_files([str(tmp_path / "program.cq")])
+    found = []
+    for name in ("local", "distributed"):
+        options = RunOptions(out=str(tmp_path / name), only=("filter", "table_join"))
+        run = (
+            LocalRun(program, options)
+            if name == "local"
+            else DistributedRun(program, options, session)
+        )
+        run.to_end()
+        run.close()
+        found.append(lines_of(tmp_path / name))
+    assert found[0] == found[1]
