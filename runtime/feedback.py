@@ -1,133 +1,142 @@
-"""What a join tells its inputs not to send, and when to resume (JIT, sections III-V of the paper).
+"""What the joins of a tree tell their inputs not to send, and when to resume (JIT, sections III-V of the paper).
 
-A *gate* stands before one input of a producing join. The rows there will later, as parts of the producer's results, meet
-the opposite state of a consumer further up. While that state has no row with a row's join values (the paper's minimal
-non-demanded sub-tuple; without common values: while the state is empty), nothing made of the row is of use, so it is
-parked, by value: the blacklist. New rows with such a value go straight there. When the value appears the rows are resumed
-and join what is active then. They were in no index before, so each pair of rows meets once, when the later becomes active.
+A consumer's demand is what its opposite state holds. It is asked before a producer makes anything, so that not even the first
+useless result comes into being. What is asked for is the lattice of the candidate sub-tuples, from small to large:
 
-    (A join B) join C, on A.y = C.y: a1(y=100) waits at the gate A -> C until a C with y=100 comes
+- a row of one input of the producer (a tuple, or the combination that a join below made): a `Gate` before that input. Rows
+  that the gate of a tuple holds are in no combination, so what a gate further up holds is minimal;
+- a pair that spans both inputs (Type II): a `PairGates` mark within the producer's join.
 
-Two rows must not wait for each other: (a, b) for (c, d) and c for (a, b) would never be made. So a row waits for states to
-its right, or for those of single items, and these wait only for what is further up.
+Each gate sits at the lowest input that has its columns: what a consumer does not ask for is stopped there, and everything in
+between has nothing to pass on. Where rows are not asked for because a selection or a table refuses them they are forgotten.
+
+Two rows must not wait for each other: (a, b) for (c, d) and c for (a, b) would never be made, although the paper's protocol
+does just that. So a row waits for states to its right, or for those of single items, and these wait only for what is
+further up; a pair waits for base tuples, whether they wait themselves or not. So most of (a, b), (c, d) and (e, f) are never made.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from cqc.runtime.operators.tree_kernels import find_absent_by_bloom, set_bloom
+from cqc.runtime.operators.tree_gate import Gate
+from cqc.runtime.operators.tree_node import columns_between
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from cqc.runtime.operators.tree_state import KeyColumn, TreeState
+    from cqc.runtime.operators.tree_node import Edge, Node
 
-_TRIAL_ROWS = 2_000  # how many rows show whether a gate is worth its checks
-_LEAST_SHARE = 0.05
+_MOST_PAIR_GATES = 2  # of a join: the first drops most of what a second or third would
 
 
-class Gate:
-    """Rows of `waiter` wait for values in `awaited`; `waiter_columns[k]` must equal `awaited_columns[k]`."""
+class Feedback:
+    """All gates of one tree; `mode` is exact (presence by index), bloom (by filter) or auto (exact where it pays)."""
 
     def __init__(
-        self,
-        waiter: TreeState,
-        waiter_columns: Sequence[KeyColumn],
-        awaited: TreeState,
-        awaited_columns: Sequence[KeyColumn],
-        *,
-        bloom: bool,
-        permanent: bool,
-        measured: bool,
+        self, root: Node, edges: list[Edge], mode: str, is_static: Callable[[Node], bool]
     ) -> None:
-        """`permanent`: the awaited rows are of static tables. `measured`: give up when the gate does not pay."""
-        self.waiter = waiter
-        self.awaited = awaited
-        self.permanent = permanent
-        self.checked = self.parked = self.resumed = 0
-        self.open = False
-        self._measured = measured
-        self._columns = waiter.columns(waiter_columns)
-        self._awaited_columns = awaited.columns(awaited_columns)
-        self._number = waiter.add_gate(self._columns)
-        self._bloom = Bloom(awaited, self._awaited_columns) if bloom else None
-        self._index = -1 if bloom else awaited.add_index(self._awaited_columns)
+        """Place the gates, before there are rows."""
+        self._nodes = root.all_nodes()
+        self._mode = mode
+        for node in self._nodes:
+            if not is_static(node):
+                self._place_gates(node, edges, is_static)
+                self._place_pair_gates(node, edges)
 
-    def hold(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Park the rows whose value is not there; the others."""
-        if self.open or not len(rows):
-            return rows
-        if self._bloom is not None:
-            absent = self._bloom.absent(rows, self.waiter.keys, self._columns)
-        else:
-            absent = self.awaited.absent(self._index, rows, self.waiter.keys, self._columns)
-        held = rows[absent]
-        self.checked += len(rows)
-        if not len(held):
-            self._judge()
-            return rows
-        self.parked += len(held)
-        if self.permanent:
-            self.waiter.forget(held)
-        else:
-            self.waiter.park(self._number, held)
-        self._judge()
-        return rows[~absent]
+    def hold(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Park the new rows that nobody asks for; the others."""
+        for gate in node.gates:
+            rows = gate.hold(rows)
+        return rows
 
-    def resume(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows that waited for a value of the rows that became active in the awaited state."""
-        if self._bloom is not None:
-            self._bloom.add(rows)
-        if not self.waiter.parked:
-            return rows[:0]
-        woken = self.waiter.wake(self._number, rows, self.awaited.keys, self._awaited_columns)
-        self.resumed += len(woken)
-        return woken
+    def arrived(
+        self, leaf: Node, rows: NDArray[np.int64]
+    ) -> Iterator[tuple[Node, NDArray[np.int64]]]:
+        """Pairs that waited for tuples like these: the join that made them now, and their rows."""
+        for node, gate in leaf.asked_by:
+            step = node.children[0].step
+            assert step is not None
+            made = step.resume(gate, rows)
+            if len(made):
+                yield node, made
 
-    def renew(self) -> None:
-        """The rows of the awaited state were numbered anew, and some have gone."""
-        if self._bloom is not None:
-            self._bloom.fill()
+    def activated(
+        self, node: Node, rows: NDArray[np.int64]
+    ) -> Iterator[tuple[Node, NDArray[np.int64]]]:
+        """Rows that waited for rows like these."""
+        for gate, waiter in node.watchers:
+            resumed = gate.resume(rows)
+            if len(resumed):
+                yield waiter, resumed
 
-    def _judge(self) -> None:
-        if self._measured and self.checked > _TRIAL_ROWS:
-            self.open = self.parked < _LEAST_SHARE * self.checked
+    def purged(self, leaf: Node, before_us: int, clock: int) -> None:
+        """Tuples of a leaf that are older went, after everything that came up to `clock`."""
+        for node, gate in leaf.asked_by:
+            assert node.pairs is not None
+            node.pairs.purged(gate, before_us, clock)
 
+    def counters(self) -> dict[str, int]:
+        """What was suspended and resumed, in all and on each edge."""
+        counted = {
+            "suspended": 0,
+            "resumed": 0,
+            "blacklisted": 0,
+            "pairs held": 0,
+            "pairs resumed": 0,
+        }
+        for node in self._nodes:
+            for gate in node.gates:
+                edge = f"{node.name} for {'x'.join(map(str, gate.awaited.items))}"
+                own = {
+                    "suspended": gate.parked,
+                    "resumed": gate.resumed,
+                    "blacklisted": gate.waiting,
+                }
+                for name, count in own.items():
+                    counted[name] += count
+                    counted[f"{edge} {name}"] = count
+            pairs = node.pairs
+            for number, leaf in enumerate(pairs.leaves if pairs else ()):
+                assert pairs is not None
+                edge = f"pairs {node.name} for {leaf.items[0]}"
+                own = {"held": pairs.held[number], "resumed": pairs.resumed[number]}
+                for name, count in own.items():
+                    counted[f"pairs {name}"] += count
+                    counted[f"{edge} {name}"] = count
+        return counted
 
-class Bloom:
-    """A blocked Bloom filter over the active rows of a state: sure when it says that a value is absent."""
+    def _place_gates(
+        self, node: Node, edges: list[Edge], is_static: Callable[[Node], bool]
+    ) -> None:
+        """Rows of a node wait for the sides that the results of the joins above it must meet."""
+        producer = node.parent
+        while producer is not None and producer.parent is not None:
+            awaited = producer.sibling
+            if not awaited.children or producer.is_left:
+                own, there = columns_between(edges, node.state.items, awaited.state.items)
+                gate = Gate(
+                    node.state, own, awaited.state, there,
+                    bloom=self._mode == "bloom", permanent=is_static(awaited), measured=self._mode == "auto",
+                )  # fmt: skip
+                node.gates.append(gate)
+                awaited.watchers.append((gate, node))
+            producer = producer.parent
 
-    def __init__(self, state: TreeState, columns: NDArray[np.int64]) -> None:
-        self._state = state
-        self._columns = columns
-        self.fill()
-
-    def fill(self) -> None:
-        """Start anew with the rows that are active now, with 16 bits or more for each."""
-        words = 256
-        while words < self._state.room // 4:
-            words *= 2
-        self._bits = np.zeros(words, np.uint64)
-        self._shift = 64 - (words.bit_length() - 1)
-        self._noted = 0
-        self.add(self._state.active_rows())
-
-    def add(self, rows: NDArray[np.int64]) -> None:
-        """Note rows that became active."""
-        self._noted += len(rows)
-        if self._noted > 8 * len(self._bits):
-            self.fill()
-            return
-        set_bloom(rows, self._state.keys, self._columns, self._bits, self._shift)
-
-    def absent(
-        self, rows: NDArray[np.int64], keys: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        missing = np.empty(len(rows), np.bool_)
-        find_absent_by_bloom(rows, keys, columns, self._bits, self._shift, missing)
-        return missing
+    def _place_pair_gates(self, node: Node, edges: list[Edge]) -> None:
+        """Pairs of a join wait for tuples further up that compare with both; the nearest first."""
+        above: Node = node
+        if node.pairs is not None:
+            left, right = (child.state.items for child in node.children)
+            _, joined = columns_between(edges, left, right)
+        while node.pairs is not None and above.parent is not None:
+            for leaf in above.sibling.leaves():
+                own, there = columns_between(edges, node.state.items, leaf.state.items)
+                sides = {item in left for item, _ in own}
+                if len(sides) == 2 and len(node.pairs) < _MOST_PAIR_GATES:
+                    leaf.asked_by.append((node, len(node.pairs)))
+                    node.pairs.add(leaf.state, own, there, joined)
+            above = above.parent

@@ -32,7 +32,8 @@ def make_join(host: JoinHost, states: Mapping[str, SharedState], strategy: Strat
     """The join of a host as the strategy wants it."""
     shape = shape_of(host, strategy.join)
     if strategy.join in ("left-deep", "bushy") and strategy.feedback != "demand":
-        return JoinTree(host, states, shape, feedback=strategy.feedback)
+        loops = strategy.nested_loops
+        return JoinTree(host, states, shape, feedback=strategy.feedback, nested_loops=loops)
     is_routed = strategy.routing != "selectivity"
     wants_feedback = strategy.feedback not in (("off", "auto") if is_routed else ("off",))
     if wants_feedback and DemandJoin.pays_for(host):

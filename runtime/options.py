@@ -16,6 +16,7 @@ class Strategy:
     order: str = "adaptive"
     packet: int | None = None  # None: the engine adapts it
     sharing: bool = True
+    nested_loops: bool = False  # trees compare every two rows, as in the papers: for benchmarks
     maintenance: str = "auto"  # of what pull queries ask for: eager, lazy, or as they are used
 
 

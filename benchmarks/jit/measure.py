@@ -1,4 +1,4 @@
-"""One setting in cqc, once: `python -m cqc.benchmarks.jit.measure JOIN FEEDBACK SOURCES WINDOW RATE DMAX HOURS WIDE BATCH`.
+"""One setting in cqc, once: `python -m cqc.benchmarks.jit.measure JOIN FEEDBACK SOURCES WINDOW RATE DMAX HOURS WIDE BATCH [PROBE]`.
 
 Prints one JSON object: CPU seconds, results, partial results made, the most rows and bytes of state between joins.
 """
@@ -17,10 +17,12 @@ from cqc.runtime.options import Strategy
 WARM = 3  # micro-batches in which the kernels are loaded
 
 
-def measure(clique: Clique, join: str, feedback: str, batch_s: float) -> dict[str, Any]:
+def measure(
+    clique: Clique, join: str, feedback: str, batch_s: float, *, nested_loops: bool = False
+) -> dict[str, Any]:
     """Run the setting once."""
     batches = clique.batches(batch_s)
-    strategy = Strategy(join=join, feedback=feedback)
+    strategy = Strategy(join=join, feedback=feedback, nested_loops=nested_loops)
     engine = cqc.Engine(
         cqc.compile(clique.program()), strategy=strategy, collect=False, keep_past=False
     )
@@ -46,12 +48,13 @@ def measure(clique: Clique, join: str, feedback: str, batch_s: float) -> dict[st
 
 def main(arguments: list[str]) -> None:
     """Measure what the arguments say and print it."""
-    join, feedback, sources, window, rate, dmax, hours, wide, batch_s = arguments
+    join, feedback, sources, window, rate, dmax, hours, wide, batch_s, *probe = arguments
     clique = Clique(
-        int(sources), int(window), float(rate), int(dmax), float(hours), wide_last=wide == "wide"
+        int(sources), float(window), float(rate), int(dmax), float(hours), wide_last=wide == "wide"
     )
-    print(json.dumps(measure(clique, join, feedback, float(batch_s))))
+    loops = probe == ["nested-loops"]
+    print(json.dumps(measure(clique, join, feedback, float(batch_s), nested_loops=loops)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:10])
+    main(sys.argv[1:])

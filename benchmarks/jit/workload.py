@@ -25,7 +25,7 @@ class Clique:
     """One setting; the defaults are those of the paper's bushy plans."""
 
     sources: int = 6
-    window_s: int = 1200
+    window_s: float = 1200
     rate: float = 1.0
     dmax: int = 200
     hours: float = 5.0

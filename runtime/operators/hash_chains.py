@@ -23,6 +23,8 @@ from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.lanes import text_buffers, writable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from cqc.runtime.columns import Column
@@ -82,16 +84,17 @@ def bucket_of(key, shift):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def link(heads, links, form, valid, first, base, count, shift):  # type: ignore[no-untyped-def]
-    """Put positions first..first+count-1, whose keys are in `links`, at the front of their chains."""
-    for row in range(count):
-        index = first + row - base
-        if valid[row]:
-            bucket = bucket_of(links[index, form, 1], shift)
-            links[index, form, 0] = heads[form, bucket]
-            heads[form, bucket] = first + row
-        else:
-            links[index, form, 0] = _END
+def link(heads, links, valid, form_from, form_to, first, base, count, shift):  # type: ignore[no-untyped-def]
+    """Put positions first..first+count-1, whose keys are in `links`, at the front of their chains in some forms."""
+    for form in range(form_from, form_to):
+        for row in range(count):
+            index = first + row - base
+            if valid[index, form]:
+                bucket = bucket_of(links[index, form, 1], shift)
+                links[index, form, 0] = heads[form, bucket]
+                heads[form, bucket] = first + row
+            else:
+                links[index, form, 0] = _END
 
 
 class HashChains:
@@ -101,14 +104,9 @@ class HashChains:
 
     def __init__(self, capacity: int) -> None:
         self._forms: dict[tuple[int, KeyKind], int] = {}
-        self._valid: list[NDArray[np.bool_]] = []
+        self._valid = np.zeros((capacity, 0), np.bool_)
         self.links = np.zeros((capacity, 0, 2), np.int64)
         self._new_heads()
-
-    @property
-    def forms(self) -> list[tuple[int, KeyKind]]:
-        """The (column, kind) pairs that have chains; their place in the list is their form number."""
-        return list(self._forms)
 
     def form(self, column: int, kind: KeyKind) -> int | None:
         return self._forms.get((column, kind))
@@ -120,38 +118,48 @@ class HashChains:
         wider = np.zeros((len(self.links), number + 1, 2), np.int64)
         wider[:, :number] = self.links
         self.links = wider
-        self._valid.append(np.zeros(len(self.links), np.bool_))
+        wider_valid = np.zeros((len(self.links), number + 1), np.bool_)
+        wider_valid[:, :number] = self._valid
+        self._valid = wider_valid
         old = self.heads
         self._new_heads()
         self.heads[:number] = old
         return number
 
     def insert(self, form: int, column: Column, first: int, base: int) -> None:
-        """Chain the tuples from position `first` on, which have these values in the form's column."""
-        _, kind = self.forms[form]
+        """Chain the tuples from position `first` on in one form; they have these values in the form's column."""
+        (kind,) = (kind for (_, kind), number in self._forms.items() if number == form)
         count = len(column.values)
-        at = first - base
+        self._write(form, kind, column, first - base, count)
+        link(self.heads, self.links, self._valid, form, form + 1, first, base, count, self.shift)
+
+    def insert_all(self, columns: Sequence[Column], first: int, base: int) -> None:
+        """Chain tuples that have these columns in every form."""
+        if not self._forms:
+            return
+        count = len(columns[0].values)
+        for (column, kind), form in self._forms.items():
+            self._write(form, kind, columns[column], first - base, count)
+        forms = len(self._forms)
+        link(self.heads, self.links, self._valid, 0, forms, first, base, count, self.shift)
+
+    def _write(self, form: int, kind: KeyKind, column: Column, at: int, count: int) -> None:
         self.links[at : at + count, form, KEY] = keys_of(column, kind)
-        valid = self._valid[form][at : at + count]
-        valid[:] = True if column.valid is None else column.valid
-        link(self.heads, self.links, form, valid, first, base, count, self.shift)
+        self._valid[at : at + count, form] = True if column.valid is None else column.valid
 
     def relocate(self, start: int, count: int, capacity: int, first: int) -> None:
         """Move with the state; when the capacity changed, the chains are linked anew in as many buckets."""
         grown = capacity != len(self.links)
-        kept = self.links[start : start + count]
+        kept, kept_valid = self.links[start : start + count], self._valid[start : start + count]
         if grown:
             self.links = np.zeros((capacity, *self.links.shape[1:]), np.int64)
+            self._valid = np.zeros((capacity, self._valid.shape[1]), np.bool_)
         self.links[:count] = kept
-        for form, valid in enumerate(self._valid):
-            kept_valid = valid[start : start + count]
-            moved = np.zeros(capacity, np.bool_) if grown else valid
-            moved[:count] = kept_valid
-            self._valid[form] = moved
+        self._valid[:count] = kept_valid
         if grown:
             self._new_heads()
-            for form, valid in enumerate(self._valid):
-                link(self.heads, self.links, form, valid, first, first, count, self.shift)
+            forms = len(self._forms)
+            link(self.heads, self.links, self._valid, 0, forms, first, first, count, self.shift)
 
     def _new_heads(self) -> None:
         buckets = max(1024, 1 << (len(self.links) - 1).bit_length())
@@ -160,7 +168,7 @@ class HashChains:
 
     @property
     def nbytes(self) -> int:
-        return int(self.links.nbytes + self.heads.nbytes + sum(v.nbytes for v in self._valid))
+        return int(self.links.nbytes + self.heads.nbytes + self._valid.nbytes)
 
 
 def warm() -> None:

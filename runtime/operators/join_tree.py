@@ -20,17 +20,17 @@ import numpy as np
 from cqc.compiler import compile as compile_program
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column
-from cqc.runtime.feedback import Gate
+from cqc.runtime.feedback import Feedback
 from cqc.runtime.found import OperatorCount
-from cqc.runtime.operators.hash_chains import KEY, KeyKind
+from cqc.runtime.operators.hash_chains import KeyKind
 from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.member_ranks import rank_members
 from cqc.runtime.operators.multi_join import MultiJoin, push_packet
 from cqc.runtime.operators.probe import count_slots, keep_rows
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, bitmap
 from cqc.runtime.operators.shared_state import SharedState
-from cqc.runtime.operators.tree_kernels import living
-from cqc.runtime.operators.tree_node import Node, Step, columns_between, key_columns_above
+from cqc.runtime.operators.tree_kernels import living, take_tuples
+from cqc.runtime.operators.tree_node import Node, Step, key_columns_above
 from cqc.runtime.operators.tree_shape import items_of
 from cqc.runtime.operators.tree_state import TreeState
 from cqc.runtime.packet import Packet
@@ -61,14 +61,20 @@ class JoinTree(MultiJoin):
         shape: Shape,
         *,
         feedback: str = "off",
+        nested_loops: bool = False,
     ) -> None:
         """`feedback`: off, exact (presence by index), bloom (by filter) or auto (exact where it pays)."""
         super().__init__(host, states)
         self.shape = shape
-        self._feedback = feedback
+        self._mode = feedback
+        self._nested_loops = nested_loops
+        self._feedback: Feedback | None = None
+        self._clock = 0  # counts what came: which row was active first
         self._dead = np.full((len(host.relations), 2), BEFORE_ALL_US, np.int64)
         self._root: Node | None = None
+        self._nodes: list[Node] = []
         self._leaves: dict[int, Node] = {}
+        self._forms_of: dict[int, NDArray[np.int64]] = {}  # of the key columns of each leaf
         self._checks_at: dict[Node, list[tuple[Expression, NDArray[np.uint64]]]] = {}
         self._gone: dict[str, int] = {}  # counters of trees that were made anew
         self.peak_rows = 0
@@ -122,7 +128,7 @@ class JoinTree(MultiJoin):
         if before is not None:
             for item in self._items_of[relation]:
                 self._dead[item] = before, self._inputs[item].state.head
-            self._move_dead()
+                self._move_dead(item)
         return before
 
     def measure(self) -> OperatorCount:
@@ -139,15 +145,17 @@ class JoinTree(MultiJoin):
         edges = self._edges()
         self._leaves = {}
         root = self._root = self._node(self.shape, edges)
+        self._nodes = root.all_nodes()
+        self._feedback = (
+            None if self._mode == "off" else Feedback(root, edges, self._mode, self._is_static)
+        )
         slots = list(self._table.slots.values())
         for node in root.all_nodes():
             if node.parent is not None:
-                node.step = Step(node, edges, slots, self._words)
-        if self._feedback != "off":
-            for node in root.all_nodes():
-                self._place_gates(node, edges)
+                node.step = Step(node, edges, slots, self._words, nested_loops=self._nested_loops)
         self._place_checks(root)
-        self._move_dead()
+        for item in items_of(self.shape):
+            self._move_dead(item)
         for item in sorted(items_of(self.shape), key=self._is_stream):  # tables first
             state = self._inputs[item].state
             for first in range(state.first, state.head, _AT_ONCE):
@@ -163,6 +171,7 @@ class JoinTree(MultiJoin):
         state = TreeState(places, columns, self._words, dead)
         if isinstance(shape, int):
             leaf = self._leaves[shape] = Node(state, ())
+            self._forms_of[shape] = np.array([form for _, form in columns], np.int64)
             return leaf
         return Node(state, (self._node(shape[0], edges), self._node(shape[1], edges)))
 
@@ -181,24 +190,6 @@ class JoinTree(MultiJoin):
                 forms.append((item, state.key_form(column, kind)))
             found.append((forms[0], forms[1]))
         return found
-
-    def _place_gates(self, node: Node, edges: list[Edge]) -> None:
-        """Rows of a node wait for the sides that the results of the joins above it must meet."""
-        if self._is_static(node):
-            return
-        producer = node.parent
-        while producer is not None and producer.parent is not None:
-            awaited = producer.sibling
-            if not awaited.children or producer.is_left:
-                own, there = columns_between(edges, node.state.items, awaited.state.items)
-                gate = Gate(
-                    node.state, own, awaited.state, there,
-                    bloom=self._feedback == "bloom", permanent=self._is_static(awaited),
-                    measured=self._feedback == "auto",
-                )  # fmt: skip
-                node.gates.append(gate)
-                awaited.watchers.append((gate, node))
-            producer = producer.parent
 
     def _is_static(self, node: Node) -> bool:
         """Whether the rows are of tables alone, which are full before the first tuple of a stream."""
@@ -225,15 +216,19 @@ class JoinTree(MultiJoin):
         self, item: int, first: int, stop: int, *, complete: bool
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]]:
         """Give the tuples at first..stop-1 to their leaf; the combinations (with `complete`) as they are found."""
-        leaf = self._leaves[item]
+        leaf, feedback = self._leaves[item], self._feedback
+        self._clock += 1
         queue = [(leaf, self._leaf_rows(leaf, item, first, stop))]
+        if feedback is not None:
+            for node, made in feedback.arrived(leaf, queue[0][1]):
+                self._note_made(node, made, queue)
         while queue:
             node, rows = queue.pop()
-            for gate in node.gates:
-                rows = gate.hold(rows)
+            if feedback is not None:
+                rows = feedback.hold(node, rows)
             if not len(rows):
                 continue
-            node.state.activate(rows)
+            node.state.activate(rows, self._clock)
             parent = node.parent
             assert parent is not None
             assert node.step is not None
@@ -241,29 +236,28 @@ class JoinTree(MultiJoin):
                 if complete:
                     yield from self._combinations(parent, node.step.join(rows))
             else:
-                made = self._checked(parent, node.step.join(rows))
-                parent.made += len(made)
-                if len(made):
-                    queue.append((parent, made))
-            for gate, waiter in node.watchers:
-                resumed = gate.resume(rows)
-                if len(resumed):
-                    queue.append((waiter, resumed))
+                self._note_made(parent, node.step.join(rows), queue)
+            if feedback is not None:
+                queue += feedback.activated(node, rows)
+
+    def _note_made(
+        self, node: Node, rows: NDArray[np.int64], queue: list[tuple[Node, NDArray[np.int64]]]
+    ) -> None:
+        """New rows of a node go on when they pass its conditions."""
+        rows = self._checked(node, rows)
+        node.made += len(rows)
+        if len(rows):
+            queue.append((node, rows))
 
     def _leaf_rows(self, leaf: Node, item: int, first: int, stop: int) -> NDArray[np.int64]:
-        each, state = self._inputs[item], leaf.state
-        live = slice(first - each.state.base, stop - each.state.base)
-        wanted = np.flatnonzero(each.lineage.values[live].any(axis=1))
-        state.reserve(len(wanted))
-        begin, end = state.count, state.count + len(wanted)
-        index = wanted + live.start
-        state.positions[0, begin:end] = wanted + first
-        state.ts[0, begin:end] = each.state.ts[index]
-        state.lineage[begin:end] = each.lineage.values[index]
-        for number, (_, form) in enumerate(state.key_columns):
-            state.keys[begin:end, number] = each.state.chains.links[index, form, KEY]
-        state.count = end
-        return np.arange(begin, end)
+        base, state = self._inputs[item].state, leaf.state
+        state.reserve(stop - first)
+        begin = state.count
+        state.count += take_tuples(
+            self._inputs[item].lineage.values, base.ts, base.chains.links, self._forms_of[item],
+            first, stop, base.base, state.positions, state.ts, state.lineage, state.keys, begin,
+        )  # fmt: skip
+        return np.arange(begin, state.count)
 
     def _checked(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """New rows of a node without those that fail the node's conditions."""
@@ -325,44 +319,53 @@ class JoinTree(MultiJoin):
 
     # Old rows, counters
 
-    def _move_dead(self) -> None:
-        for node in self._nodes():
-            node.state.dead[:] = self._dead[list(node.state.items)]
+    def _move_dead(self, item: int) -> None:
+        node = self._leaves.get(item)
+        if node is None:
+            return
+        if self._feedback is not None:
+            self._feedback.purged(node, int(self._dead[item, 0]), self._clock)
+        above: Node | None = node
+        while above is not None:
+            above.state.dead[above.state.items.index(item)] = self._dead[item]
+            above = above.parent
 
     def _drop_dead(self) -> None:
         """Bulk drops; how much there was at most is noted."""
-        nodes = self._nodes()
-        inner = [node.state for node in nodes if node.children]
-        self.peak_rows = max(self.peak_rows, sum(state.count for state in inner))
-        self.peak_bytes = max(
-            self.peak_bytes, sum(node.state.count * node.state.row_bytes for node in nodes)
-        )
-        for node in nodes:
-            if node.parent is not None and node.state.drop_dead():
+        rows = size = 0
+        for node in self._nodes:
+            state = node.state
+            rows += state.count if node.children else 0
+            size += state.count * state.row_bytes
+            if node.parent is not None and state.drop_dead():
                 for gate, _ in node.watchers:
                     gate.renew()
-
-    def _nodes(self) -> list[Node]:
-        return [] if self._root is None else self._root.all_nodes()
+        self.peak_rows = max(self.peak_rows, rows)
+        self.peak_bytes = max(self.peak_bytes, size)
 
     def _state_bytes(self) -> int:
-        return sum(node.state.nbytes for node in self._nodes())
+        nodes = self._nodes
+        pairs = sum(node.pairs.nbytes for node in nodes if node.pairs)
+        return pairs + sum(node.state.nbytes for node in nodes)
 
     def _counters(self) -> dict[str, int]:
-        nodes = self._nodes()
-        gates = [gate for node in nodes for gate in node.gates]
+        nodes = self._nodes
         counted = {
             "partial results": sum(node.made for node in nodes),
             "candidates": sum(node.candidates for node in nodes),
-            "suspended": sum(gate.parked for gate in gates),
-            "resumed": sum(gate.resumed for gate in gates),
+            **(self._feedback.counters() if self._feedback else {}),
         }
-        return {name: count + self._gone.get(name, 0) for name, count in counted.items()}
+        names = dict.fromkeys((*counted, *self._gone))
+        return {name: counted.get(name, 0) + self._gone.get(name, 0) for name in names}
 
     def _drop_tree(self) -> None:
-        self._gone = self._counters()
-        self._root = None
+        counted = self._counters()
+        self._gone = {name: n for name, n in counted.items() if not name.endswith("blacklisted")}
+        self._root = self._feedback = None
+        self._nodes = []
         self._leaves = {}
+        # Windows may be wider from now on: what was too old to meet anything may not be any more.
+        self._dead[:] = BEFORE_ALL_US
 
 
 def warm() -> None:

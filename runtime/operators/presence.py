@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LEAST_ROOM = 1024
+SEED = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Presence:
@@ -73,13 +74,14 @@ class Presence:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _mix(code, key):  # type: ignore[no-untyped-def]
+def mix(code, key):  # type: ignore[no-untyped-def]
+    """A hash of one more value."""
     code = (code ^ uint64(key)) * uint64(0xBF58476D1CE4E5B9)
     return code ^ (code >> uint64(29))
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(hashes, code, shift):  # type: ignore[no-untyped-def]
+def slot_of(hashes, code, shift):  # type: ignore[no-untyped-def]
     """Where the hash is, or the free place where it would be."""
     at = np.int64((code * uint64(0x94D049BB133111EB)) >> uint64(shift))
     while hashes[at] != code and hashes[at] != 0:
@@ -100,11 +102,11 @@ def note_keys(links, forms, ts, lineage, begin, end, dead_us, hashes, newest, sh
             wanted |= lineage[index, word]
         if not wanted:
             continue
-        code = uint64(0x9E3779B97F4A7C15)
+        code = SEED
         for form in range(len(forms)):
-            code = _mix(code, links[index, forms[form], 1])
+            code = mix(code, links[index, forms[form], 1])
         code |= uint64(1)  # 0 is a free place
-        at = _slot(hashes, code, shift)
+        at = slot_of(hashes, code, shift)
         if hashes[at] == 0:
             hashes[at] = code
             new += 1
@@ -116,7 +118,7 @@ def note_keys(links, forms, ts, lineage, begin, end, dead_us, hashes, newest, sh
 def move_entries(old_hashes, old_newest, hashes, newest, shift):  # type: ignore[no-untyped-def]
     """Enter entries of another table."""
     for number in range(len(old_hashes)):
-        at = _slot(hashes, old_hashes[number], shift)
+        at = slot_of(hashes, old_hashes[number], shift)
         hashes[at] = old_hashes[number]
         newest[at] = old_newest[number]
 
@@ -131,15 +133,15 @@ def keep_awaited(  # type: ignore[no-untyped-def]
     """
     kept = 0
     for row in range(count):
-        code = uint64(0x9E3779B97F4A7C15)
+        code = SEED
         for number in range(len(forms)):
             if places[number] == 0:
                 key = links_0[positions[0, row] - base_0, forms[number], 1]
             else:
                 key = links_1[positions[1, row] - base_1, forms[number], 1]
-            code = _mix(code, key)
+            code = mix(code, key)
         code |= uint64(1)
-        at = _slot(hashes, code, shift)
+        at = slot_of(hashes, code, shift)
         if hashes[at] == code and newest[at] >= ts[0, row] - reach_us:
             for place in range(2):
                 positions[place, kept] = positions[place, row]

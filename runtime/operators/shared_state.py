@@ -103,8 +103,7 @@ class SharedState:
         return first
 
     def _insert_derived(self, packet: Packet, first: int) -> None:
-        for form, (column, _) in enumerate(self.chains.forms):
-            self.chains.insert(form, packet.columns[column], first, self.base)
+        self.chains.insert_all(packet.columns, first, self.base)
         for column, number in self._value_columns.items():
             self._write_values(packet.columns[column], number, first - self.base)
 

@@ -12,14 +12,15 @@ import numpy as np
 
 from cqc.runtime.operators.rank_lineage import interval_sets
 from cqc.runtime.operators.tree_kernels import join_states
+from cqc.runtime.operators.tree_pairs import PairGates, resume_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.feedback import Gate
     from cqc.runtime.operators.join_slots import Slot
+    from cqc.runtime.operators.tree_gate import Gate
     from cqc.runtime.operators.tree_state import KeyColumn, TreeState
 
 Edge = tuple["KeyColumn", "KeyColumn"]  # an equality between key columns of two items
@@ -34,11 +35,23 @@ class Node:
         self.parent: Node | None = None
         self.gates: list[Gate] = []  # that this node's rows must pass
         self.watchers: list[tuple[Gate, Node]] = []  # gates that wait for this node's rows
+        # Gates for the pairs that this node joins; and, of a leaf, the joins whose pairs wait for its rows.
+        self.pairs = PairGates(*(child.state for child in children)) if children else None
+        self.asked_by: list[tuple[Node, int]] = []
         self.step: Step | None = None  # to the parent
         self.made = 0  # rows that came into being here
         self.candidates = 0
         for child in children:
             child.parent = self
+
+    @property
+    def name(self) -> str:
+        """Its items by number."""
+        return "x".join(map(str, self.state.items))
+
+    def leaves(self) -> list[Node]:
+        """The leaves below, from left to right."""
+        return [leaf for child in self.children for leaf in child.leaves()] or [self]
 
     @property
     def sibling(self) -> Node:
@@ -59,9 +72,21 @@ class Step:
     """How active rows of a node join with the active rows of its sibling, into their parent's state."""
 
     def __init__(
-        self, node: Node, edges: Sequence[Edge], slots: Sequence[Slot], words: int
+        self,
+        node: Node,
+        edges: Sequence[Edge],
+        slots: Sequence[Slot],
+        words: int,
+        *,
+        nested_loops: bool,
     ) -> None:
+        """`nested_loops`: compare with every row there, as the papers do, instead of asking an index."""
         assert node.parent is not None
+        assert node.parent.pairs is not None
+        self._scans = nested_loops
+        self._gates = node.parent.pairs
+        self._sources = self._gates.sources(from_left=node.is_left)
+        self._held = np.zeros(len(self._gates), np.int64)
         self._own, self._there, self._out = node.state, node.sibling.state, node.parent.state
         self._parent = node.parent
         own, there = columns_between(edges, self._own.items, self._there.items)
@@ -83,18 +108,50 @@ class Step:
         if out.count + found > out.room:
             out.reserve(found)
             found, candidates = self._call(rows)
-        begin = out.count
-        out.count += found
         self._parent.candidates += candidates
-        return np.arange(begin, out.count)
+        for gate, count in enumerate(self._held):
+            self._gates.held[gate] += int(count)
+        return self._taken(found)
+
+    def resume(self, gate: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Append the pairs that a gate held for want of these rows of its leaf; from the left node only."""
+        fresh, absent_since = self._gates.note(gate, rows)
+        if not len(fresh) or not self._own.count or not self._there.count:
+            return fresh[:0]
+        found = self._resume(gate, fresh, absent_since)
+        if self._out.count + found > self._out.room:
+            self._out.reserve(found)
+            found = self._resume(gate, fresh, absent_since)
+        self._gates.resumed[gate] += found
+        return self._taken(found)
+
+    def _taken(self, found: int) -> NDArray[np.int64]:
+        begin = self._out.count
+        self._out.count += found
+        return np.arange(begin, self._out.count)
 
     def _call(self, rows: NDArray[np.int64]) -> tuple[int, int]:
-        own, there, out = self._own, self._there, self._out
+        own, there, out, gates = self._own, self._there, self._out, self._gates
         return join_states(  # type: ignore[no-any-return]  # a numba kernel
             rows, own.positions, own.ts, own.lineage, own.keys, self._columns,
             there.positions, there.ts, there.lineage, there.keys, self._columns_there,
             there.heads[self._index], there.following, self._index, there.shift, there.dead,
+            there.where, there.count - 1 if self._scans else -1, *self._pairs, *self._windows,
+            *self._sources, gates.codes, gates.newest, gates.shift, gates.dead_us, gates.is_on, self._held,
+            out.positions, out.ts, out.lineage, out.keys, out.count, self._places, self._places_there, self._key_source,
+        )  # fmt: skip
+
+    def _resume(self, gate: int, rows: NDArray[np.int64], absent_since: NDArray[np.int64]) -> int:
+        own, there, out, gates = self._own, self._there, self._out, self._gates
+        left_index, right_index = gates.indexes[gate]
+        return resume_pairs(  # type: ignore[no-any-return, call-arg]  # a numba kernel
+            rows, absent_since, gate, gates.leaves[gate].keys, *gates.resume_arguments(gate),
+            own.positions, own.ts, own.lineage, own.keys, own.since, own.dead, own.heads, own.following, left_index, own.shift,
+            self._columns, there.positions, there.ts, there.lineage, there.keys, there.since, there.dead,
+            self._columns_there, there.heads, there.following, right_index, there.shift,
             *self._pairs, *self._windows,
+            *self._sources, gates.codes, gates.newest, gates.shift, gates.dead_us,
+            gates.log_clock, gates.log_dead_us, gates.logged, gates.on_from, gates.on_until,
             out.positions, out.ts, out.lineage, out.keys, out.count, self._places, self._places_there, self._key_source,
         )  # fmt: skip
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.operators.tree_kernels import (
+    ACTIVE,
     find_absent,
     link_rows,
     living,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LEAST_ROOM = 256
-ACTIVE = -1
 KeyColumn = tuple[int, int]  # an item and the number of one of its key forms
 
 
@@ -47,28 +47,17 @@ class TreeState:
         self.key_columns = tuple(key_columns)
         self.dead = dead
         self.count = 0
-        self.parked = 0
         self._words = words
         self._indexes: list[NDArray[np.int64]] = []  # the key columns of each
         self._waiting: list[NDArray[np.int64]] = []  # the key columns of each gate
+        self.parked: list[int] = []  # how many rows wait at each gate
+        self._gather_columns()
         self._allocate(_LEAST_ROOM)
         self._settled = 0  # rows after the last bulk drop
 
     @property
     def room(self) -> int:
         return len(self.lineage)
-
-    @property
-    def nbytes(self) -> int:
-        arrays = (self.positions, self.ts, self.lineage, self.keys, self.following, self.heads)
-        return sum(
-            int(each.nbytes) for each in (*arrays, self.where, self.next_parked, self.parked_heads)
-        )
-
-    @property
-    def row_bytes(self) -> int:
-        """What one row takes, indexes included."""
-        return self.nbytes // self.room
 
     def columns(self, wanted: Sequence[KeyColumn]) -> NDArray[np.int64]:
         """The numbers of key columns."""
@@ -80,12 +69,14 @@ class TreeState:
             if np.array_equal(existing, columns):
                 return number
         self._indexes.append(columns)
+        self._gather_columns()
         self._allocate(self.room)
         return len(self._indexes) - 1
 
     def add_gate(self, columns: NDArray[np.int64]) -> int:
         """Chains of rows that wait for the value in these key columns; before there are rows."""
         self._waiting.append(columns)
+        self.parked.append(0)
         self._allocate(self.room)
         return len(self._waiting) - 1
 
@@ -97,18 +88,19 @@ class TreeState:
         if room > self.room:
             self._move(np.arange(self.count), room)
 
-    def activate(self, rows: NDArray[np.int64]) -> None:
-        """Let the join above and whoever waits find the rows."""
+    def activate(self, rows: NDArray[np.int64], clock: int) -> None:
+        """Let the join above and whoever waits find the rows, from the time `clock` on."""
         self.where[rows] = ACTIVE
-        for number, columns in enumerate(self._indexes):
-            link_rows(
-                rows, self.keys, columns, self.heads[number], self.following, number, self.shift
-            )
+        self.since[rows] = clock
+        self._link(rows)
+
+    def _link(self, rows: NDArray[np.int64]) -> None:
+        link_rows(rows, self.keys, *self._all_columns, self.heads, self.following, self.shift)
 
     def park(self, gate: int, rows: NDArray[np.int64]) -> None:
         """Keep rows until their value is there."""
         self.where[rows] = gate
-        self.parked += len(rows)
+        self.parked[gate] += len(rows)
         park_rows(
             rows, self.keys, self._waiting[gate], self.parked_heads[gate], self.next_parked, self.shift
         )  # fmt: skip
@@ -121,12 +113,13 @@ class TreeState:
         columns: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Take the rows that wait for a value that one of the given rows (of another state) has."""
-        woken = np.empty(self.parked, np.int64)
+        woken = np.empty(self.parked[gate], np.int64)
         count = wake_rows(
             rows, keys, columns, self.keys, self._waiting[gate],
             self.parked_heads[gate], self.next_parked, self.shift, woken,
         )  # fmt: skip
-        self.parked -= count
+        self.parked[gate] -= count
+        self.where[woken[:count]] = _PENDING
         return woken[:count]
 
     def absent(
@@ -183,22 +176,37 @@ class TreeState:
         self.keys[begin:end] = self.keys[rows]
         self.count = end
 
+    def _gather_columns(self) -> None:
+        """The key columns of all indexes in one array, and how many each has."""
+        widths = np.array([len(each) for each in self._indexes], np.int64)
+        columns = np.zeros((len(widths), max(widths, default=0)), np.int64)
+        for number, each in enumerate(self._indexes):
+            columns[number, : len(each)] = each
+        self._all_columns = columns, widths
+
     def _allocate(self, room: int) -> None:
         places = len(self.items)
         self.positions = np.empty((places, room), np.int64)
         self.ts = np.empty((places, room), np.int64)
         self.lineage = np.empty((room, self._words), np.uint64)
         self.keys = np.empty((room, len(self.key_columns)), np.int64)
-        self.where = np.empty(room, np.int16)
+        self.where = np.full(room, _PENDING, np.int16)
+        self.since = np.empty(room, np.int64)
         self.following = np.empty((room, len(self._indexes)), np.int64)
         self.next_parked = np.empty(room, np.int64)
         self.shift = 64 - (room.bit_length() - 1)
         self.heads = np.full((len(self._indexes), room), -1, np.int64)
         self.parked_heads = np.full((len(self._waiting), room), -1, np.int64)
+        arrays = (
+            self.positions, self.ts, self.lineage, self.keys, self.where, self.since,
+            self.following, self.next_parked, self.heads, self.parked_heads,
+        )  # fmt: skip
+        self.nbytes = sum(int(each.nbytes) for each in arrays)
+        self.row_bytes = self.nbytes // room  # what one row takes, indexes included
 
     def _move(self, kept: NDArray[np.int64], room: int) -> None:
         """Keep some rows in arrays with room, in their order, and chain them anew."""
-        old = (self.positions, self.ts, self.lineage, self.keys, self.where)
+        old = (self.positions, self.ts, self.lineage, self.keys, self.where, self.since)
         self._allocate(room)
         count = self.count = len(kept)
         self.positions[:, :count] = old[0][:, kept]
@@ -206,10 +214,14 @@ class TreeState:
         self.lineage[:count] = old[2][kept]
         self.keys[:count] = old[3][kept]
         where = self.where[:count] = old[4][kept]
-        self.parked = 0
-        self.activate(np.flatnonzero(where == ACTIVE))
+        self.since[:count] = old[5][kept]
+        self.parked = [0] * len(self._waiting)
+        self._link(np.flatnonzero(where == ACTIVE))
         for gate in range(len(self._waiting)):
             self.park(gate, np.flatnonzero(where == gate))
 
 
 _GONE = -2
+_PENDING = (
+    -3
+)  # made or woken, and neither active nor parked yet: when rows move, nobody may find it

@@ -10,9 +10,8 @@ import pytest
 
 from cqc.compiler import compile as compile_program
 from cqc.compiler.types import ColumnType
-from cqc.runtime import feedback
 from cqc.runtime.columns import from_python
-from cqc.runtime.operators import demand_join
+from cqc.runtime.operators import demand_join, tree_gate
 from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.operators.multi_join import MultiJoin, push_packet
@@ -211,7 +210,7 @@ def test_two_sides_that_ask_for_each_other_do_not_wait_for_ever(feedback: str) -
 
 
 def test_a_gate_that_holds_back_little_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feedback, "_TRIAL_ROWS", 20)
+    monkeypatch.setattr(tree_gate, "_TRIAL_ROWS", 20)
     running = Running(TABLE_1, ((0, 1), 2), "auto")
     running.push("C", 0, 1)
     for _ in range(30):
