@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.packet import Packet
     from cqc.runtime.plan import Positions
     from cqc.runtime.range import Range
     from cqc.runtime.sinks.protocol import Shape
@@ -42,10 +43,13 @@ class DurableRun(BatchRun):
         try:
             self._last = self._checkpoint.last()
             self._number = -1
+            self._tuples: dict[str, Packet] = {}
             self._idle = True  # nothing has come since the start
             if self._last is not None:
                 self._number = self._last.number
                 check_program(program, self._last, self._checkpoint.folder)
+                # Before anything is cut back: a checkpoint that cannot be read leaves the results as they are.
+                self._tuples = self._checkpoint.tuples(self._last, program.catalog.relations)
             for path in (options.rejects, options.late):
                 if path is not None:
                     _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
@@ -59,17 +63,17 @@ class DurableRun(BatchRun):
         super().read_tables()
         if self._last is None:
             return
-        tuples = self._checkpoint.tuples(self._last, self._catalog.relations)
         wanted = texts_of(self._program, self._options.only)
         state = without_gone(self._last.engine, wanted)
         try:
-            restore(self.engine, state, tuples)
+            restore(self.engine, state, self._tuples)
             self._queries = QuerySet(self.engine, state.queries)
             self._queries.change_to(wanted)
         except CompileError as error:
             raise of_another_program(
                 self._checkpoint.folder, str(error).partition("\n")[0]
             ) from error
+        self._tuples.clear()  # the engine has them
         self._latest_us = dict(self._last.latest_us)
 
     def process(self, ranges: Sequence[Range]) -> None:

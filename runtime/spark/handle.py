@@ -24,6 +24,7 @@ from cqc.runtime.results import results_of
 from cqc.runtime.same_program import check_program, schema_of
 from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.sources import open_source
+from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.slots import Slots
 
 if TYPE_CHECKING:
@@ -283,14 +284,14 @@ class Handle:
             found = wait()
         except PySparkException as error:
             self._let_go()
-            raise self._failure or _spark_failed(error) from error
+            raise self._failure or _failed(error) from error
         if self._failure is not None:
             self._let_go()
             raise self._failure
         return found
 
 
-def _spark_failed(error: PySparkException) -> RunError:
+def _failed(error: PySparkException) -> RunError:
     """The sentence for a streaming query that Spark gave up."""
     reason = str(error).strip().partition("\n")[0]
     if "sources in the checkpoint offsets" in reason:
@@ -298,7 +299,7 @@ def _spark_failed(error: PySparkException) -> RunError:
             "the checkpoint was made with another number of sources: name each (`spark.readStream.name(...)`) from the "
             "first start on, with spark.sql.streaming.queryEvolution.enableSourceEvolution = true"
         )
-    return RunError(f"Spark failed: {reason.partition('terminated with exception: ')[2] or reason}")
+    return spark_failed(error, None)
 
 
 def tables_of(blocks: Sequence[ResultBlock]) -> dict[str, pa.Table]:

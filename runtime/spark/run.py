@@ -127,7 +127,8 @@ class SparkRun:
         except (PySparkException, Py4JError, OSError) as error:
             if self._failure is None and not self._stopping:
                 self._failure = spark_failed(error, self._session)
-        self._ended.set()
+        finally:
+            self._ended.set()
 
     def _take_batch(self, batch: DataFrame, number: int) -> None:
         """What Spark calls with each micro-batch, in a thread of its own."""

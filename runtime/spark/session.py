@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,7 @@ class Session:
     """
 
     def __init__(self, master: str | None = None, *, jvm_options: str | None = None) -> None:
+        _be_silent()
         _remove_left_behind()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._jvm_options = archive_options() if jvm_options is None else jvm_options
@@ -102,12 +104,15 @@ class Session:
         user, system = fields.split()[11:13]
         return own + (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
-    def keep_log(self) -> Path:
-        """Where the log is that outlives the session."""
+    def keep_log(self) -> str:
+        """Let the log outlive the session; where it is, in words."""
         kept = Path(tempfile.gettempdir()) / f"cqc-spark-{os.getpid()}.log"
-        if self.log.exists():
-            shutil.copyfile(self.log, kept)
-        return kept
+        try:
+            if self.log.exists():
+                shutil.copyfile(self.log, kept)
+        except OSError as error:
+            return f"its log cannot be kept ({error.strerror or error})"
+        return f"its log is {kept}"
 
     def end_gently(self, number: int, limit_s: float) -> None:
         """Ask the JVM to end by a signal, and wait for it."""
@@ -118,8 +123,6 @@ class Session:
     def close(self) -> None:
         """End the JVM if it is ours, and remove every file it made."""
         if self._java is not None:
-            # Threads that wait for an answer from the JVM would complain that it has gone.
-            logging.getLogger("py4j").setLevel(logging.CRITICAL)
             self._java.kill()
             self._java.wait(timeout=30)
             self._java.stdin.close()
@@ -135,7 +138,6 @@ class Session:
         return active
 
     def _start(self, master: str | None) -> SparkSession:
-        logging.getLogger().addFilter(_is_not_of_the_gateway)
         home = java_home(self._folder)
         if home is not None:
             os.environ["JAVA_HOME"] = home
@@ -151,7 +153,7 @@ class Session:
                 self._java = gateway.proc
                 context = SparkContext(conf=conf, gateway=gateway)
             except (PySparkException, OSError) as error:
-                raise RunError(f"Spark does not start; its log is {self.keep_log()}") from error
+                raise RunError(f"Spark does not start; {self.keep_log()}") from error
         return SparkSession(context)
 
     def _own_settings(self, master: str | None) -> list[tuple[str, str]]:
@@ -168,18 +170,26 @@ class Session:
         ]
 
 
-def _is_not_of_the_gateway(record: logging.LogRecord) -> bool:
-    """When the JVM has gone, py4j shows a traceback to everybody; what that means is said by `spark_failed`."""
-    return "py4j" not in Path(record.pathname).parts
-
-
 def spark_failed(error: BaseException, session: Session | None) -> RunError:
     """What went wrong inside Spark, in one sentence."""
-    log = "" if session is None else f"; its log is {session.keep_log()}"
+    log = "" if session is None else f"; {session.keep_log()}"
     reason = str(error).strip().partition("\n")[0]
     if not isinstance(error, PySparkException):
         reason = "its process has gone"  # there is nobody left who could say why
-    return RunError(f"Spark failed: {reason}{log}")
+    reason = reason.partition("terminated with exception: ")[2] or reason
+    return RunError(f"Spark failed: {reason.partition(' SQLSTATE')[0]}{log}")
+
+
+def _be_silent() -> None:
+    """Let pyspark and py4j say nothing to the user: what matters comes as an exception, and `spark_failed` says it."""
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    # Threads that wait for an answer from a JVM that was ended complain at the root of all loggers.
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _remove_left_behind() -> None:
