@@ -11,12 +11,12 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import cqc
 from cqc.runtime.columns import Column
 from cqc.runtime.intake import Taken
 
@@ -49,20 +49,6 @@ def micro_batches(
     return batches
 
 
-def run_engine(program: str, batches: Sequence[Mapping[str, Taken]], warm: int) -> dict[str, Any]:
-    """Push the micro-batches through the engine, results counted; the first `warm` ones are not timed."""
-    engine = cqc.Engine(cqc.compile(program), collect=False, keep_past=False)
-    for batch in batches[:warm]:
-        engine.push_taken(batch)
-    started = time.process_time()
-    for batch in batches[warm:]:
-        engine.push_taken(batch)
-    seconds = time.process_time() - started
-    engine.finish()
-    tuples = sum(len(rows) for batch in batches[warm:] for rows in batch.values())
-    return {"cpu_s": seconds, "tuples": tuples, "results": sum(engine.result_counts().values())}
-
-
 def measure(module: str, *arguments: str, peers: bool = False) -> dict[str, Any] | None:
     """One measurement in a process of its own; None when the peers' environment is missing."""
     python = str(PEERS) if peers else sys.executable
@@ -80,6 +66,33 @@ def measure(module: str, *arguments: str, peers: bool = False) -> dict[str, Any]
     )
     result: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
     return result
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A measurement that can be repeated: a module, its arguments, and the environment it lives in."""
+
+    module: str
+    arguments: tuple[str, ...]
+    peers: bool = False
+
+
+def interleaved(
+    contestants: Mapping[str, Contestant], repeats: int
+) -> dict[str, dict[str, Any] | None]:
+    """For each contestant its run of median CPU time; the runs of all of them take turns, so that they share the weather."""
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in contestants}
+    for _ in range(repeats):
+        for name, each in contestants.items():
+            found = measure(each.module, *each.arguments, peers=each.peers)
+            if found is not None:
+                runs[name].append(found)
+    return {name: _median_run(each) for name, each in runs.items()}
+
+
+def _median_run(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
+    ordered = sorted(runs, key=lambda each: float(each["cpu_s"]))
+    return ordered[len(ordered) // 2] if ordered else None
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

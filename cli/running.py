@@ -29,6 +29,8 @@ class Run(Protocol):
 
     def close(self) -> RunSummary: ...
 
+    def abandon(self) -> RunSummary: ...
+
 
 def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: bool) -> int:
     """Run the program, show what it did and return the exit code.
@@ -46,7 +48,7 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
         interrupted = drive(run, shown, interrupts)
     except BaseException:
         with suppress(RunError):  # what went wrong first is what the user should read
-            run.close()
+            run.abandon()
         raise
     finally:
         shown.end()

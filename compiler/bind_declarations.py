@@ -123,7 +123,45 @@ def _columns(scope: Scope, node: syntax.CreateRelation) -> tuple[Column, ...]:
     return tuple(columns.values())
 
 
+# The keys of WITH, by format; a format that is not here is the run's to refuse.
+_FILE_KEYS = ("format", "path")
+_KEYS = {
+    **dict.fromkeys(("csv", "json", "jsonl", "parquet"), _FILE_KEYS),
+    "kafka": ("format", "servers", "topic", "subscribe", "value", "starting"),
+    "socket": ("format", "host", "port", "value"),
+    "rate": ("format", "rows_per_second", "rows"),
+}
+_HANDED_ON = "kafka."  # keys that begin so are for the Kafka client
+
+
 def _options(scope: Scope, node: syntax.CreateRelation) -> dict[str, str]:
+    options = _given_options(scope, node)
+    format_ = options.get("format")
+    known = _FILE_KEYS if format_ is None else _KEYS.get(format_.lower())
+    for option in node.options:
+        key = fold(option.key.text)
+        if known is None or key in known or (format_ is not None and key.startswith(_HANDED_ON)):
+            continue
+        what = "WITH" if format_ is None else f"format '{format_}'"
+        others = f"It has {', '.join(known)}."
+        scope.report(
+            "CQ069",
+            option.key.span,
+            what=what,
+            key=option.key.text,
+            detail=others,
+            hint=did_you_mean(key, known) or _format_hint(key),
+        )
+    return options
+
+
+def _format_hint(key: str) -> str | None:
+    """Which format a key belongs to."""
+    formats = [format_ for format_, keys in _KEYS.items() if key in keys]
+    return f"Add `format = '{formats[0]}'`." if formats else None
+
+
+def _given_options(scope: Scope, node: syntax.CreateRelation) -> dict[str, str]:
     options: dict[str, str] = {}
     for option in node.options:
         key = fold(option.key.text)

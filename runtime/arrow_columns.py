@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column, null_column, text_column
+from cqc.runtime.event_time import span
 from cqc.runtime.python_columns import Converted, column_of_values
 from cqc.runtime.timestamps import FIRST_US, LAST_US, parse_iso
 
@@ -26,6 +27,9 @@ _UNITS_US = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 def column_of_arrow(type_: ColumnType, array: Any) -> Converted:
     """A column of an Arrow array, and which values are not of the type (None: all are)."""
+    values = _same_layout(type_, array)
+    if values is not None:
+        return Column(type_, values), None
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):
@@ -36,14 +40,38 @@ def column_of_arrow(type_: ColumnType, array: Any) -> Converted:
     return column_of_values(type_, values_of_arrow(array)) if converted is None else converted
 
 
+def _same_layout(type_: ColumnType, array: Any) -> NDArray[Any] | None:
+    """The array's own memory, where it holds just what the column does: small packets are mostly such, and each call counts."""
+    count = len(array)
+    if not count or array.null_count:
+        return None
+    given = array.type
+    if type_ is ColumnType.BIGINT:
+        if given.id != pa.lib.Type_INT64:
+            return None
+        return np.frombuffer(array.buffers()[1], np.int64, count, 8 * array.offset)
+    if type_ is ColumnType.DOUBLE:
+        if given.id != pa.lib.Type_DOUBLE:
+            return None
+        return np.frombuffer(array.buffers()[1], np.float64, count, 8 * array.offset)
+    if type_ is ColumnType.TIMESTAMP and given.id == pa.lib.Type_TIMESTAMP and given.unit == "us":
+        instants = np.frombuffer(array.buffers()[1], np.int64, count, 8 * array.offset)
+        least, largest = span(instants)
+        return instants if least >= FIRST_US and largest <= LAST_US else None
+    return None
+
+
 def values_of_arrow(array: Any) -> list[Any]:
     """The values as Python objects; those that Python has no object for as text."""
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        # Arrow gives objects of pandas where that is installed, and refuses some of them elsewhere.
+        array = array.cast(pa.string())
     try:
         values: list[Any] = array.to_pylist()
     except (
         ValueError,
         OverflowError,
-    ):  # nanoseconds, years beyond the calendar, text that is not UTF-8
+    ):  # years beyond the calendar, text that is not UTF-8
         values = [_value_of_scalar(scalar) for scalar in array]
     return values
 

@@ -71,6 +71,7 @@ class Circuit:
         self._joins_of: dict[str, list[Join]] = {name: [] for name in states}
         self._past_joins: set[Join] = set()  # the joins of pull queries
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
+        self._failures_of_gone = 0
 
     def declare(self, name: str) -> None:
         """Be ready for queries over one more stream or table, whose state is there by now."""
@@ -162,8 +163,16 @@ class Circuit:
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
         filters = [each.measure() for among in self._selections_of.values() for each in among]
-        joins = dict.fromkeys(join for among in self._joins_of.values() for join in among)
-        return filters + [join.measure() for join in joins]
+        return filters + [join.measure() for join in self._joins()]
+
+    @property
+    def failures(self) -> int:
+        """Conditions that gave NULL where Spark's ANSI mode would have failed, those of queries that have left included."""
+        filters = [each for among in self._selections_of.values() for each in among]
+        return self._failures_of_gone + sum(each.failures for each in (*filters, *self._joins()))
+
+    def _joins(self) -> list[Join]:
+        return list(dict.fromkeys(join for among in self._joins_of.values() for join in among))
 
     def _epoch(self, body: Body, *, past: bool) -> Epoch:
         if body.host is None or past:
@@ -186,6 +195,7 @@ class Circuit:
         if isinstance(seated.join, RowsJoin):
             self.row_joins.remove(seated.join)
             self._disconnect(seated.join, body)
+            self._failures_of_gone += seated.join.failures
         elif seated.join is not None:
             self._leave_join(group, seated.join, seated.seat, body, past=past)
         else:
@@ -195,6 +205,7 @@ class Circuit:
             selections.remove(seated.seat)
             if not len(selections):
                 self._selections_of[stream].remove(group.selections.pop(stream))
+                self._failures_of_gone += selections.failures
 
     def _selections_with(self, seat: SelectionSeat) -> Selections:
         stream = fold(seat.body.relations[0].name)
@@ -279,6 +290,7 @@ class Circuit:
         if not len(join):
             self._past_joins.discard(join)
             join.close()
+            self._failures_of_gone += join.failures
             gone = before
         for name in gone:
             self._joins_of[name].remove(join)

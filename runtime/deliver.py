@@ -1,8 +1,9 @@
 """From what operators found to result rows of queries.
 
 Several queries may share a body and differ in their SELECT lists, and many queries of different bodies share one SELECT
-list. So each distinct list is evaluated once per packet, over the rows that any of its queries wants, and every query's
-block only picks rows from it. Lists of plain columns are not evaluated at all.
+list. So each distinct list is evaluated once per packet, over the rows that any of its queries wants, and all its queries
+are one group that picks rows from it: a packet costs a few array operations a list, and almost nothing a query. Lists of plain
+columns are not evaluated at all.
 """
 
 from __future__ import annotations
@@ -12,19 +13,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.addresses import NOBODY, SEVERAL, UNKNOWN, Addresses
 from cqc.runtime.outputs import OutputPlans
-from cqc.runtime.results import ResultBlock
+from cqc.runtime.results import ResultGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.types import ColumnType
     from cqc.runtime.columns import Column
-    from cqc.runtime.found import Found, Seat
+    from cqc.runtime.found import Found, Seat, SlotRows
     from cqc.runtime.outputs import OutputPlan
+
+ListKey = tuple[int, tuple[int, ...], "ColumnType"]
+_MOST_CHANGES = 4096  # so many are remembered before all addresses are found out again
+
+
+@dataclass(slots=True, eq=False)
+class SelectList:
+    """A SELECT list over the items of a host: what queries that are delivered together have in common."""
+
+    number: int
+    plan: OutputPlan
+    positions: tuple[int, ...]  # of the FROM items among the host's
+    time_type: ColumnType
+    users: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -32,81 +46,200 @@ class Destination:
     """A push query as delivery sees it."""
 
     query: QueryNode
-    plan: OutputPlan
-    time_type: ColumnType
+    select: SelectList
 
 
-@dataclass(slots=True)
 class Deliveries:
     """The push queries of a circuit, by the seat of the body that answers them."""
 
-    plans: OutputPlans = field(default_factory=OutputPlans)
-    # By seat and not by body: a pull query of the same body has a seat of its own, whose findings are not delivered.
-    _by_seat: dict[Seat, list[Destination]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.plans = OutputPlans()
+        # By seat and not by body: a pull query of the same body has a seat of its own, whose findings are not delivered.
+        self._by_seat: dict[Seat, list[Destination]] = {}
+        self._numbers: dict[ListKey, int] = {}
+        self._lists: dict[int, SelectList] = {}
+        self._next_number = 0
+        self._addresses: dict[int, Addresses] = {}  # by the identity of an operator's slots
+        self._changes: list[int] = []  # slots whose queries have changed, of whatever operator
 
     def add(self, query: QueryNode, seat: Seat) -> None:
         """Deliver what is found for the query's body from now on."""
         plan = self.plans.use(query.outputs)
         times = next(relation for relation in query.body.relations if relation.is_stream)
-        destination = Destination(query, plan, times.time_type)
-        self._by_seat.setdefault(seat, []).append(destination)
+        select = self._select_list(plan, query.positions, times.time_type)
+        select.users += 1
+        self._by_seat.setdefault(seat, []).append(Destination(query, select))
+        self._note_change(seat.slot_number)
 
     def remove(self, query: QueryNode, seat: Seat) -> None:
         """Deliver nothing more to the query."""
         destinations = self._by_seat[seat]
-        destinations[:] = [each for each in destinations if each.query is not query]
+        (gone,) = (each for each in destinations if each.query is query)
+        destinations.remove(gone)
         if not destinations:
             del self._by_seat[seat]
+        select = gone.select
+        select.users -= 1
+        if not select.users:
+            del self._lists[select.number]
+            del self._numbers[id(select.plan), select.positions, select.time_type]
         self.plans.release(query.outputs)
+        self._note_change(seat.slot_number)
 
-    def deliver(self, found: Found) -> list[ResultBlock]:
-        """The result blocks of one finding."""
+    def deliver(self, found: Found) -> list[ResultGroup]:
+        """The results of one finding, a group for each SELECT list."""
         if not self._by_seat:
             return []
-        wanted: dict[tuple[int, tuple[int, ...]], list[tuple[Destination, NDArray[np.int64]]]] = {}
-        for seat in found.hits():
-            destinations = self._by_seat.get(seat)
-            if not destinations:
-                continue
-            rows = found.rows_of(seat)
-            for destination in destinations:
-                key = (id(destination.plan), destination.query.positions)
-                wanted.setdefault(key, []).append((destination, rows))
-        blocks: list[ResultBlock] = []
-        for group in wanted.values():
-            blocks += _blocks_of(found, group)
-        return blocks
+        by_slot = found.by_slot()
+        slots = by_slot.slots
+        addresses = self._addresses_of(by_slot.table)
+        lists = addresses.lists(slots)
+        if (lists == UNKNOWN).any():
+            for slot in slots[lists == UNKNOWN].tolist():
+                self._find_out(addresses, found, slot)
+            lists = addresses.lists(slots)
+        wanted: dict[int, Wanted] = {}
+        if len(slots) and lists[0] >= 0 and (lists == lists[0]).all():
+            every = Wanted(addresses.names(slots), by_slot.begins, by_slot.ends)
+            wanted[int(lists[0])] = every
+        else:
+            self._gather(wanted, found, by_slot, addresses, lists)
+        for seat, begin, end in by_slot.members:
+            self._gather_seat(wanted, seat, begin, end)
+        return [
+            _group_of(found, by_slot.rows, self._lists[number], each)
+            for number, each in wanted.items()
+        ]
+
+    def _select_list(
+        self, plan: OutputPlan, positions: tuple[int, ...], time_type: ColumnType
+    ) -> SelectList:
+        number = self._numbers.setdefault((id(plan), positions, time_type), self._next_number)
+        if number == self._next_number:
+            self._next_number += 1
+            self._lists[number] = SelectList(number, plan, positions, time_type)
+        return self._lists[number]
+
+    def _note_change(self, slot: int) -> None:
+        if len(self._changes) >= _MOST_CHANGES:
+            self._changes.clear()
+            self._addresses.clear()
+        self._changes.append(slot)
+
+    def _addresses_of(self, table: object) -> Addresses:
+        addresses = self._addresses.get(id(table))
+        if addresses is None:
+            addresses = self._addresses[id(table)] = Addresses(table)
+        elif addresses.changes_seen < len(self._changes):
+            for slot in self._changes[addresses.changes_seen :]:
+                addresses.forget(slot)
+        addresses.changes_seen = len(self._changes)
+        return addresses
+
+    def _find_out(self, addresses: Addresses, found: Found, slot: int) -> None:
+        destinations = [
+            each for seat in found.seats_at(slot) for each in self._by_seat.get(seat, ())
+        ]
+        if len(destinations) == 1:
+            addresses.learn(slot, destinations[0].select.number, destinations[0].query.name)
+        else:
+            addresses.learn(slot, SEVERAL if destinations else NOBODY)
+
+    def _gather(
+        self,
+        wanted: dict[int, Wanted],
+        found: Found,
+        by_slot: SlotRows,
+        addresses: Addresses,
+        lists: NDArray[np.int64],
+    ) -> None:
+        """The queries of slots with SELECT lists of their own, and of slots with several queries."""
+        begins, ends = by_slot.begins, by_slot.ends
+        for number in np.unique(lists[lists >= 0]).tolist():
+            own = lists == number
+            wanted[number] = Wanted(addresses.names(by_slot.slots[own]), begins[own], ends[own])
+        for at in np.flatnonzero(lists == SEVERAL).tolist():
+            for seat in found.seats_at(int(by_slot.slots[at])):
+                self._gather_seat(wanted, seat, int(begins[at]), int(ends[at]))
+
+    def _gather_seat(self, wanted: dict[int, Wanted], seat: Seat, begin: int, end: int) -> None:
+        for destination in self._by_seat.get(seat, ()):
+            number = destination.select.number
+            if number not in wanted:
+                wanted[number] = Wanted([], _NOTHING, _NOTHING)
+            wanted[number].more.append((destination.query.name, begin, end))
 
 
-def _blocks_of(
-    found: Found, group: list[tuple[Destination, NDArray[np.int64]]]
-) -> Iterable[ResultBlock]:
-    """The blocks of queries with one SELECT list, which is evaluated once for all of them."""
-    first, _ = group[0]
-    if first.plan.is_plain:
-        rows = None
-    else:
-        rows = np.unique(np.concatenate([rows for _, rows in group]))
-    columns = evaluate_outputs(found, first, rows)
-    for destination, own in group:
-        yield ResultBlock(
-            query=destination.query.name,
-            names=destination.plan.names,
-            columns=columns,
-            picks=own if rows is None else np.searchsorted(rows, own),
-            times_us=found.ts_us[own],
-            time_type=destination.time_type,
-            is_at=False,
-        )
+_NOTHING = np.zeros(0, np.int64)
 
 
-def evaluate_outputs(
-    found: Found, destination: Destination, rows: NDArray[np.int64] | None
+@dataclass(slots=True)
+class Wanted:
+    """The queries of one SELECT list that have results, and where the rows of each begin and end; `more` one by one."""
+
+    queries: list[str]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    more: list[tuple[str, int, int]] = field(default_factory=list)
+
+
+def _group_of(
+    found: Found, rows: NDArray[np.int64], select: SelectList, wanted: Wanted
+) -> ResultGroup:
+    """The results of queries with one SELECT list, which is evaluated once for all of them."""
+    queries, begins, stops = wanted.queries, wanted.begins, wanted.ends
+    if wanted.more:
+        names, firsts, lasts = zip(*wanted.more, strict=True)
+        queries = [*queries, *names]
+        begins, stops = np.append(begins, firsts), np.append(stops, lasts)
+    picks, ends = _picks_of(rows, begins, stops)
+    times_us = found.ts_us[picks]
+    order = _time_order(times_us, ends)
+    if order is not None:
+        picks, times_us = picks[order], times_us[order]
+    used = None if select.plan.is_plain else np.unique(picks)
+    columns = _evaluate(found, select, used)
+    return ResultGroup(
+        queries=queries,
+        names=select.plan.names,
+        columns=columns,
+        picks=picks if used is None else np.searchsorted(used, picks),
+        times_us=times_us,
+        ends=ends,
+        time_type=select.time_type,
+    )
+
+
+def _picks_of(
+    rows: NDArray[np.int64], begins: NDArray[np.int64], stops: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Stretches of the rows, one after the other, and where each ends."""
+    ends = np.cumsum(stops - begins)
+    if int(ends[-1]) == int(stops[-1] - begins[0]) and (begins[1:] == stops[:-1]).all():
+        return rows[begins[0] : stops[-1]], ends
+    stretches = zip(begins.tolist(), stops.tolist(), strict=True)
+    return np.concatenate([rows[begin:stop] for begin, stop in stretches]), ends
+
+
+def _time_order(times_us: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """How to bring the rows of each query into result-time order; None when they are."""
+    falls = times_us[1:] < times_us[:-1]
+    starts = ends[:-1]
+    falls[starts - 1] = False
+    if not falls.any():
+        return None
+    query_of = np.zeros(len(times_us), np.int64)
+    query_of[starts] = 1
+    return np.lexsort((times_us, np.cumsum(query_of)))
+
+
+def _evaluate(
+    found: Found, select: SelectList, rows: NDArray[np.int64] | None
 ) -> tuple[Column, ...]:
     """A SELECT list over rows of a finding; FROM positions are translated to the host's."""
-    positions = destination.query.positions
+    positions = select.positions
 
     def fetch(item: int, column: int) -> Column:
         return found.column(positions[item], column, rows)
 
-    return destination.plan.columns(fetch, len(found) if rows is None else len(rows))
+    return select.plan.columns(fetch, len(found) if rows is None else len(rows))

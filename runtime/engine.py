@@ -47,12 +47,15 @@ if TYPE_CHECKING:
     from cqc.runtime.intake import Reject, Taken
     from cqc.runtime.packet import Packet
     from cqc.runtime.pull import Invocation
-    from cqc.runtime.results import Result, ResultBlock
+    from cqc.runtime.results import Result, ResultBlock, ResultGroup
     from cqc.runtime.stream_line import StreamCount
 
     LeftOutListeners = tuple[
         Callable[[Relation, list[Reject]], None] | None, Callable[[Relation, Packet], None] | None
     ]
+
+
+_MOST_GONE = 10_000  # queries that have left and whose results are still told
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ class Engine:
         self._pulls = self._make_pulls(
             self._states, self._lines, catalog.settings, maintenance=maintenance
         )
-        self._waiting: deque[list[ResultBlock]] = deque()
+        self._waiting: deque[tuple[list[ResultGroup], list[ResultBlock]]] = deque()
         self._counted_from: dict[str, int] = {}
         self._results_of_gone: dict[str, int] = {}
         self._names: dict[str, str] = {}
@@ -155,7 +158,7 @@ class Engine:
         )
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
-        found_blocks: list[ResultBlock] = []
+        groups: list[ResultGroup] = []
         for name, line in self._lines.items():
             packet = packets.get(name)
             if packet is None or not len(packet):
@@ -165,31 +168,25 @@ class Engine:
                 continue
             self._started = True
             for part in self._packets[name].split(packet):
-                found_blocks += self._process(name, part)
-        found_blocks += self._late_findings()
-        found_blocks += self._pulls.due()
+                groups += self._process(name, part)
+        groups += self._late_findings()
+        blocks = self._pulls.due()
         self._purge()
-        if found_blocks and self._collect:
-            self._waiting.append(in_time_order(found_blocks))
+        self._keep(groups, blocks)
 
     def finish(self) -> None:
         """The input has ended: deliver what only the end decides (EVERY instants, ROWS windows)."""
         if self._finished:
             return
         self._finished = True
-        blocks: list[ResultBlock] = []
         for line in self._lines.values():
             line.end_input()
-        blocks += self._late_findings()
-        blocks += self._pulls.due()
-        if blocks and self._collect:
-            self._waiting.append(in_time_order(blocks))
+        groups = self._late_findings()
+        self._keep(groups, self._pulls.due())
 
     def closing_invocations(self, at_us: int | None = None) -> None:
         """Invoke every pull query without EVERY once, for the end of a finite run."""
-        blocks = self._pulls.closing(at_us)
-        if blocks and self._collect:
-            self._waiting.append(blocks)
+        self._keep([], self._pulls.closing(at_us))
 
     # Results out
 
@@ -199,7 +196,12 @@ class Engine:
             yield from results_of(blocks)
 
     def drain_blocks(self) -> Iterator[list[ResultBlock]]:
-        """The same by column: one list of blocks a micro-batch."""
+        """The same by column: one list of blocks a micro-batch, a block for each query."""
+        for groups, blocks in self.drain_groups():
+            yield [block for group in groups for block in group.blocks()] + blocks
+
+    def drain_groups(self) -> Iterator[tuple[list[ResultGroup], list[ResultBlock]]]:
+        """The same with the queries of one SELECT list together: push results in groups, and answers of pull queries."""
         while self._waiting:
             yield self._waiting.popleft()
 
@@ -241,7 +243,10 @@ class Engine:
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
         name = self._name(query)
+        self._results_of_gone.pop(name, None)
         self._results_of_gone[name] = self._results(name)
+        if len(self._results_of_gone) > _MOST_GONE:
+            del self._results_of_gone[next(iter(self._results_of_gone))]
         node = self._circuit.query(name)
         if node.pull is None:
             self._deliveries.remove(node, self._circuit.seat(name))
@@ -294,7 +299,7 @@ class Engine:
         return {line.relation.name: line.count for line in self._lines.values()}
 
     def result_counts(self) -> dict[str, int]:
-        """Results by query, those that have left included."""
+        """Results by query, the last thousands of those that have left included."""
         running = {name: self._results(name) for name in self._counted_from}
         return {**self._results_of_gone, **running}
 
@@ -329,7 +334,7 @@ class Engine:
     @property
     def failed_evaluations(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return self._deliveries.plans.failures + self._pulls.failures
+        return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures
 
     # Inside
 
@@ -343,7 +348,7 @@ class Engine:
             self._counted_from[node.name] = 0
             self._pulls.add(node, seat, self._circuit)
 
-    def _process(self, name: str, packet: Packet) -> list[ResultBlock]:
+    def _process(self, name: str, packet: Packet) -> list[ResultGroup]:
         state = self._states[name]
         joins = self._circuit.joins_of(name)
         keep_all = self._keep_past or self._pulls.needs(name)
@@ -354,7 +359,7 @@ class Engine:
         found += [each.process(packet, first) for each in self._circuit.selections_of(name)]
         return self._hand_on(found)
 
-    def _late_findings(self) -> list[ResultBlock]:
+    def _late_findings(self) -> list[ResultGroup]:
         """What operators that wait for the watermark find now."""
         if not self._circuit.row_joins:
             return []
@@ -363,15 +368,20 @@ class Engine:
             [found for join in self._circuit.row_joins for found in join.advance(watermarks)]
         )
 
-    def _hand_on(self, found: list[Found]) -> list[ResultBlock]:
-        blocks: list[ResultBlock] = []
+    def _keep(self, groups: list[ResultGroup], blocks: list[ResultBlock]) -> None:
+        """What one micro-batch found waits to be drained."""
+        if self._collect and (groups or blocks):
+            self._waiting.append((groups, in_time_order(blocks)))
+
+    def _hand_on(self, found: list[Found]) -> list[ResultGroup]:
+        groups: list[ResultGroup] = []
         for each in found:
             if not len(each):
                 continue
             self._pulls.receive(each)
             if self._collect:
-                blocks += self._deliveries.deliver(each)
-        return blocks
+                groups += self._deliveries.deliver(each)
+        return groups
 
     def _purge(self) -> None:
         """Forget tuples that no future tuple can meet, nor any pull query ask for."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 
 from cqc.compiler.types import ColumnType
 
@@ -26,11 +27,26 @@ if TYPE_CHECKING:
 SECOND_US = 1_000_000
 NOTHING_SEEN = -(2**63)  # the watermark before the first micro-batch: nothing is late
 ALL_SEEN = 2**63 - 1  # the watermark at the end of the input
-_MOST_US = 2.0**62  # room for windows and delays to be added without overflow
+_MOST_US = 2**62  # room for windows and delays to be added without overflow
 
 
-def instants(column: Column) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The microseconds of an event-time column, and where there is no instant (NULL, not finite, out of range)."""
+@njit(cache=True, nogil=True)
+def span(values):  # type: ignore[no-untyped-def]
+    """The least and the largest of whole numbers, of which there is at least one."""
+    least = largest = values[0]
+    for value in values:
+        least = min(least, value)
+        largest = max(largest, value)
+    return least, largest
+
+
+def instants(column: Column) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """The microseconds of an event-time column, and where there is no instant: NULL, not finite, out of range (None: nowhere)."""
+    whole = column.type is ColumnType.TIMESTAMP and column.valid is None
+    if whole and column.values.size and column.values.ndim:  # a literal has no dimension
+        least, largest = span(column.values)
+        if least > -_MOST_US and largest < _MOST_US:
+            return column.values, None
     with np.errstate(all="ignore"):
         if column.type is ColumnType.DOUBLE:
             us = np.rint(column.values * SECOND_US)
@@ -41,7 +57,7 @@ def instants(column: Column) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
             fits = np.abs(column.values.astype(np.float64) * scale) < _MOST_US
             result = np.where(fits, column.values * scale, 0)
     usable = fits if column.valid is None else fits & column.valid
-    return result, ~usable
+    return result, None if usable.all() else ~usable
 
 
 class StreamClock:
@@ -63,10 +79,15 @@ class StreamClock:
 
     def admit(self, ts_us: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Take one micro-batch: which of its tuples are not late (None: all of them); then the watermark moves on."""
+        if not len(ts_us):
+            return None
+        least, largest = span(ts_us)
+        if least >= self.watermark_us:
+            self._observe(least, largest)
+            return None
         on_time = ts_us >= self.watermark_us
-        if len(ts_us):
-            self._observe(ts_us if on_time.all() else ts_us[on_time])
-        return None if on_time.all() else on_time
+        self._observe(*(span(ts_us[on_time]) if on_time.any() else (None, None)))
+        return on_time
 
     def end_input(self) -> None:
         """No tuple will follow."""
@@ -78,12 +99,11 @@ class StreamClock:
             return False
         return (self._clock() - self._last_arrival) * SECOND_US > self._idle_us
 
-    def _observe(self, ts_us: NDArray[np.int64]) -> None:
+    def _observe(self, least: int | None, largest: int | None) -> None:
         if self._clock is not None:
             self._last_arrival = self._clock()
-        if not len(ts_us):
+        if least is None or largest is None:
             return
-        least, largest = int(ts_us.min()), int(ts_us.max())
         self.first_us = least if self.first_us is None else min(self.first_us, least)
         self.largest_us = largest if self.largest_us is None else max(self.largest_us, largest)
         self.watermark_us = max(self.watermark_us, self.largest_us - self._delay_us)
@@ -94,3 +114,11 @@ def smallest_watermark(clocks: Iterable[StreamClock]) -> int:
     everyone = list(clocks)
     awake = [clock for clock in everyone if not clock.is_idle()]
     return min((clock.watermark_us for clock in awake or everyone), default=ALL_SEEN)
+
+
+def warm() -> None:
+    """Compile this module's kernel; Arrow's memory is read-only, which is a layout of its own."""
+    numbers = np.zeros(1, np.int64)
+    span(numbers)
+    numbers.flags.writeable = False
+    span(numbers)

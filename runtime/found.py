@@ -37,6 +37,10 @@ class Seat(Protocol):
     def key(self) -> int:
         """Tells the seats at one operator apart; two share it where all their rows are the same."""
 
+    @property
+    def slot_number(self) -> int:
+        """The slot it is at, among those of its operator."""
+
 
 @dataclass(frozen=True, slots=True)
 class Matches:
@@ -45,6 +49,22 @@ class Matches:
     keys: NDArray[np.int64]
     counts: NDArray[np.int64]
     rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRows:
+    """The rows of all seats at once: those of the seats at `slots[k]` are `rows[begins[k]:ends[k]]`.
+
+    `members` are seats that share a slot without sharing its rows, each with where its rows begin and end. `table` says whose
+    slots these are: one object for every finding of an operator.
+    """
+
+    table: object
+    slots: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    members: Sequence[tuple[Seat, int, int]] = ()
 
 
 class Found(Protocol):
@@ -72,6 +92,12 @@ class Found(Protocol):
 
     def rows_of(self, seat: Seat) -> NDArray[np.int64]:
         """The rows of a seat."""
+
+    def by_slot(self) -> SlotRows:
+        """The rows of all seats at once, for those who want them all."""
+
+    def seats_at(self, slot: int) -> Sequence[Seat]:
+        """The seats at a slot (none when its bodies have left)."""
 
     def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
         """Values of one item's column for the rows (None: all rows)."""

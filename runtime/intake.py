@@ -124,7 +124,7 @@ class Intake:
             return np.zeros(len(columns[0]), dtype=np.int64)
         column = columns[position]
         ts_us, bad = instants(column)
-        if bad.any():
+        if bad is not None:
             name = self.relation.columns[position].name
             valid = column.is_valid()
             for row in np.flatnonzero(bad).tolist():
@@ -133,19 +133,20 @@ class Intake:
         return ts_us
 
     def _take_arrow(self, data: Any) -> Taken:
-        table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
-        count = table.num_rows
-        given = self._match(tuple(table.column_names))
+        names = tuple(data.schema.names)
+        given = self._match(names)
         conversions: list[Conversion] = []
         for declared, name in zip(self.relation.columns, given, strict=True):
             if name is None:
-                conversions.append((null_column(declared.type, count), None))
+                conversions.append((null_column(declared.type, data.num_rows), None))
                 continue
-            array = table.column(table.column_names.index(name)).combine_chunks()
+            array = data.column(names.index(name))
+            if isinstance(array, pa.ChunkedArray):
+                array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
             if isinstance(array, pa.ChunkedArray):  # too much text for one array
                 raise RunError(f"more than 2 GB of text in one batch of {self.relation.name}")
             conversions.append(column_of_arrow(declared.type, array))
-        return self.assemble(conversions, count, lambda row: _row_of_arrow(table, row))
+        return self.assemble(conversions, data.num_rows, lambda row: _row_of_arrow(data, row))
 
     def _take_foreign(self, data: Any) -> Taken:
         """Arrow's interchange protocol; where the foreign columns are of mixed types, row by row."""
@@ -212,9 +213,9 @@ def _records_of_frame(frame: Any) -> list[dict[Any, Any]]:
     ]
 
 
-def _row_of_arrow(table: pa.Table, row: int) -> dict[str, Any]:
-    cells = [values_of_arrow(column.slice(row, 1))[0] for column in table.columns]
-    return dict(zip(table.column_names, cells, strict=True))
+def _row_of_arrow(data: pa.Table | pa.RecordBatch, row: int) -> dict[str, Any]:
+    cells = [values_of_arrow(column.slice(row, 1))[0] for column in data.columns]
+    return dict(zip(data.schema.names, cells, strict=True))
 
 
 def join_taken(parts: Sequence[Taken]) -> Taken:

@@ -113,6 +113,11 @@ class Lineage:
         counts = self.counts()[matching]
         return self.source.positions(matching, counts), np.repeat(matching, counts)
 
+    def by_slot(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """(slots that want some tuple, their tuples one slot after the other, where those of each slot end)."""
+        matching = self.matching()
+        return matching, self.source.positions(matching, self.counts()[matching]), self._slot_ends()
+
     def by_tuple(self) -> NDArray[np.uint64]:
         """[tuples, words]: for each tuple the slots that want it, as bits."""
         turned = np.zeros((self.tuples, words_for(self.slots)), np.uint64)

@@ -19,11 +19,19 @@ class OutputPlan:
 
     def __init__(self, outputs: tuple[Output, ...]) -> None:
         self.names = tuple(output.name for output in outputs)
-        self.is_plain = all(isinstance(output.expression, ColumnRef) for output in outputs)
+        plain = [
+            (output.expression.item, output.expression.column)
+            for output in outputs
+            if isinstance(output.expression, ColumnRef)
+        ]
+        self.is_plain = len(plain) == len(outputs)
+        self._plain = plain
         self._compiled = tuple(compile_expression(output.expression) for output in outputs)
 
     def columns(self, fetch: Callable[[int, int], Column], length: int) -> tuple[Column, ...]:
         """The output columns; `fetch(item, column)` gives the columns of a FROM item."""
+        if self.is_plain:
+            return tuple([fetch(item, column) for item, column in self._plain])
         return tuple(compiled.run(fetch, length) for compiled in self._compiled)
 
     @property

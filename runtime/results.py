@@ -59,6 +59,45 @@ class ResultBlock:
         return tuple(take(column, picks) for column in self.columns)
 
 
+@dataclass(slots=True)
+class ResultGroup:
+    """Result rows of several push queries with one SELECT list, found by one packet.
+
+    Rows are by query, in the order of `queries`, those of a query in result-time order: the rows of query k end at
+    `ends[k]`. `picks` are their rows in `columns`, `times_us` their result times.
+    """
+
+    queries: Sequence[str]
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    picks: NDArray[np.int64]
+    times_us: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    time_type: ColumnType
+
+    def __len__(self) -> int:
+        return len(self.times_us)
+
+    def own_columns(self) -> tuple[Column, ...]:
+        """The rows of all queries by column; a query's are side by side."""
+        return tuple(take(column, self.picks) for column in self.columns)
+
+    def blocks(self) -> Iterator[ResultBlock]:
+        """The same query by query."""
+        begin = 0
+        for query, end in zip(self.queries, self.ends.tolist(), strict=True):
+            yield ResultBlock(
+                query,
+                self.names,
+                self.columns,
+                self.picks[begin:end],
+                self.times_us[begin:end],
+                self.time_type,
+                is_at=False,
+            )
+            begin = end
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """One result row.
@@ -146,12 +185,13 @@ def _sorted_block(block: ResultBlock) -> ResultBlock:
 
 
 def _shared_rows(blocks: Sequence[ResultBlock]) -> list[_Rows]:
+    asked: dict[int, int] = {}
+    for block in blocks:
+        asked[id(block.columns)] = asked.get(id(block.columns), 0) + len(block)
     made: dict[int, _Rows] = {}
     for block in blocks:
         if id(block.columns) not in made:
-            made[id(block.columns)] = _Rows(
-                block.columns, sum(len(other) for other in blocks if other.columns is block.columns)
-            )
+            made[id(block.columns)] = _Rows(block.columns, asked[id(block.columns)])
     return [made[id(block.columns)] for block in blocks]
 
 

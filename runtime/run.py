@@ -19,6 +19,7 @@ from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.left_out import LeftOut
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.protocol import shape_of_query
+from cqc.runtime.sinks.table import TableSink
 from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
 from cqc.runtime.sources.connections import is_connection
 
@@ -96,6 +97,7 @@ class LocalRun:
         self._options = options
         self._program = program
         self._started = time.perf_counter()
+        self._failed = False
         self._catalog = program.catalog
         self.engine = Engine(
             program,
@@ -148,6 +150,11 @@ class LocalRun:
         self.engine.closing_invocations(self._options.at_us)
         self._write()
 
+    def abandon(self) -> RunSummary:
+        """Close the sink after a failure: what was found is shown, and nothing is said of what was not."""
+        self._failed = True
+        return self.close()
+
     def close(self) -> RunSummary:
         """Close the sink and say what was done."""
         with suppress(OutputClosed):  # what was found is counted even when nobody reads it any more
@@ -179,7 +186,10 @@ class LocalRun:
         self._sink = open_sink(self._options.sink, self._options.out, shapes)
 
     def _close_sink(self) -> None:
-        self._sink.close()
+        if self._failed and isinstance(self._sink, TableSink):
+            self._sink.abandon()
+        else:
+            self._sink.close()
 
     def _write(self) -> None:
         for blocks in self.engine.drain_blocks():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 
 MODULES = (
+    "cqc.runtime.event_time",
     "cqc.runtime.lineage",
     "cqc.runtime.operators.demand_join",
     "cqc.runtime.operators.filter_route",

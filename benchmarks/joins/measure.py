@@ -1,7 +1,7 @@
-"""The join workload in cqc, once: `python -m cqc.benchmarks.joins.measure QUERIES TUPLES RATE WINDOW TIMED`.
+"""The join workload in cqc, once: `python -m cqc.benchmarks.joins.measure MODE QUERIES TUPLES RATE WINDOW TIMED`.
 
-Micro-batches of 1 s of stream time. The last TIMED tuples of each stream are timed (0: all but the first 2 s, in which the
-kernels are loaded). Prints one JSON object.
+MODE is `rows` or `count` (see `arrow_feed.py`). Micro-batches of 1 s of stream time. With TIMED 0 the whole input is timed,
+else only the last TIMED tuples of each stream. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -9,26 +9,21 @@ from __future__ import annotations
 import json
 import sys
 
-from cqc.benchmarks.joins.workload import (
-    COLUMNS,
-    SECOND_US,
-    make_queries,
-    make_streams,
-    program,
-)
-from cqc.benchmarks.side_by_side import micro_batches, run_engine
-from cqc.compiler.types import ColumnType
+from cqc.benchmarks.arrow_feed import Feed, batches_of, beginning, tables_of
+from cqc.benchmarks.joins.workload import SECOND_US, make_queries, make_streams, program
 
 
-def main(count: int, tuples: int, rate: int, window_s: int, timed: int) -> None:
+def main(mode: str, count: int, tuples: int, rate: int, window_s: int, timed: int) -> None:
     """Answer once and print what it took."""
-    types = {column: ColumnType.BIGINT for columns in COLUMNS.values() for column in columns}
-    types["ts"] = ColumnType.TIMESTAMP
-    text = program(make_queries(count, window_s))
-    batches = micro_batches(make_streams(tuples, rate, window_s), types, SECOND_US)
-    warm = len(batches) - timed // rate if timed else 2
-    print(json.dumps(run_engine(text, batches, warm)))
+    tables = tables_of(make_streams(tuples, rate, window_s))
+    batches = batches_of(tables, SECOND_US)
+    feed = Feed(program(make_queries(count, window_s)), deliver=mode == "rows")
+    if timed:
+        found = feed.measure_last(batches, timed // rate)
+    else:
+        found = feed.measure(batches, batches_of(beginning(tables), SECOND_US))
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:6]))
+    main(sys.argv[1], *(int(argument) for argument in sys.argv[2:7]))

@@ -1,81 +1,108 @@
-"""The join workload in DuckDB and Polars: `python -m cqc.benchmarks.joins.peers FORM QUERIES TUPLES RATE WINDOW`.
+"""The join workload in DuckDB and Polars: `python -m cqc.benchmarks.joins.peers FORM MODE QUERIES TUPLES RATE WINDOW`.
 
-Runs in the environment of the peers. Prints one JSON object: CPU seconds of the process while it answers, and the number of
-results. Forms: `duckdb-offline` and `polars-offline` answer each query by a statement over the whole input;
-`polars-shared` is what a careful person writes by hand for many queries: one join per 10 s of stream time, shared by all
-queries, whose conditions are columns of one select.
+Runs in the environment of the peers, from the same Arrow input and over the same stretch as cqc (`arrow_feed.py`). Forms:
+`duckdb-offline` and `polars-offline` answer each query by a statement over the whole input; `polars-shared` is what a careful
+person writes by hand for many queries: one join per 10 s of stream time, shared by all queries. MODE `rows` hands each query
+its rows by column, `count` counts them; the shared form counts by one select over all queries' conditions.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from cqc.benchmarks.arrow_feed import batches_of, beginning, tables_of, timed
 from cqc.benchmarks.joins.workload import SECOND_US, Query, make_queries, make_streams, sql
 
-Streams = dict[str, Any]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Tables = dict[str, pa.Table]
+    Batches = list[dict[str, pa.RecordBatch]]
+
+_SHARED_BATCH_US = 10 * SECOND_US
+_COLUMNS = ("R_x", "S_x", "T_x")
 
 
-def run_duckdb(queries: list[Query], streams: Streams) -> int:
+def run_duckdb(queries: list[Query], tables: Tables, *, rows: bool) -> int:
     """One statement a query over everything."""
     import duckdb
-    import pyarrow as pa
 
     connection = duckdb.connect()
     connection.execute("SET threads = 1")
-    for name, columns in streams.items():
-        connection.register("given", pa.table(dict(columns)))
-        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
-    return sum(int(connection.execute(sql(query)).fetchall()[0][0]) for query in queries)
+    for name, given in tables.items():
+        connection.register("given", given)
+        connection.execute(
+            f"CREATE TABLE {name} AS SELECT epoch_us(ts) AS ts, * EXCLUDE (ts) FROM given"
+        )
+    total = 0
+    for query in queries:
+        answer = connection.execute(sql(query, rows=rows))
+        total += len(answer.fetchnumpy()["rx"]) if rows else int(answer.fetchall()[0][0])
+    return total
 
 
-def run_polars(queries: list[Query], streams: Streams) -> int:
+def run_polars(queries: list[Query], tables: Tables, *, rows: bool) -> int:
     """One lazy query each over everything."""
     import polars as pl
 
-    frames = _frames(streams)
+    frames = {name: _frame(name, given).lazy() for name, given in tables.items()}
     total = 0
     for query in queries:
         r, s, t = (
-            frames[name].lazy().filter(pl.col(f"{name}_x") >= least)
+            frames[name].filter(pl.col(f"{name}_x") >= least)
             for name, least in zip("RST", query.least, strict=True)
         )
         joined = _joined(r, s, t, query.window_s * SECOND_US).filter(_relative(query))
-        total += int(joined.select(pl.len()).collect().item())
+        if rows:
+            total += joined.select(_COLUMNS).collect().height
+        else:
+            total += int(joined.select(pl.len()).collect().item())
     return total
 
 
-def run_polars_shared(queries: list[Query], streams: Streams, batch_us: int) -> int:
-    """One join a batch, shared by all queries."""
+def run_polars_shared(queries: list[Query], batches: Batches, *, rows: bool) -> int:
+    """One join a batch, shared by all queries; tuples of the last window are kept from batch to batch."""
     import polars as pl
 
-    frames = _frames(streams)
     window_us = queries[0].window_s * SECOND_US
-    last = max(int(columns["ts"][-1]) for columns in streams.values())
-    conditions = [_all_of(query).sum().alias(str(at)) for at, query in enumerate(queries)]
+    conditions = [_all_of(query) for query in queries]
+    counts = [condition.sum().alias(str(at)) for at, condition in enumerate(conditions)]
+    kept: dict[str, Any] = {}
     total = 0
-    for begin in range(0, last + 1, batch_us):
-        parts: dict[str, Any] = {}
-        for name in "RST":
-            edges = np.searchsorted(streams[name]["ts"], (begin - window_us, begin + batch_us))
-            parts[name] = frames[name].slice(int(edges[0]), int(edges[1] - edges[0])).lazy()
-        joined = _joined(parts["R"], parts["S"], parts["T"], window_us)
+    for at, batch in enumerate(batches):
+        begin = at * _SHARED_BATCH_US
+        for name, given in batch.items():
+            new = _frame(name, given)
+            kept[name] = pl.concat([kept[name], new]) if name in kept else new
+        r, s, t = (kept[name].lazy() for name in "RST")
+        joined = _joined(r, s, t, window_us)
         fresh = joined.filter(pl.max_horizontal("R_ts", "S_ts", "T_ts") >= begin)
-        total += int(fresh.select(conditions).collect().sum_horizontal().item() or 0)
+        if rows:
+            found = fresh.collect().lazy()
+            answers = [found.filter(condition).select(_COLUMNS) for condition in conditions]
+            total += sum(answer.height for answer in pl.collect_all(answers))
+        else:
+            total += int(fresh.select(counts).collect().sum_horizontal().item() or 0)
+        needed = begin + _SHARED_BATCH_US - window_us
+        for name, frame in kept.items():
+            kept[name] = frame.filter(pl.col(f"{name}_ts") >= needed)
     return total
 
 
-def _frames(streams: Streams) -> dict[str, Any]:
+def _frame(name: str, given: Any) -> Any:
+    """An Arrow table or batch as a frame; event times as numbers, which compare faster."""
     import polars as pl
 
-    return {
-        name: pl.DataFrame({f"{name}_{column}": values for column, values in columns.items()})
-        for name, columns in streams.items()
-    }
+    frame = pl.DataFrame(pl.from_arrow(given))
+    columns = [
+        pl.col(column).to_physical().alias(f"{name}_{column}")
+        if column == "ts"
+        else pl.col(column).alias(f"{name}_{column}")
+        for column in frame.columns
+    ]
+    return frame.select(columns)
 
 
 def _joined(r: Any, s: Any, t: Any, window_us: int) -> Any:
@@ -107,19 +134,22 @@ def _all_of(query: Query) -> Any:
     return condition
 
 
-def main(form: str, count: int, tuples: int, rate: int, window_s: int) -> None:
+def main(form: str, mode: str, count: int, tuples: int, rate: int, window_s: int) -> None:
     """Answer once and print what it took."""
-    queries, streams = make_queries(count, window_s), make_streams(tuples, rate, window_s)
-    started = time.process_time()
-    match form:
-        case "duckdb-offline":
-            results = run_duckdb(queries, streams)
-        case "polars-offline":
-            results = run_polars(queries, streams)
-        case _:
-            results = run_polars_shared(queries, streams, 10 * SECOND_US)
-    print(json.dumps({"cpu_s": time.process_time() - started, "results": results}))
+    queries = make_queries(count, window_s)
+    tables = tables_of(make_streams(tuples, rate, window_s))
+    rows = mode == "rows"
+    if form == "polars-shared":
+        warm = batches_of(beginning(tables), _SHARED_BATCH_US)
+        batches = batches_of(tables, _SHARED_BATCH_US)
+        run_polars_shared(queries, warm, rows=rows)
+        found = timed(lambda: run_polars_shared(queries, batches, rows=rows), 3 * tuples)
+    else:
+        answer = run_duckdb if form == "duckdb-offline" else run_polars
+        answer(queries, beginning(tables), rows=rows)
+        found = timed(lambda: answer(queries, tables, rows=rows), 3 * tuples)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(argument) for argument in sys.argv[2:6]))
+    main(sys.argv[1], sys.argv[2], *(int(argument) for argument in sys.argv[3:7]))

@@ -72,12 +72,13 @@ def _text(query: Query) -> str:
     )
 
 
-def sql(query: Query) -> str:
-    """The query as a batch statement that counts its results."""
+def sql(query: Query, *, rows: bool) -> str:
+    """The query as a batch statement that gives its rows, or counts them; `ts` in microseconds."""
     first, second, third = query.least
     window = query.window_s * SECOND_US
+    selected = "R.x AS rx, S.x AS sx, T.x AS tx" if rows else "count(*)"
     return (
-        "SELECT count(*) FROM R, S, T WHERE R.a = S.a AND S.b = T.b "
+        f"SELECT {selected} FROM R, S, T WHERE R.a = S.a AND S.b = T.b "
         f"AND R.x >= {first} AND S.x >= {second} AND T.x >= {third} "
         f"AND S.ts - R.ts <= {query.s_after_r_s * SECOND_US} AND T.ts - S.ts <= {query.t_after_s_s * SECOND_US} "
         f"AND abs(S.ts - R.ts) <= {window} AND abs(T.ts - S.ts) <= {window} AND abs(T.ts - R.ts) <= {window}"

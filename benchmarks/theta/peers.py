@@ -1,25 +1,30 @@
-"""The theta workload in Polars and DuckDB: `python -m cqc.benchmarks.theta.peers FORM QUERIES OVERLAP TUPLES RATE`.
+"""The theta workload in Polars and DuckDB: `python -m cqc.benchmarks.theta.peers FORM MODE QUERIES OVERLAP TUPLES RATE`.
 
-Runs in the environment of the peers. Prints one JSON object: CPU seconds of the whole process while it answers, and the
-number of results. FORM is `polars-offline`, `polars-batch` (6 s of stream time at a time, with the 6 s before it kept) or
-`duckdb-offline`. Each query is one statement, filters first; Polars joins by its inequality join.
+Runs in the environment of the peers, from the same Arrow input and over the same stretch as cqc (`arrow_feed.py`). FORM is
+`polars-offline`, `polars-batch` (6 s of stream time at a time, with the 6 s before it kept) or `duckdb-offline`. Each query
+is one statement, filters first; Polars joins by its inequality join. MODE `rows` hands each query its rows by column, `count`
+counts them.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from cqc.benchmarks.arrow_feed import batches_of, beginning, tables_of, timed
 from cqc.benchmarks.theta.workload import SECOND_US, Query, make_queries, make_streams
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Tables = dict[str, pa.Table]
+    Batches = list[dict[str, pa.RecordBatch]]
 
 _BATCH_US = 6 * SECOND_US
 
 
-def polars_answer(query: Query, frames: dict[str, Any], since_us: int) -> int:
+def polars_answer(query: Query, frames: dict[str, Any], since_us: int, *, rows: bool) -> int:
     """Results of a query whose latest tuple is at or after `since_us`."""
     import polars as pl
 
@@ -32,7 +37,10 @@ def polars_answer(query: Query, frames: dict[str, Any], since_us: int) -> int:
         )
         bound.add(item)
     latest = pl.max_horizontal([f"{item}_ts" for item in query.items])
-    return int(joined.filter(latest >= since_us).select(pl.len()).collect().item())
+    fresh = joined.filter(latest >= since_us)
+    if rows:
+        return int(fresh.select([f"{item}_ts" for item in query.items]).collect().height)
+    return int(fresh.select(pl.len()).collect().item())
 
 
 def _polars_item(query: Query, frames: dict[str, Any], item: str) -> Any:
@@ -77,46 +85,67 @@ def _compare(left: Any, op: str, right: Any) -> Any:
             return left >= right
 
 
-def run_polars(queries: list[Query], streams: dict[str, Any], *, batched: bool) -> int:
-    """All queries, over everything at once or batch by batch."""
+def run_polars(queries: list[Query], tables: Tables, *, rows: bool) -> int:
+    """All queries over everything at once."""
+    frames = {name: _frame(name, given).lazy() for name, given in tables.items()}
+    return sum(polars_answer(query, frames, -1, rows=rows) for query in queries)
+
+
+def run_polars_batched(queries: list[Query], batches: Batches, *, rows: bool) -> int:
+    """All queries batch by batch; the batch before is kept, as long as the longest window."""
     import polars as pl
 
-    frames = {
-        name: pl.DataFrame({f"{name}_{column}": values for column, values in columns.items()})
-        for name, columns in streams.items()
-    }
-    if not batched:
-        lazy = {name: frame.lazy() for name, frame in frames.items()}
-        return sum(polars_answer(query, lazy, -1) for query in queries)
-    last = max(int(columns["ts"][-1]) for columns in streams.values())
+    before: dict[str, Any] = {}
     total = 0
-    for begin in range(0, last + 1, _BATCH_US):
-        part = {}
-        for name, frame in frames.items():
-            edges = np.searchsorted(streams[name]["ts"], (begin - _BATCH_US, begin + _BATCH_US))
-            part[name] = frame.slice(int(edges[0]), int(edges[1] - edges[0])).lazy()
-        total += sum(polars_answer(query, part, begin) for query in queries)
+    for at, batch in enumerate(batches):
+        new = {name: _frame(name, given) for name, given in batch.items()}
+        both = {
+            name: (pl.concat([before[name], frame]) if name in before else frame).lazy()
+            for name, frame in new.items()
+        }
+        total += sum(polars_answer(query, both, at * _BATCH_US, rows=rows) for query in queries)
+        before = new
     return total
 
 
-def run_duckdb(queries: list[Query], streams: dict[str, Any]) -> int:
+def _frame(name: str, given: Any) -> Any:
+    """An Arrow table or batch as a frame; event times as numbers, which compare faster."""
+    import polars as pl
+
+    frame = pl.DataFrame(pl.from_arrow(given))
+    physical = [
+        pl.col(each).to_physical() if each == "ts" else pl.col(each) for each in frame.columns
+    ]
+    return frame.select(
+        [
+            each.alias(f"{name}_{column}")
+            for each, column in zip(physical, frame.columns, strict=True)
+        ]
+    )
+
+
+def run_duckdb(queries: list[Query], tables: Tables, *, rows: bool) -> int:
     """All queries over everything at once."""
     import duckdb
-    import pyarrow as pa
 
     connection = duckdb.connect()
     connection.execute("SET threads = 1")
-    for name, columns in streams.items():
-        connection.register(name, pa.table(dict(columns)))
-        connection.execute(f"CREATE TABLE t_{name} AS SELECT * FROM {name}")
+    for name, given in tables.items():
+        connection.register(name, given)
+        connection.execute(
+            f"CREATE TABLE t_{name} AS SELECT epoch_us(ts) AS ts, * EXCLUDE (ts) FROM {name}"
+        )
     total = 0
     for query in queries:
-        (row,) = connection.execute(_sql(query)).fetchall()
-        total += int(row[0])
+        answer = connection.execute(_sql(query, rows=rows))
+        if rows:
+            total += len(answer.fetchnumpy()[f"{query.items[0]}_ts"])
+        else:
+            total += int(answer.fetchall()[0][0])
     return total
 
 
-def _sql(query: Query) -> str:
+def _sql(query: Query, *, rows: bool) -> str:
     where = [f"{each.item}.{each.column} {each.op} {each.constant!r}" for each in query.filters]
     where += [
         f"{each.left}.{each.left_column} {each.op} {each.scale!r} * {each.right}.{each.right_column} + {each.offset!r}"
@@ -130,19 +159,24 @@ def _sql(query: Query) -> str:
             f"abs({one}.ts - {two}.ts) <= {query.max_window_us}" for two in query.items[at + 1 :]
         ]
     tables = ", ".join(f"t_{item} AS {item}" for item in query.items)
-    return f"SELECT count(*) FROM {tables} WHERE {' AND '.join(where)}"
+    selected = ", ".join(f"{item}.ts AS {item}_ts" for item in query.items) if rows else "count(*)"
+    return f"SELECT {selected} FROM {tables} WHERE {' AND '.join(where)}"
 
 
-def main(form: str, count: int, overlap: int, tuples: int, rate: int) -> None:
+def main(form: str, mode: str, count: int, overlap: int, tuples: int, rate: int) -> None:
     """Answer once and print what it took."""
-    queries, streams = make_queries(count, overlap), make_streams(tuples, rate)
-    started = time.process_time()
-    if form == "duckdb-offline":
-        results = run_duckdb(queries, streams)
+    queries, tables = make_queries(count, overlap), tables_of(make_streams(tuples, rate))
+    rows, all_tuples = mode == "rows", len(tables) * tuples
+    if form == "polars-batch":
+        run_polars_batched(queries, batches_of(beginning(tables), _BATCH_US), rows=rows)
+        batches = batches_of(tables, _BATCH_US)
+        found = timed(lambda: run_polars_batched(queries, batches, rows=rows), all_tuples)
     else:
-        results = run_polars(queries, streams, batched=form == "polars-batch")
-    print(json.dumps({"cpu_s": time.process_time() - started, "results": results}))
+        answer = run_duckdb if form == "duckdb-offline" else run_polars
+        answer(queries, beginning(tables), rows=rows)
+        found = timed(lambda: answer(queries, tables, rows=rows), all_tuples)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(argument) for argument in sys.argv[2:6]))
+    main(sys.argv[1], sys.argv[2], *(int(argument) for argument in sys.argv[3:7]))

@@ -60,6 +60,7 @@ class Atoms:
         self._id_of: dict[Sparse | Masked, int] = {}
         self._atom_of: dict[int, Sparse | Masked] = {}
         self._masks: dict[int, Compiled | Matcher] = {}
+        self._failures_of_gone = 0
 
     @property
     def sparse_count(self) -> int:
@@ -76,7 +77,8 @@ class Atoms:
     @property
     def failures(self) -> int:
         """Evaluations of expressions that gave NULL instead of an error."""
-        return sum(mask.failures for mask in self._masks.values() if isinstance(mask, Compiled))
+        masks = (mask for mask in self._masks.values() if isinstance(mask, Compiled))
+        return self._failures_of_gone + sum(mask.failures for mask in masks)
 
     def leaf(self, atom: Atom) -> Leaf:
         """The rows of an atom, used once more."""
@@ -204,7 +206,9 @@ class Atoms:
     def _forget(self, row_id: int) -> None:
         atom = self._atom_of.pop(row_id)
         del self._id_of[atom]
-        if self._masks.pop(row_id, None) is not None:
+        mask = self._masks.pop(row_id, None)
+        if mask is not None:
+            self._failures_of_gone += mask.failures if isinstance(mask, Compiled) else 0
             return
         match atom:
             case Points():

@@ -93,6 +93,7 @@ class StreamFilter:
         self._packets = 0
         self._tuples = 0
         self._seconds = 0.0
+        self._failures_of_samples = 0  # tuples of a sample are evaluated again with their packet
 
     def __len__(self) -> int:
         return len(self._store)
@@ -124,6 +125,11 @@ class StreamFilter:
         self._seconds += perf_counter() - started
         return lineage
 
+    @property
+    def failures(self) -> int:
+        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
+        return self._atoms.failures - self._failures_of_samples
+
     def visits(self, relation: Relation) -> dict[str, int]:
         """What a packet of the relation visits: tuples, packets without any, place in the order and tickets of each."""
         detail: dict[str, int] = {}
@@ -144,8 +150,10 @@ class StreamFilter:
             return PacketIndex(packet, self._atoms, layout, self._table)
         if route.wants_sample(len(packet)):
             some = packet.take(route.sample_rows(len(packet)))
+            failed = self._atoms.failures
             sample = PacketIndex(some, self._atoms, layout, self._table, route.taste)
             route.learn_from(sample, len(packet))
+            self._failures_of_samples += self._atoms.failures - failed
         return PacketIndex(packet, self._atoms, layout, self._table, route.route)
 
     def measure(self) -> FilterCount:
@@ -164,7 +172,7 @@ class StreamFilter:
             self._store.nbytes + self._atoms.nbytes + self._table.nbytes + lists,
             cuts,
             self._atoms.sparse_count,
-            self._atoms.failures,
+            self.failures,
         )
 
     def _before_change(self) -> None:

@@ -75,6 +75,11 @@ class ItemFilter:
         else:
             del self._ranges[slot]
 
+    @property
+    def failures(self) -> int:
+        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
+        return self._others.failures
+
     def match(self, packet: Packet) -> NDArray[np.uint64]:
         """[tuples, words]: for each tuple the slots that want it, as bits."""
         columns = self._columns if self._columns is not None else self._prepare()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from cqc.runtime.found import Matches
+from cqc.runtime.found import Matches, SlotRows
 from cqc.runtime.operators.rank_lineage import WORD_BITS
 from cqc.runtime.operators.row_vectors import lowest_bit
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns import Column
     from cqc.runtime.found import Seat
     from cqc.runtime.operators.join_part import JoinPart
-    from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
+    from cqc.runtime.operators.join_slots import JoinSeat, Slot, SlotTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class JoinResults:
         rows = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
         cursors = np.full(64 * self._lineage.shape[1], -1, np.int64)
         cursors[numbers] = ends - self._counts[numbers]
-        rows_by_slot(self._lineage, cursors, rows)
+        rows_by_slot(self._lineage, np.arange(len(self)), cursors, rows)
         found = [np.repeat(self._table.keys_by_slot()[numbers], self._counts[numbers])]
         parts = [rows]
         for number, ranges in self._ranges.items():
@@ -128,6 +128,38 @@ class JoinResults:
         rows: NDArray[np.int64] = ranges.rows[(ranges.lower <= at) & (at < ranges.upper)]
         return rows
 
+    def by_slot(self) -> SlotRows:
+        """The rows of all seats at once."""
+        counts = self._counts
+        ends = np.cumsum(counts)
+        begins = ends - counts
+        rows = np.empty(int(ends[-1]), np.int64)
+        rows_by_slot(self._lineage, self._time_order(), begins.copy(), rows)
+        slots = np.flatnonzero(counts)
+        if not self._ranges:
+            return SlotRows(self._table, slots, begins[slots], ends[slots], rows)
+        members: list[tuple[Seat, int, int]] = []
+        parts = [rows]
+        made = len(rows)
+        for number, ranges in self._ranges.items():
+            parts.append(_by_member(self._table.slots[number], ranges, made, members))
+            made += len(parts[-1])
+        slots = slots[~np.isin(slots, list(self._ranges))]
+        rows = np.concatenate(parts)
+        return SlotRows(self._table, slots, begins[slots], ends[slots], rows, members)
+
+    def _time_order(self) -> NDArray[np.int64]:
+        """The rows in result-time order, so that every seat has its own in that order."""
+        times = self._ts_us
+        if (times[1:] >= times[:-1]).all():
+            return np.arange(len(times))
+        return np.argsort(times, kind="stable")
+
+    def seats_at(self, slot: int) -> Sequence[JoinSeat]:
+        """The seats at a slot that is not a family."""
+        found = self._table.slots.get(slot)
+        return [] if found is None else found.members[0].seats
+
     def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
         """Values of one item's column for the rows (None: all rows)."""
         positions = self._positions[item]
@@ -147,24 +179,18 @@ def _in_order(
     return Matches(own, counts, rows[order])
 
 
-@njit(cache=True, nogil=True)
-def rows_by_slot(lineage, cursors, rows):  # type: ignore[no-untyped-def]
-    """Write the rows of each slot from its cursor on; a slot with cursor -1 is left out."""
-    for row in range(len(lineage)):
-        for word in range(lineage.shape[1]):
-            left = lineage[row, word]
-            while left:
-                slot = word * WORD_BITS + lowest_bit(left)
-                left &= left - np.uint64(1)
-                if cursors[slot] >= 0:
-                    rows[cursors[slot]] = row
-                    cursors[slot] += 1
-
-
-def warm() -> None:
-    """Compile this module's kernel."""
-    numbers = np.zeros(1, np.int64)
-    rows_by_slot(np.ones((1, 1), np.uint64), numbers, numbers)
+def _by_member(
+    slot: Slot, ranges: MemberRanges, made: int, members: list[tuple[Seat, int, int]]
+) -> NDArray[np.int64]:
+    """The rows of a family member by member, for its seats; `made` rows of others come before them."""
+    ends = np.cumsum(ranges.counts)
+    begins = ends - ranges.counts
+    rows = np.empty(int(ends[-1]), np.int64)
+    rows_by_member(ranges.rows, ranges.lower, ranges.upper, begins.copy(), rows)
+    for at in np.flatnonzero(ranges.counts).tolist():
+        begin, end = made + int(begins[at]), made + int(ends[at])
+        members += [(seat, begin, end) for seat in slot.members[at].seats]
+    return rows
 
 
 def rows_with(lineage: NDArray[np.uint64], slot: int) -> NDArray[np.int64]:
@@ -172,3 +198,33 @@ def rows_with(lineage: NDArray[np.uint64], slot: int) -> NDArray[np.int64]:
     bit = np.uint64(1 << (slot % WORD_BITS))
     rows: NDArray[np.int64] = np.flatnonzero(lineage[:, slot // WORD_BITS] & bit)
     return rows
+
+
+@njit(cache=True, nogil=True)
+def rows_by_slot(lineage, order, cursors, rows):  # type: ignore[no-untyped-def]
+    """Write the rows of each slot, in a given order, from its cursor on; slots beyond or with cursor -1 are left out."""
+    for row in order:
+        for word in range(lineage.shape[1]):
+            left = lineage[row, word]
+            while left:
+                slot = word * WORD_BITS + lowest_bit(left)
+                left &= left - np.uint64(1)
+                if slot < len(cursors) and cursors[slot] >= 0:
+                    rows[cursors[slot]] = row
+                    cursors[slot] += 1
+
+
+@njit(cache=True, nogil=True)
+def rows_by_member(rows, lower, upper, starts, out):  # type: ignore[no-untyped-def]
+    """The rows of each member of a family, from `starts[member]` on. Uses `starts` up."""
+    for at in range(len(rows)):
+        for member in range(lower[at], upper[at]):
+            out[starts[member]] = rows[at]
+            starts[member] += 1
+
+
+def warm() -> None:
+    """Compile this module's kernels."""
+    numbers = np.zeros(1, np.int64)
+    rows_by_slot(np.ones((1, 1), np.uint64), numbers, numbers.copy(), numbers.copy())
+    rows_by_member(numbers, numbers, numbers + 1, numbers.copy(), numbers.copy())

@@ -48,6 +48,7 @@ class JoinSeating:
         self._table = SlotTable()
         self._plan: JoinPlan | None = None
         self._counts = np.zeros(WORD_BITS, np.int64)
+        self._failures_of_gone = 0
         self.take(host)
 
     def __len__(self) -> int:
@@ -66,7 +67,8 @@ class JoinSeating:
     @property
     def failures(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return sum(part.checks.failures for part in self._parts.values())
+        checked = sum(part.checks.failures for part in self._parts.values())
+        return self._failures_of_gone + checked + sum(each.failures for each in self._filters)
 
     # Hosts
 
@@ -102,6 +104,7 @@ class JoinSeating:
                         self._filters[each.item].add(slot.number, formula)
             for mine, theirs in zip(own.inputs, part.inputs, strict=True):
                 mine.lineage.values[:, before:] |= theirs.lineage.values
+        self._failures_of_gone += other.failures
         other.close()
 
     def serves(self, host: JoinHost) -> bool:
@@ -117,6 +120,7 @@ class JoinSeating:
     def _drop_part(self, part: JoinPart) -> None:
         """Forget a host without bodies, and the items that only it had."""
         del self._parts[part.host.number]
+        self._failures_of_gone += part.checks.failures
         used = {item for each in self._parts.values() for item in each.items}
         for name, items in list(self._items_of.items()):
             for item in [each for each in items if each not in used]:
@@ -137,6 +141,7 @@ class JoinSeating:
             self._work.append(Work())
         else:
             self._inputs[item] = JoinInput(item, state, lane)
+            self._failures_of_gone += self._filters[item].failures
             self._filters[item] = ItemFilter(types)
             self._work[item] = Work()
         return item

@@ -66,6 +66,10 @@ class JoinSeat:
         self.slot.settle()
         return self.member.results
 
+    @property
+    def slot_number(self) -> int:
+        return self.slot.number
+
 
 class SlotTotals:
     """Results by slot, in one array so that counting a packet is one addition."""

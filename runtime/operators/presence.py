@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit, uint64
 
+from cqc.runtime.operators.probe import shifted
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def keep_awaited(  # type: ignore[no-untyped-def]
             code = mix(code, key)
         code |= uint64(1)
         at = slot_of(hashes, code, shift)
-        if hashes[at] == code and newest[at] >= ts[0, row] - reach_us:
+        if hashes[at] == code and newest[at] >= shifted(ts[0, row], -reach_us):
             for place in range(2):
                 positions[place, kept] = positions[place, row]
                 ts[place, kept] = ts[place, row]

@@ -22,6 +22,8 @@ from numba import njit
 from cqc.runtime.operators.hash_chains import bucket_of
 from cqc.runtime.operators.theta_lists import rank
 
+_LAST_US = (1 << 63) - 2
+
 
 @njit(cache=True, nogil=True, inline="always")
 def intersect(alive, sets, row):  # type: ignore[no-untyped-def]
@@ -90,6 +92,14 @@ def write_row(  # type: ignore[no-untyped-def]
     return written + 1
 
 
+@njit(cache=True, nogil=True, inline="always")
+def shifted(ts_us, by_us):  # type: ignore[no-untyped-def]
+    """An instant so much later (earlier when negative), or the last (first) one there is; one may still be added or taken."""
+    if by_us >= 0:
+        return ts_us + by_us if ts_us < _LAST_US - by_us else _LAST_US
+    return ts_us + by_us if ts_us > -_LAST_US - by_us else -_LAST_US
+
+
 @njit(cache=True, nogil=True)
 def extend_by_key(  # type: ignore[no-untyped-def]
     count, positions_in, ts_in, lineage_in,  # the rows
@@ -111,7 +121,7 @@ def extend_by_key(  # type: ignore[no-untyped-def]
     oldest_us = ts_in[0, 0]
     for row in range(1, count):
         oldest_us = min(oldest_us, ts_in[0, row])
-    low = first + rank_of(newest, first - base, limit - base, oldest_us + least_us - 1)
+    low = first + rank_of(newest, first - base, limit - base, shifted(oldest_us, least_us) - 1)
     active = np.empty(count, np.int64)
     cursors = np.empty(count, np.int64)
     left_over = 0

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Numbers = Sequence[int] | NDArray[np.int64]
 
-FAR_US = 1 << 61  # 73,000 years: stands for "no limit", and sums with event times still fit
+FAR_US = (
+    1 << 63
+) - 2  # stands for "no limit": no two event times differ by so much; add to it by `shifted` only
 BEFORE_ALL_US = -(1 << 63)
 WORD_BITS = 64
 

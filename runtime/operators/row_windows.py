@@ -23,7 +23,7 @@ from cqc.compiler.bound import ColumnRef, Comparison, ComparisonOp
 from cqc.compiler.catalog import fold
 from cqc.compiler.source import SourceFile, Span
 from cqc.runtime.evaluate import compile_expression
-from cqc.runtime.found import Matches, OperatorCount
+from cqc.runtime.found import Matches, OperatorCount, SlotRows
 from cqc.runtime.operators.grouped_filter import StreamFilter
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US
 
@@ -51,6 +51,7 @@ class RowsSeat:
 
     body: Body
     results: int = 0
+    slot_number: int = 0  # the only one of its operator
     key: int = 0  # there is only one at its operator
 
     @property
@@ -99,6 +100,15 @@ class RowsFound:
     def rows_of(self, seat: Seat) -> NDArray[np.int64]:
         del seat  # there is only one
         return np.arange(len(self))
+
+    def by_slot(self) -> SlotRows:
+        count = len(self)
+        nothing = np.zeros(1, np.int64)
+        return SlotRows(self._seat, nothing, nothing, nothing + count, np.arange(count))
+
+    def seats_at(self, slot: int) -> Sequence[Seat]:
+        del slot  # there is only one
+        return [self._seat]
 
     def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
         positions = self._positions[item]
@@ -253,7 +263,9 @@ class RowsJoin:
             begin = np.maximum(end - window.rows, 0)
         most = self._body.bounds.most_us[other][item]
         if most is not None:
-            begin = np.maximum(begin, np.searchsorted(window.ts, last_ts - most))
+            back_us = min(most, FAR_US)
+            oldest = np.maximum(last_ts, BEFORE_ALL_US + max(back_us, 0)) - back_us
+            begin = np.maximum(begin, np.searchsorted(window.ts, oldest))
         return begin, end
 
     def _expand(

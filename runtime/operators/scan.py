@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from cqc.runtime.operators.probe import intersect, rank_of, touches, write_row
+from cqc.runtime.operators.probe import intersect, rank_of, shifted, touches, write_row
 from cqc.runtime.operators.theta_lists import rank
 
 
@@ -257,12 +257,12 @@ def extend_by_time(  # type: ignore[no-untyped-def]
             for word in range(words):
                 group[word] |= lineage_in[order[group_end], word]
             group_end += 1
-        begin = ts_in[hub, leader] + loosest[hub, 0]
-        end = ts_in[hub, leader] + loosest[hub, 1]
+        begin = shifted(ts_in[hub, leader], loosest[hub, 0])
+        end = shifted(ts_in[hub, leader], loosest[hub, 1])
         if group_end - group_start == 1:
             for item in range(bound):
-                begin = max(begin, ts_in[item, leader] + loosest[item, 0])
-                end = min(end, ts_in[item, leader] + loosest[item, 1])
+                begin = max(begin, shifted(ts_in[item, leader], loosest[item, 0]))
+                end = min(end, shifted(ts_in[item, leader], loosest[item, 1]))
         kept, seen = partners(
             leader, hub, group, begin, end, ts_in,
             order_ts, order_positions, lineage, values, order_start, order_end, first, limit,

@@ -19,7 +19,7 @@ import numpy as np
 
 from cqc.compiler.normal import NEVER
 from cqc.runtime.columns import take
-from cqc.runtime.found import Matches, OperatorCount
+from cqc.runtime.found import Matches, OperatorCount, SlotRows
 from cqc.runtime.operators.filter_route import FilterRoute
 from cqc.runtime.operators.grouped_filter import StreamFilter
 
@@ -54,6 +54,10 @@ class SelectionSeat:
 
     @property
     def key(self) -> int:
+        return self.slot
+
+    @property
+    def slot_number(self) -> int:
         return self.slot
 
 
@@ -150,6 +154,11 @@ class Selections:
         only = SelectionSeat(seat.body, 0, SlotCounts())
         return SelectionFound(packet, first, lineage, lineage.counts(), [only], only.counts)
 
+    @property
+    def failures(self) -> int:
+        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
+        return self._filter.failures
+
     def measure(self) -> OperatorCount:
         """What the grouped filters of the stream did."""
         inner = self._filter.measure()
@@ -207,6 +216,14 @@ class SelectionFound:
     def rows_of(self, seat: Seat) -> NDArray[np.int64]:
         assert isinstance(seat, SelectionSeat)
         return self._lineage.tuples_of(seat.slot)
+
+    def by_slot(self) -> SlotRows:
+        slots, rows, ends = self._lineage.by_slot()
+        return SlotRows(self._seats, slots, ends - self._counts[slots], ends, rows)
+
+    def seats_at(self, slot: int) -> Sequence[Seat]:
+        seat = self._seats[slot]
+        return [] if seat is None else [seat]
 
     def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
         del item  # there is only one

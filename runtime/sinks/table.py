@@ -68,6 +68,11 @@ class TableSink:
             self._output.write(b"(no results)\n")
         self._output.close()
 
+    def abandon(self) -> None:
+        """Show what there is without saying that it was all: the run has failed."""
+        self._let_go()
+        self._output.close()
+
     def _let_go(self) -> None:
         for (query, _), blocks in self._held.items():
             self._output.write(b"" if self._empty else b"\n")

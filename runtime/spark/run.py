@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
@@ -20,7 +21,7 @@ from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.starting import Starting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
@@ -85,11 +86,21 @@ class SparkRun:
 
     def close(self) -> RunSummary:
         """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
+        with self._let_finish():
+            return self._run.close()
+
+    def abandon(self) -> RunSummary:
+        """The same after a failure."""
+        with self._let_finish():
+            return self._run.abandon()
+
+    @contextmanager
+    def _let_finish(self) -> Iterator[None]:
         self._stopping = True
         with self._working:
             if self._starting is not None:
                 self._starting.close()
-            return self._run.close()
+            yield
 
     def _stream(self, first: list[Range]) -> None:
         """Let Spark deliver micro-batches until there is no input left."""

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
@@ -19,7 +20,7 @@ from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.starting import Starting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import DataFrame
@@ -94,11 +95,21 @@ class DistributedRun:
 
     def close(self) -> RunSummary:
         """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
+        with self._let_finish():
+            return self._work.close()
+
+    def abandon(self) -> RunSummary:
+        """The same after a failure."""
+        with self._let_finish():
+            return self._work.abandon()
+
+    @contextmanager
+    def _let_finish(self) -> Iterator[None]:
         self._stopping = True
         with self._working:
             if self._starting is not None:
                 self._starting.close()
-            return self._work.close()
+            yield
 
     def _spread_without_spark(self) -> None:
         """There is nothing to do, but counters to tell."""

@@ -99,7 +99,7 @@ class Work(BatchRun):
             if on_late is not None:
                 on_late(relations[name], packet)
         if findings.blocks:
-            self.engine._waiting.append(findings.blocks)
+            self.engine._waiting.append(([], findings.blocks))
         self._latest_us = dict(self.coordinator.state.latest_us)
         self._write()
         self._count_batch(ended=ended)

@@ -293,3 +293,12 @@ def test_sink_none_only_counts(run: Call) -> None:
 )
 def test_switches_never_change_an_answer(run: Call, switch: tuple[str, ...]) -> None:
     assert results(run("--only", "big", *switch)) == BIG
+
+
+def test_a_run_that_fails_does_not_say_that_there_are_no_results(run: Call, place: Path) -> None:
+    (place / "s.csv").write_text("ts,x\n2024-01-01T00:00:01Z,1\n")
+    failed = run("--only", "big", "--sink", "table")
+    assert failed.code == 3
+    assert failed.out == ""
+    (place / "s.csv").write_text("ts,x,y\n2024-01-01T00:00:01Z,1,1\n")
+    assert run("--only", "big", "--sink", "table").out == "(no results)\n"

@@ -53,6 +53,9 @@ class FakeRun:
         self.closed += 1
         return RunSummary({}, {}, [], 1.0, 0)
 
+    def abandon(self) -> RunSummary:
+        return self.close()
+
 
 def nothing() -> None:
     pass
