@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -19,6 +19,7 @@ from cqc.runtime.checkpoint import Checkpoint, Commit
 from cqc.runtime.engine import Engine
 from cqc.runtime.engine_state import restore, save
 from cqc.runtime.errors import RunError
+from cqc.runtime.options import Strategy
 from cqc.runtime.query_set import QuerySet, first_set, texts_of
 from cqc.runtime.results import results_of
 from cqc.runtime.same_program import check_program, schema_of
@@ -37,10 +38,48 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.runtime.engine import QueryHandle
-    from cqc.runtime.options import Strategy
     from cqc.runtime.results import Result, ResultBlock
+    from cqc.runtime.spark.distributed.handle import DistributedHandle
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
+
+
+@overload
+def start(
+    program: Program,
+    spark: SparkSession,
+    sources: Mapping[str, DataFrame],
+    *,
+    on_batch: OnBatch | None = ...,
+    checkpoint: str | None = ...,
+    finite: bool = ...,
+    trigger: Mapping[str, Any] | None = ...,
+    only: tuple[str, ...] = ...,
+    strategy: Strategy | None = ...,
+    keep_past: bool = ...,
+    collect: bool = ...,
+    distribute: Literal[False] = ...,
+    partitions: int | None = ...,
+) -> Handle: ...
+
+
+@overload
+def start(
+    program: Program,
+    spark: SparkSession,
+    sources: Mapping[str, DataFrame],
+    *,
+    on_batch: OnBatch | None = ...,
+    checkpoint: str | None = ...,
+    finite: bool = ...,
+    trigger: Mapping[str, Any] | None = ...,
+    only: tuple[str, ...] = ...,
+    strategy: Strategy | None = ...,
+    keep_past: bool = ...,
+    collect: bool = ...,
+    distribute: Literal[True],
+    partitions: int | None = ...,
+) -> DistributedHandle: ...
 
 
 def start(
@@ -56,7 +95,9 @@ def start(
     strategy: Strategy | None = None,
     keep_past: bool = True,
     collect: bool = True,
-) -> Handle:
+    distribute: bool = False,
+    partitions: int | None = None,
+) -> Handle | DistributedHandle:
     """Run a program over streaming DataFrames.
 
     Args:
@@ -73,11 +114,31 @@ def start(
         strategy: switches that change the cost of an answer and never the answer.
         keep_past: keep tuples for pull queries that are registered later; a fixed set of queries is cheaper without.
         collect: with False results are counted and not kept.
+        distribute: run the operators on the executors; what is given back then has the same methods.
+        partitions: in how many cells at most; as many as the executors have cores by default.
 
     Raises:
         RunError: when a source is missing, or lacks a declared column.
     """
     settled = program if finite else with_retention(program)
+    if distribute:
+        from cqc.runtime.spark.distributed.handle import DistributedHandle
+
+        distributed = DistributedHandle(
+            settled,
+            spark,
+            sources,
+            partitions=partitions,
+            on_batch=on_batch,
+            checkpoint=checkpoint,
+            finite=finite,
+            only=only,
+            strategy=strategy or Strategy(),
+            keep_past=keep_past,
+            collect=collect,
+        )
+        distributed.begin(dict(trigger or {}))
+        return distributed
     engine = Engine(settled, strategy=strategy, only=only, keep_past=keep_past, collect=collect)
     handle = Handle(settled, engine, sources, on_batch=on_batch, finite=finite)
     if checkpoint is not None:

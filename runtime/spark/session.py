@@ -50,6 +50,7 @@ SETTINGS = {
     "spark.sql.streaming.numRecentProgressUpdates": "2",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
+    "spark.python.daemon.module": "cqc.runtime.spark.distributed.daemon",
 }
 # The JVM passes on lists of files and does no heavy work of its own: a quick start beats the best code.
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"

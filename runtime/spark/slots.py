@@ -81,6 +81,11 @@ class Slots:
         ]
         self.union = reduce(lambda left, right: left.unionByName(right), parts)
 
+    @property
+    def seats(self) -> dict[str, Seat]:
+        """Where each stream's columns are, in the order of the tags."""
+        return self._seats
+
     def split(self, table: pa.Table) -> dict[str, pa.Table]:
         """The rows of each stream, with its declared columns, in the order of arrival."""
         tags = table[TAG].to_numpy() if len(self._seats) > 1 else None

@@ -79,6 +79,7 @@ class Findings:
     answers: dict[int, ResultBlock]
     rejects: list[tuple[str, list[Reject]]]
     late: list[tuple[str, Packet]]
+    controls: int = 0  # rows of the control source that were heard
 
 
 class Coordinator:
@@ -140,7 +141,6 @@ class Coordinator:
         )
         self._plans: dict[str, PullPlan] = {}
         self._failed_before = 0
-        self._asks: list[Ask] = []
         self._asked = 0
         self._last_seen = dict.fromkeys(streams_only, time.monotonic())
 
@@ -196,6 +196,7 @@ class Coordinator:
         ended: bool = False,
         closing: bool = False,
         closing_us: int | None = None,
+        asks: tuple[Ask, ...] = (),
     ) -> Header:
         """The header of a micro-batch that comes next."""
         return Header(
@@ -205,14 +206,13 @@ class Coordinator:
             ended,
             closing,
             closing_us,
-            tuple(self._asks),
+            asks,
             tuple(self.state.changes),
         )
 
     def take(self, packed: Iterable[bytes]) -> Findings:
         """Take in what tasks and cells found in a micro-batch."""
         outputs = sorted(map(Output.unpack, packed), key=lambda output: output.origin)
-        self._asks = []
         findings = Findings([], {}, [], [])
         partials: list[PartialAnswer] = []
         for output in outputs:
@@ -220,6 +220,7 @@ class Coordinator:
             findings.answers.update(output.answers)
             findings.rejects += output.rejects
             findings.late += output.late
+            findings.controls += output.controls
             partials += output.partials
             self.state.results.update(output.counts)
             self.state.failures += output.failures
@@ -264,8 +265,8 @@ class Coordinator:
         self._plans.pop(name, None)
         self.state.changes.append(Change(batch, name, None, None).to_text())
 
-    def ask(self, query: QueryHandle | str, at: Any = None) -> int:
-        """Ask for a pull query's value with the next micro-batch; the number by which its answer comes."""
+    def ask(self, query: QueryHandle | str, at: Any = None) -> Ask:
+        """A question for the value of a pull query; its answer comes by its number."""
         name = self.engine._name(query)
         node = self.engine.node(name)
         if node.pull is None:
@@ -274,8 +275,7 @@ class Coordinator:
             )
         at_us = None if at is None else instant_us(at, _time_type(node))
         self._asked += 1
-        self._asks.append(Ask(self._asked, name, at_us))
-        return self._asked
+        return Ask(self._asked, name, at_us)
 
     def plan_of(self, name: str) -> PullPlan:
         """What a pull query does with its rows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no
 from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S
+from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in
 from cqc.runtime.spark.distributed.work import DurableWork, Work, feed_lines
 from cqc.runtime.spark.distributed.worker import RangesTask
@@ -209,13 +209,8 @@ class DistributedRun:
         if self._hungry:
             return
         assert self._feed is not None
-        aside = self._feed / ".next"  # hidden files are not delivered
-        header = self._work.header(ended=ended)
-        with aside.open("w", encoding="utf-8") as file:
-            file.write(feed_lines(header, ranges, self._tasks))
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(self._file(self._work.next_number))
+        lines = feed_lines(self._work.header(ended=ended), ranges, self._tasks)
+        write_whole(self._file(self._work.next_number), lines.encode("utf-8"))
 
     def _is_last(self, number: int) -> bool:
         """Whether a micro-batch was the one that ends the input."""

@@ -71,7 +71,13 @@ class StageOne:
         return self._applied <= len(header.changes)
 
     def run(
-        self, header: Header, origin: int, rows: Iterable[tuple[str, Taken]], *, ticks: bool
+        self,
+        header: Header,
+        origin: int,
+        rows: Iterable[tuple[str, Taken]],
+        *,
+        ticks: bool,
+        controls: int = 0,
     ) -> Iterator[Row]:
         """What a task sends on.
 
@@ -80,9 +86,10 @@ class StageOne:
             origin: orders what several tasks send.
             rows: rows of streams (folded names).
             ticks: tell cells that wait for time to pass; one task of a micro-batch does.
+            controls: how many rows of the control source the task had.
         """
         self._apply(header)
-        output = Output(origin)
+        output = Output(origin, controls=controls)
         self._listen(output)
         failures = self._engine.failed_evaluations
         before = {} if self._spec.collect else self._engine.result_counts()

@@ -71,6 +71,7 @@ class Output:
     failures: int = 0
     rejects: list[tuple[str, list[Any]]] = field(default_factory=list)
     late: list[tuple[str, Packet]] = field(default_factory=list)
+    controls: int = 0  # rows of the control source
     tuples_sent: int = 0
     bytes_sent: int = 0
 

@@ -11,7 +11,6 @@ ours; a micro-batch that counts here but not yet there is repeated for the cells
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from cqc.runtime.query_set import QuerySet, texts_of
 from cqc.runtime.range import Range
 from cqc.runtime.run import RunSummary, write_stats
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
+from cqc.runtime.spark.distributed.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -182,7 +182,7 @@ class DurableWork(Work, DurableRun):
         spec = super().spread(partitions)
         if self._before is None:
             packed = cloudpickle.dumps(self.coordinator.first_queries)  # type: ignore[no-untyped-call]  # it has no types
-            _write_whole(self.place / "queries", packed)
+            write_whole(self.place / "queries", packed)
         else:
             tables = self.coordinator.state.counts
             self.coordinator.resume(self._before)
@@ -204,7 +204,7 @@ class DurableWork(Work, DurableRun):
         self._idle = False
         number = self._number + 1
         content = {"state": self.coordinator.state.to_json(), "partitions": self._partitions}
-        _write_whole(self.place / f"{number:012d}.json", json.dumps(content).encode())
+        write_whole(self.place / f"{number:012d}.json", json.dumps(content).encode())
         self._commit(ended=ended)
         (self.place / f"{number - 3:012d}.json").unlink(missing_ok=True)
 
@@ -284,12 +284,3 @@ def _size(place: Path) -> int:
         return place.stat().st_size
     except OSError:
         return 0
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    aside = path.with_suffix(".part")
-    with aside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)

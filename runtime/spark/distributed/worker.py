@@ -120,7 +120,7 @@ class RowsTask:
         rows = ((name, one.intakes[name].take(table)) for name, table in self._slots.split(given))
         origin = context.partitionId()
         ticks = origin == 0 or bool(controls)
-        yield _batch(header, one.run(header, origin, rows, ticks=ticks))
+        yield _batch(header, one.run(header, origin, rows, ticks=ticks, controls=len(controls)))
 
 
 def _header_of(context: TaskContext) -> Header:

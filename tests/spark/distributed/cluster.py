@@ -184,9 +184,9 @@ class ClusterExecutor:
         relation = self.queries[name].items[self.queries[name].stream_items[0]].relation
         numeric = relation.time_type is not ColumnType.TIMESTAMP
         at = None if at_us is None else at_us / 1e6 if numeric else to_datetime(at_us)
-        number = cluster.coordinator.ask(name, at)
-        cluster.run([])
-        block = cluster.answers.pop(number)
+        ask = cluster.coordinator.ask(name, at)
+        cluster.run([], asks=(ask,))
+        block = cluster.answers.pop(ask.number)
         columns = [to_arrow(column).to_pylist() for column in block.own_columns()]
         return [tuple(map(plain, row)) for row in zip(*columns, strict=True)]
 

@@ -1,0 +1,15 @@
+"""The process that Spark's Python workers are forked from, with the engine already loaded.
+
+Spark starts one daemon on each executor and forks a worker for each task that runs at the same time. Loading the engine takes a
+second of processor time; here it is loaded once, before the first fork, instead of by all workers at the same moment.
+"""
+
+from __future__ import annotations
+
+from pyspark import daemon
+
+from cqc.runtime.spark.distributed import worker
+
+if __name__ == "__main__":
+    assert worker.SENT
+    daemon.manager()

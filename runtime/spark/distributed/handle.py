@@ -1,0 +1,389 @@
+"""A program over a user's streaming DataFrames, on the executors: what `cqc.spark.start(..., distribute=True)` gives.
+
+Beside the user's sources there is one of our own, the control source: a folder of small files. A row of it makes Spark run a
+micro-batch also when no data comes, and says who asks for what. What all tasks of a micro-batch must agree on, the clocks of the
+streams and the queries in force, goes with the micro-batch as a local property of Spark's, set when the one before has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark import cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import functions
+
+from cqc.compiler.catalog import fold
+from cqc.runtime.errors import RunError
+from cqc.runtime.intake import Intake, join_taken
+from cqc.runtime.results import results_of
+from cqc.runtime.sinks.parquet import table_of_block
+from cqc.runtime.sources import open_source
+from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
+from cqc.runtime.spark.distributed.files import write_whole
+from cqc.runtime.spark.distributed.flow import Flow, found_in
+from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
+from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
+from cqc.runtime.spark.slots import TAG, Slots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from cqc.compiler import Program
+    from cqc.runtime.engine import QueryHandle
+    from cqc.runtime.intake import Taken
+    from cqc.runtime.options import Strategy
+    from cqc.runtime.results import Result, ResultBlock
+    from cqc.runtime.stream_line import StreamCount
+
+    OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
+
+
+class DistributedHandle:
+    """A running program. Made by `start`; its methods are those of `Handle`."""
+
+    def __init__(
+        self,
+        program: Program,
+        spark: SparkSession,
+        sources: Mapping[str, DataFrame],
+        *,
+        partitions: int | None,
+        on_batch: OnBatch | None,
+        checkpoint: str | None,
+        finite: bool,
+        only: tuple[str, ...],
+        strategy: Strategy,
+        keep_past: bool,
+        collect: bool,
+    ) -> None:
+        self._spark = spark
+        self._on_batch = on_batch
+        self._finite = finite
+        self._changed = threading.Condition(threading.RLock())
+        self._failure: BaseException | None = None
+        self._query: StreamingQuery | None = None
+        self._temporary = None if checkpoint else tempfile.TemporaryDirectory(prefix="cqc-")
+        given = checkpoint or (self._temporary.name if self._temporary else "")
+        self._folder = Path(given) / "distributed"
+        self._control = self._folder / "control"
+        self._control.mkdir(parents=True, exist_ok=True)
+        self._sent = len(list(self._control.glob("*.jsonl")))
+        self._waiting: deque[list[ResultBlock]] = deque()
+        self._answers: dict[int, ResultBlock] = {}
+        self._next = 0  # the micro-batch whose header is made
+        self._headers: dict[str, str] = {}
+        last = self._last_state()
+        first = None if last is None else _unpickled(self._folder / "queries")
+        cells = partitions or spark.sparkContext.defaultParallelism
+        if last is not None:
+            cells = int(last["partitions"])
+        self.coordinator = Coordinator(
+            program, cells, strategy=strategy, only=only, keep_past=keep_past, first=first
+        )
+        self._partitions = cells
+        spec = self.coordinator.spec(
+            self._tables(program, sources), collect=collect, shuffle_partitions=cells
+        )
+        if last is not None:
+            self.coordinator.resume(CoordinatorState.from_json(last["state"]))
+            self._next = int(last["batch"]) + 1
+            self._headers[str(last["batch"])] = last["header"]
+        elif checkpoint is not None:
+            packed = cloudpickle.dumps(self.coordinator.first_queries)  # type: ignore[no-untyped-call]  # it has no types
+            write_whole(self._folder / "queries", packed)
+        self._is_durable = checkpoint is not None
+        self._cells = bool(spec.groups) or keep_past
+        self._flow = Flow(spark, spec, self._folder)
+        self._frame, self._rows = self._laid_out(program, sources)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def begin(self, trigger: dict[str, Any]) -> None:
+        """Start the streaming query; `start` does this."""
+        task = RowsTask(self._flow.digest, self._rows)
+        found = self._flow.through(self._frame, task, cells=self._cells)
+        self._flow.configure()
+        self._publish()
+        writer = found.writeStream.foreachBatch(self._take).outputMode("update")
+        writer = writer.option("checkpointLocation", str(self._folder / "spark"))
+        if trigger and not self._finite:
+            writer = writer.trigger(**trigger)
+        self._query = writer.start()
+        threading.Thread(target=self._listen, args=(self._query,), daemon=True).start()
+
+    # Results
+
+    def results(self) -> Iterator[Result]:
+        """Results found so far and not fetched yet, in result-time order within each micro-batch."""
+        for blocks in self._fetch():
+            yield from results_of(blocks)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
+        from cqc.runtime.spark.handle import tables_of
+
+        return tables_of([block for blocks in self._fetch() for block in blocks])
+
+    # Queries come and go
+
+    def register(self, text: str, name: str | None = None) -> QueryHandle:
+        """Add a query; it sees the micro-batches from now on (a pull query also the retained past)."""
+        with self._changed:
+            handle = self.coordinator.register(text, name, self._next + 1)
+        self._after_a_batch()
+        return handle
+
+    def unregister(self, query: QueryHandle | str) -> None:
+        """Remove a query."""
+        with self._changed:
+            self.coordinator.unregister(query, self._next + 1)
+        self._after_a_batch()
+
+    def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
+        """The value of a pull query now, or at an instant: asked of the cells with the next micro-batch."""
+        with self._changed:
+            ask = self.coordinator.ask(query, at)
+        self._say({"asks": [asdict(ask)]})
+        with self._changed:
+            self._changed.wait_for(lambda: ask.number in self._answers or self._failure)
+            self._raise_failure()
+            block = self._answers.pop(ask.number)
+        return table_of_block(block).drop_columns(["at"])
+
+    def stream_counts(self) -> dict[str, StreamCount]:
+        """Rows read, late and rejected by stream and table."""
+        with self._changed:
+            return self.coordinator.stream_counts()
+
+    def result_counts(self) -> dict[str, int]:
+        """Results by query."""
+        with self._changed:
+            return self.coordinator.result_counts()
+
+    # The end
+
+    def process_all_available(self) -> None:
+        """Wait until everything that the sources have at this moment is processed."""
+        assert self._query is not None
+        try:
+            self._query.processAllAvailable()
+        except (PySparkException, Py4JError) as error:
+            self._raise_failure()
+            raise RunError(f"Spark failed: {str(error).partition(chr(10))[0]}") from error
+        self._raise_failure()
+
+    def await_end(self, timeout: float | None = None) -> bool:
+        """Wait for the end of a finite run, or for somebody to stop it; False when the time is over before.
+
+        Raises:
+            RunError: when the run failed.
+        """
+        assert self._query is not None
+        if self._finite:
+            self.process_all_available()
+            self.finish()
+            self.stop()
+            return True
+        ended = (
+            self._query.awaitTermination()
+            if timeout is None
+            else self._query.awaitTermination(int(timeout) + 1)
+        )
+        self._raise_failure()
+        return ended is not False
+
+    def finish(self, *, closing: bool = True) -> None:
+        """The input has ended: deliver what only the end decides (EVERY instants, closing invocations)."""
+        with self._changed:
+            number = self._sent
+        self._say({"ended": True, "closing": closing})
+        with self._changed:
+            self._changed.wait_for(lambda: self._heard > number or self._failure)
+            self._raise_failure()
+
+    def stop(self) -> None:
+        """Stop the streaming query."""
+        if self._query is not None:
+            self._flow.end(self._query)
+            self._query = None
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
+
+    # Inside
+
+    _heard = 0  # rows of the control source that came through
+
+    def _take(self, batch: DataFrame, number: int) -> None:
+        try:
+            found = found_in(batch, cells=self._cells)
+            with self._changed:
+                if number < self._next:
+                    return  # it counts already; only the cells had to see it again
+                findings = self.coordinator.take(found)
+                self._answers.update(findings.answers)
+                self._hand_over(number, findings.blocks)
+                self._heard += findings.controls
+                self._commit(number)
+                self._next = number + 1
+                self._publish()
+                self._changed.notify_all()
+        except BaseException as error:  # it loses its type on the way through the JVM
+            with self._changed:
+                self._failure = error
+                self._changed.notify_all()
+            raise
+
+    def _hand_over(self, number: int, blocks: list[ResultBlock]) -> None:
+        if self._on_batch is None:
+            if blocks:
+                self._waiting.append(blocks)
+            return
+        from cqc.runtime.spark.handle import tables_of
+
+        self._on_batch(number, tables_of(blocks))
+
+    def _publish(self) -> None:
+        """Let the tasks of the next micro-batch know its header."""
+        before = str(self._next - 1)
+        kept = {before: self._headers[before]} if before in self._headers else {}
+        self._headers = {**kept, str(self._next): self.coordinator.header(self._next).to_json()}
+        self._spark.sparkContext.setLocalProperty(HEADERS, json.dumps(self._headers))
+
+    def _commit(self, number: int) -> None:
+        if not self._is_durable:
+            return
+        content = {
+            "batch": number,
+            "header": self._headers[str(number)],
+            "state": self.coordinator.state.to_json(),
+            "partitions": self._partitions,
+        }
+        write_whole(self._folder / f"{number:012d}.json", json.dumps(content).encode())
+        (self._folder / f"{number - 3:012d}.json").unlink(missing_ok=True)
+
+    def _last_state(self) -> dict[str, Any] | None:
+        files = sorted(self._folder.glob("*.json"))
+        if not files:
+            return None
+        found: dict[str, Any] = json.loads(files[-1].read_text(encoding="utf-8"))
+        return found
+
+    def _say(self, control: dict[str, Any]) -> None:
+        """Put a row into the control source."""
+        with self._changed:
+            path = self._control / f"{self._sent:012d}.jsonl"
+            self._sent += 1
+        write_whole(path, (json.dumps(control) + "\n").encode())
+
+    def _after_a_batch(self) -> None:
+        """Wait until a change of the query set is in force."""
+        with self._changed:
+            number = self._next
+        self._say({})
+        with self._changed:
+            self._changed.wait_for(lambda: self._next > number or self._failure)
+            self._raise_failure()
+
+    def _listen(self, query: StreamingQuery) -> None:
+        """Hear when Spark ends the query by itself, so that nobody waits for ever."""
+        try:
+            query.awaitTermination()
+        except (PySparkException, Py4JError, OSError) as error:
+            with self._changed:
+                reason = str(error).strip().partition("\n")[0]
+                self._failure = self._failure or RunError(f"Spark failed: {reason}")
+                self._changed.notify_all()
+
+    def _fetch(self) -> list[list[ResultBlock]]:
+        with self._changed:
+            batches = list(self._waiting)
+            self._waiting.clear()
+        return batches
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _tables(self, program: Program, sources: Mapping[str, DataFrame]) -> dict[str, Taken]:
+        """The rows of static tables: they go to every executor."""
+        frames = {fold(name): frame for name, frame in sources.items()}
+        used = self.coordinator.engine.relations_used() | frames.keys()
+        found = {}
+        for name, relation in program.catalog.relations.items():
+            if relation.is_stream or name not in used:
+                continue
+            if name in frames:
+                found[name] = Intake(relation).take(frames[name].toArrow())
+            else:
+                found[name] = join_taken(list(open_source(relation)))
+        return found
+
+    def _laid_out(
+        self, program: Program, sources: Mapping[str, DataFrame]
+    ) -> tuple[DataFrame, SlotRows]:
+        """All sources and the control source as one DataFrame, and how a task takes it apart."""
+        relations = program.catalog.relations
+        unknown = [name for name in sources if fold(name) not in relations]
+        if unknown:
+            raise RunError(f"there is no stream or table {unknown[0]} in the program")
+        frames = {fold(name): frame for name, frame in sources.items()}
+        streams = {}
+        for name in self.coordinator.engine.relations_used() | frames.keys():
+            relation, frame = relations[name], frames.get(name)
+            if relation.is_stream:
+                if frame is None or not frame.isStreaming:
+                    kind = "has no source" if frame is None else "needs a streaming DataFrame"
+                    raise RunError(f"stream {relation.name} {kind}")
+                streams[name] = (relation, frame)
+        ordered = {name: streams[name] for name in relations if name in streams}
+        slots = Slots(ordered)
+        data = slots.union
+        if len(ordered) == 1:
+            data = data.withColumn(TAG, functions.lit(0))
+        data = data.withColumn(CONTROL_COLUMN, functions.lit(None).cast("string"))
+        control = self._spark.readStream.format("text").option("maxFilesPerTrigger", 1)
+        rows = control.load(str(self._control))
+        told = rows.select(
+            functions.lit(CONTROL).alias(TAG),
+            functions.col("value").alias(CONTROL_COLUMN),
+        )
+        seats = tuple(
+            (
+                tag,
+                name,
+                tuple(
+                    (slot.name, column.name)
+                    for slot, column in zip(seat.slots, seat.relation.columns, strict=True)
+                ),
+            )
+            for tag, (name, seat) in enumerate(slots.seats.items())
+        )
+        return data.unionByName(told, allowMissingColumns=True), SlotRows(seats)
+
+
+def _unpickled(path: Path) -> Any:
+    return cloudpickle.loads(path.read_bytes())

@@ -1,0 +1,112 @@
+"""Programs over streaming DataFrames answer on the executors as the language says: queries come and go, and are asked."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cqc
+from tests.generators import random_case
+from tests.language.executors import EngineExecutor, plain, time_us
+from tests.language.test_language import GOOD, run_case
+from tests.spark.executor import SparkExecutor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cqc.runtime.spark.distributed.handle import DistributedHandle
+    from cqc.runtime.spark.session import Session
+    from tests.language.cqt import LanguageCase
+    from tests.language.executors import Timed
+
+
+class DistributedExecutor(SparkExecutor):
+    """The same sources as on one machine, with the operators on executors."""
+
+    def __init__(
+        self, program: cqc.Program, session: Session, folder: Path, partitions: int
+    ) -> None:
+        super().__init__(program, session, folder)
+        self.partitions = partitions
+        self.distributed: DistributedHandle | None = None
+
+    def started(self) -> DistributedHandle:  # type: ignore[override]  # it has the same methods
+        if self.distributed is None:
+            relations = self.program.catalog.relations.values()
+            self.distributed = cqc.spark.start(
+                self.program,
+                self.session.spark,
+                {relation.name: self.source(relation) for relation in relations},
+                distribute=True,
+                partitions=self.partitions,
+            )
+        return self.distributed
+
+    def results(self) -> dict[str, list[Timed]]:
+        handle = self.started()
+        handle.finish(closing=False)
+        handle.stop()
+        found: dict[str, list[Timed]] = {name: [] for name in self.queries}
+        for result in handle.results():
+            time = result.ts if result.at is None else result.at
+            found[result.query].append((time_us(time), tuple(map(plain, result.row.values()))))
+        return found
+
+
+def marked(case: LanguageCase) -> object:
+    partitions = (1, 2, 5)[zlib.crc32(str(case).encode()) % 3]
+    return pytest.param(case, partitions, id=f"{case}-{partitions}", marks=[pytest.mark.slow])
+
+
+def test_queries_come_and_go_on_executors(session: Session, tmp_path: Path) -> None:
+    program = cqc.compile(
+        "CREATE STREAM s (ts BIGINT, k BIGINT); CREATE STREAM r (ts BIGINT, k BIGINT);"
+        "CREATE QUERY kept AS SELECT s.k FROM s, r WHERE s.k = r.k MAXWINDOW 9 SEC;"
+        "CREATE QUERY asked AS SELECT COUNT(*) AS n, SUM(k) AS total FROM s BEGIN 0 END NOW;"
+    )
+    executor = DistributedExecutor(program, session, tmp_path, 2)
+    executor.push([("s", (1, 1)), ("s", (2, 2)), ("r", (2, 1))])
+    assert executor.invoke("asked", None) == [(2, 3)]
+    executor.register("CREATE QUERY later AS SELECT s.k FROM s, r WHERE s.k = r.k MAXWINDOW 9 SEC")
+    executor.register("CREATE QUERY past AS SELECT s.k FROM s BEGIN 0 END NOW")
+    executor.unregister("kept")
+    executor.push([("r", (3, 2)), ("s", (3, 7)), ("r", (4, 7))])
+    assert sorted(executor.invoke("past", None)) == [(1,), (2,), (7,)]
+    assert executor.invoke("asked", 2_000_000) == [(2, 3)]
+    assert executor.results() == {
+        "kept": [(2_000_000, (1,))],
+        "asked": [],
+        "later": [(4_000_000, (7,))],
+        "past": [],
+    }
+
+
+@pytest.mark.parametrize(("case", "partitions"), [marked(case) for case in GOOD])
+def test_a_program_answers_on_executors_as_the_language_says(
+    case: LanguageCase, partitions: int, session: Session, tmp_path: Path
+) -> None:
+    run_case(
+        case, lambda program, seed: DistributedExecutor(program, session, tmp_path, partitions)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_a_random_program_answers_on_executors_as_in_this_process(
+    seed: int, session: Session, tmp_path: Path
+) -> None:
+    case = random_case(seed)
+    program = cqc.compile(case.program)
+    tables = [(name, row) for name, rows in case.tables.items() for row in rows]
+    found = []
+    for executor in (
+        EngineExecutor(program, sharing=True, seed=seed),
+        DistributedExecutor(program, session, tmp_path, (1, 2, 5)[seed % 3]),
+    ):
+        executor.push([*tables, *case.arrivals])
+        results = executor.results()
+        found.append({name: Counter(map(repr, rows)) for name, rows in results.items()})
+    assert found[0] == found[1], f"seed {seed}\n{case.program}"
