@@ -33,7 +33,14 @@ FORMS = ["explain", "json", "dot", "svg", "mermaid", "sql"]
     type=click.Path(dir_okay=False),
     help="Write to a file instead of standard output.",
 )
-def compile_command(programs: tuple[str, ...], emit: str, dialect: str, out: str | None) -> None:
+@click.option(
+    "--partitions",
+    type=click.IntRange(min=1),
+    help="Say also where `cqc run --distribute` answers each query, with so many partitions.",
+)
+def compile_command(
+    programs: tuple[str, ...], emit: str, dialect: str, out: str | None, partitions: int | None
+) -> None:
     """Compile the programs and print the shared operator graph."""
     from cqc.cli.write_whole import write_output
 
@@ -44,4 +51,8 @@ def compile_command(programs: tuple[str, ...], emit: str, dialect: str, out: str
         text = emit_sql(program, dialect=dialect)
     else:
         text = importlib.import_module(f"cqc.compiler.emit.{emit}").emit(program)
+    if emit == "explain" and partitions is not None:
+        from cqc.compiler.emit.explain_partitions import emit as emit_partitions
+
+        text += "\n" + emit_partitions(program, partitions)
     write_output(text, out)

@@ -25,8 +25,15 @@ CODE = re.compile(r"CQ\d{3}", re.IGNORECASE)
 @click.option("--bind", "binds", multiple=True, metavar="NAME=PATH", help="Read NAME from PATH.")
 @click.option("--only", multiple=True, metavar="QUERY", help="Run this query only (repeatable).")
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
+@click.option(
+    "--partitions",
+    type=click.IntRange(min=1),
+    help="Say also where `cqc run --distribute` answers each query, with so many partitions.",
+)
 @strategy_options
-def explain_command(programs: tuple[str, ...], *, analyze: bool, **given: Any) -> int:
+def explain_command(
+    programs: tuple[str, ...], *, analyze: bool, partitions: int | None, **given: Any
+) -> int:
     """Explain programs, or an error code such as CQ012.
 
     All options but --analyze are those of `cqc run`, for the run that --analyze makes.
@@ -49,6 +56,10 @@ def explain_command(programs: tuple[str, ...], *, analyze: bool, **given: Any) -
         from cqc.compiler.emit.explain import emit
 
         text = emit(program)
+    if partitions is not None:
+        from cqc.compiler.emit.explain_partitions import emit as emit_partitions
+
+        text += "\n" + emit_partitions(program, partitions)
     write_output(text, None)
     return 0
 

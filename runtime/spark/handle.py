@@ -10,7 +10,6 @@ import math
 import threading
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 
 from cqc.compiler.catalog import fold
@@ -23,22 +22,23 @@ from cqc.runtime.options import Strategy
 from cqc.runtime.query_set import QuerySet, first_set, texts_of
 from cqc.runtime.results import results_of
 from cqc.runtime.same_program import check_program, schema_of
-from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.sources import open_source
 from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.slots import Slots
+from cqc.runtime.spark.tables import tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
     from typing import Self
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.compiler import Program
     from cqc.runtime.engine import QueryHandle
-    from cqc.runtime.results import Result, ResultBlock
+    from cqc.runtime.results import Result
     from cqc.runtime.spark.distributed.handle import DistributedHandle
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
@@ -361,12 +361,3 @@ def _failed(error: PySparkException) -> RunError:
             "first start on, with spark.sql.streaming.queryEvolution.enableSourceEvolution = true"
         )
     return spark_failed(error, None)
-
-
-def tables_of(blocks: Sequence[ResultBlock]) -> dict[str, pa.Table]:
-    """Result blocks as one Arrow table a query."""
-    by_query: dict[str, list[pa.Table]] = {}
-    for block in blocks:
-        if len(block):
-            by_query.setdefault(block.query, []).append(table_of_block(block))
-    return {query: pa.concat_tables(tables) for query, tables in by_query.items()}

@@ -32,6 +32,7 @@ from cqc.runtime.spark.distributed.flow import Flow, found_in
 from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
 from cqc.runtime.spark.slots import TAG, Slots
+from cqc.runtime.spark.tables import tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -143,8 +144,6 @@ class DistributedHandle:
 
     def tables(self) -> dict[str, pa.Table]:
         """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
-        from cqc.runtime.spark.handle import tables_of
-
         return tables_of([block for blocks in self._fetch() for block in blocks])
 
     # Queries come and go
@@ -262,8 +261,6 @@ class DistributedHandle:
             if blocks:
                 self._waiting.append(blocks)
             return
-        from cqc.runtime.spark.handle import tables_of
-
         self._on_batch(number, tables_of(blocks))
 
     def _publish(self) -> None:
