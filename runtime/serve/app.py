@@ -273,7 +273,7 @@ class Api:
         read = functools.partial(read_body, relation, content_type, body)
         taken = read() if len(body) <= _FEW_BYTES else await asyncio.to_thread(read)
         outcome = await self._worker.change(
-            lambda service: service.push({relation.name: taken}), len(body)
+            lambda service: service.take(relation.name, taken), len(body)
         )
         return Pushed(
             read=outcome.read,

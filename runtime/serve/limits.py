@@ -16,6 +16,7 @@ class Limits:
     name_characters: int = 200  # of a query's name or owner
     queries: int = 100_000  # registered at once
     result_rows: int = 1_000_000  # of one answer
+    instants: int = 1_000_000  # of queries with EVERY that one request's rows make due
     invoke_seconds: float = 30.0  # until whoever asked is told to try again
     waiting: int = 1_000  # requests that wait for the engine
     waiting_bytes: int = 256 * _MEGABYTE  # of rows that wait for the engine

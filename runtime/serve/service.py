@@ -19,6 +19,7 @@ from cqc.compiler.program import Program
 from cqc.runtime.batch_run import with_retention
 from cqc.runtime.engine import Engine
 from cqc.runtime.errors import RunError
+from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.refusal import Refusal, Status
 from cqc.runtime.serve.registry import PROGRAM, Entry, Registry, columns_of, kind_of
@@ -85,6 +86,7 @@ class Service:
     ) -> None:
         self.limits = limits or Limits()
         self.registry = Registry()
+        self._leaps = Leaps()
         self.started = now()
         self.invocations = 0
         self.failure: str | None = None
@@ -110,6 +112,8 @@ class Service:
             self.engine = Engine(self.program, strategy=strategy, clock=clock)
             self.results = ResultLog(self.limits.kept_result_bytes)
             self._next_result = durable.recover(self.engine, self.registry, self.results)
+            for entry in self.registry:
+                self._leaps.add(self.engine.node(entry.name))
             others = {fold(each.name) for each in self.registry if each.owner != PROGRAM}
             self.adopt(PROGRAM, statements_of_program(settled, others))
         self.commit()
@@ -151,6 +155,7 @@ class Service:
         entry = self.registry.find(name)
         self.engine.unregister(entry.name)
         self.registry.remove(entry)
+        self._leaps.remove(entry.name)
         self._leaving.append(entry)
         if self._durable is not None:
             self._durable.unregistered(entry)
@@ -205,6 +210,15 @@ class Service:
         return entry, asked
 
     # Rows
+
+    def take(self, stream: str, rows: Taken) -> Accepted:
+        """Process the rows that a client sent as one micro-batch.
+
+        Raises:
+            Refusal: when a table is filled after the first tuple of a stream, or time would leap too far ahead.
+        """
+        self._leaps.check(self.engine, stream, rows, self.limits.instants)
+        return self.push({stream: rows})
 
     def push(self, rows: Mapping[str, Taken], ranges: Sequence[Range] = ()) -> Accepted:
         """Process one micro-batch.
@@ -270,6 +284,7 @@ class Service:
 
     def _note(self, name: str, text: str, owner: str, seconds: float) -> Entry:
         node = self.engine.node(name)
+        self._leaps.add(node)
         number = self.registry.next_number
         kind, columns = kind_of(node), columns_of(node)
         entry = Entry(number, name, text, owner, self._now(), kind, columns, own_seconds=seconds)

@@ -104,6 +104,20 @@ def test_an_invocation_that_waits_too_long_is_told_so(monkeypatch: pytest.Monkey
         assert answer.json()["error"] == "no answer within 0.05 seconds; try again later"
 
 
+def test_rows_so_far_ahead_that_the_engine_would_be_busy_for_ever_are_refused() -> None:
+    with running(instants=1_000) as service:
+        service.register("SELECT COUNT(*) AS n FROM s BEGIN NOW - 9 END NOW EVERY 10 SEC", name="e")
+        service.push("s", {"ts": 1})
+        service.push("s", {"ts": 10_001})
+        assert service.client.get("/queries/e").json()["results"] == 1_000
+        answer = service.client.post("/streams/s", json=[{"ts": 5}, {"ts": 20_021}])
+        assert answer.status_code == 422
+        assert "query e would have 1,001 instants" in answer.json()["error"]
+        service.push("r", {"ts": 10**12})
+        service.client.delete("/queries/e")
+        assert service.push("s", {"ts": 10**12})["accepted"] == 1
+
+
 def test_requests_beyond_the_queue_are_told_to_try_again() -> None:
     with running(waiting=0) as service:
         answer = service.client.get("/queries")
