@@ -6,6 +6,7 @@ service under a name of its own. Everywhere else a token is needed; it is compar
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import json
@@ -15,6 +16,8 @@ from starlette.exceptions import HTTPException
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from cqc.runtime.serve.limits import Limits
 
 TRUSTED = "cqc.trusted"  # in the scope of a request: whether it may be told everything
 _OPEN_PATHS = {"/health"}
@@ -33,10 +36,11 @@ def is_loopback(host: str) -> bool:
 class Gate:
     """Lets a request through to the application, or answers it."""
 
-    def __init__(self, app: ASGIApp, *, token: str | None, body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, token: str | None, limits: Limits) -> None:
         self._app = app
         self._token = None if token is None else token.encode()
-        self._body_bytes = body_bytes
+        self._body_bytes = limits.body_bytes
+        self._body_seconds = limits.body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -68,12 +72,22 @@ class Gate:
         return None
 
     def _within_limit(self, receive: Receive) -> Receive:
-        """The same body, until it is larger than it may be."""
+        """The same body, until it is larger than it may be or takes longer."""
         read = 0
+        give_up = asyncio.get_running_loop().time() + self._body_seconds
+        is_whole = False
 
         async def counted() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, is_whole
+            if is_whole:
+                return await receive()  # only the end of the connection is left to hear of
+            try:
+                async with asyncio.timeout_at(give_up):
+                    message = await receive()
+            except TimeoutError as error:
+                slow = f"the body did not come within {self._body_seconds:g} seconds"
+                raise HTTPException(408, slow, {"connection": "close"}) from error
+            is_whole = not message.get("more_body", False)
             read += len(message.get("body", b""))
             if read > self._body_bytes:
                 raise HTTPException(413, self._too_large(), {"connection": "close"})

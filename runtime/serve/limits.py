@@ -12,6 +12,8 @@ class Limits:
     """What is refused, and what is forgotten."""
 
     body_bytes: int = 32 * _MEGABYTE  # of one request
+    head_seconds: float = 30.0  # until the head of a request is there
+    body_seconds: float = 120.0  # until its body is
     query_characters: int = 100_000  # of one query's text
     name_characters: int = 200  # of a query's name or owner
     queries: int = 100_000  # registered at once

@@ -20,6 +20,7 @@ from cqc.runtime.serve.events import Watchers
 from cqc.runtime.serve.feeding import Feeding
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.live_program import LiveProgram
+from cqc.runtime.serve.protocol import protocol_with
 from cqc.runtime.serve.query_folder import QueryFolder
 from cqc.runtime.serve.refusal import Refusal
 from cqc.runtime.serve.service import Service
@@ -85,10 +86,11 @@ class ServiceServer(uvicorn.Server):
         live = LiveProgram(options.programs, program.catalog)
         self.feeding = Feeding(source, live, folders, report)
         api = Api(self.worker, self._watchers, self.feeding, report)
-        gate = Gate(api.app, token=options.token, body_bytes=options.limits.body_bytes)
+        gate = Gate(api.app, token=options.token, limits=options.limits)
         super().__init__(
             uvicorn.Config(
                 gate,
+                http=protocol_with(options.limits.head_seconds),
                 lifespan="off",
                 log_config=None,
                 log_level="critical",  # what concerns the user is told by `report`

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.serve.running import Running, running
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +162,109 @@ def test_the_answer_to_an_error_shows_no_internals(service: Running) -> None:
     answer = service.client.post("/queries", json={"text": "SELECT"})
     assert "Traceback" not in answer.text
     assert "server" not in httpx.Headers(answer.headers)
+
+
+# Those who keep the service waiting. Each limit is short, and what the service waits for never comes: nothing else can happen.
+
+
+def connect(service: Running) -> socket.socket:
+    host, port = service.address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+
+
+def everything_from(connection: socket.socket) -> bytes:
+    """Until the service hangs up."""
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(65_536):
+            found += part
+    return found
+
+
+@pytest.mark.parametrize("head", [b"", b"G", b"GET /queries HTTP/1.1\r\nhost: loc"])
+def test_who_does_not_finish_the_head_of_a_request_is_hung_up_on(head: bytes) -> None:
+    with running(head_seconds=0.05) as service, connect(service) as connection:
+        with contextlib.suppress(ConnectionError):  # it may be over before it began
+            connection.sendall(head)
+        assert everything_from(connection) == b""
+
+
+@pytest.mark.parametrize("path", [b"/streams/s", b"/queries"])
+def test_who_does_not_send_the_body_is_told_so_and_hung_up_on(path: bytes) -> None:
+    with running(body_seconds=0.05) as service, connect(service) as connection:
+        connection.sendall(
+            b"POST " + path + b" HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            b"content-length: 1000\r\n\r\n["
+        )
+        answer = everything_from(connection)
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"the body did not come within 0.05 seconds" in answer
+        assert service.client.get("/queries").status_code == 200
+
+
+def test_a_flood_of_watchers_leaves_nothing_behind(service: Running) -> None:
+    for _ in range(5):
+        connections = [connect(service) for _ in range(20)]
+        for connection in connections:
+            connection.sendall(b"GET /results?since=start HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        for connection in connections[::2]:
+            assert connection.recv(12) == b"HTTP/1.1 200"
+        for connection in connections:
+            connection.close()
+    wait_until(lambda: "\ncqc_watchers 0\n" in service.client.get("/metrics").text)
+
+
+NESTED = b"[" * 500 + b"]" * 500
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/queries", b'{"text": ' + NESTED + b"}"),
+        ("/queries", b'{"a":' * 50_000 + b"1" + b"}" * 50_000),
+        ("/queries", b'{"text": NaN}'),
+        ("/queries", b'{"text": "SELECT k FROM s", "name": Infinity}'),
+        ("/queries", b'{"text": "\x00"}'),
+        ("/queries", b'{"text": "\xc3\x28"}'),
+        ("/streams/s", b'{"a":' * 50_000 + b"1" + b"}" * 50_000),
+        ("/streams/s", b"\xff\xfe[]"),
+        ("/streams/s%00", b"[]"),
+        ("/streams/" + "s" * 50_000, b"[]"),
+        ("/streams/../streams/%2e%2e/s", b"[]"),
+        ("/streams/%2e%2e%2fetc%2fpasswd", b"[]"),
+        ("//streams/s", b"[]"),
+    ],
+)
+def test_odd_bodies_and_places_are_refused(service: Running, path: str, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    answer = service.client.post(path, content=body, headers=headers)
+    assert 400 <= answer.status_code < 500, (answer.status_code, answer.text[:300])
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/html", "multipart/form-data; boundary=x", "json", "\x7f/;;", "a" * 9000]
+)
+def test_other_kinds_of_content_are_refused(service: Running, kind: str) -> None:
+    for path in ("/queries", "/streams/s"):
+        answer = service.client.post(path, content=b"{}", headers={"content-type": kind})
+        assert 400 <= answer.status_code < 500, (answer.status_code, answer.text[:300])
+
+
+def test_rows_may_be_nested_as_deep_as_they_like(service: Running) -> None:
+    body = b'[{"ts": 1, "x": ' + NESTED + b', "unknown": {"a": ' + NESTED + b"}}]"
+    headers = {"content-type": "application/json"}
+    answer = service.client.post("/streams/r", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["read"]) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [b"", b"Bearer", b"Bearer \xff\xfe", b"Bearer " + b"x" * 50_000, b"bearer s3cret x", b"Bearer\ts3cret",
+     b"Basic czNjcmV0", b"Bearer s3cre\xc3\xa9", b"Bearer s3cret,Bearer s3cret"],
+)  # fmt: skip
+def test_tokens_that_are_none_are_refused(given: bytes) -> None:
+    with running(token="s3cret") as service:
+        headers = [(b"authorization", given)]
+        assert service.client.get("/queries", headers=headers).status_code == 401
+        health = service.client.get("/health", headers=headers)
+        assert (health.status_code, health.json()["problems"]) == (200, [])

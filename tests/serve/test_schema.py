@@ -76,8 +76,14 @@ def test_every_operation_is_tried(schema: Any) -> None:
     assert found == {*OPERATIONS, "GET /results", "GET /queries/{name}/results"}
 
 
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [(name, GenerationMode.POSITIVE) for name in OPERATIONS]
+    # The others take nothing but a name, and every text is one.
+    + [
+        (name, GenerationMode.NEGATIVE) for name in OPERATIONS if "POST" in name or "invoke" in name
+    ],
+)
 def test_no_answer_breaks_the_document(schema: Any, name: str, mode: GenerationMode) -> None:
     method, _, path = name.partition(" ")
     operation = schema[path][method]
@@ -91,12 +97,7 @@ def test_no_answer_breaks_the_document(schema: Any, name: str, mode: GenerationM
             case.body["text"] = text
         case.call_and_validate(checks=CHECKS, timeout=60)
 
-    try:
-        check()
-    except Exception as error:  # what it shows of a refused example is long, and its own
-        if "Unsatisfiable" in type(error).__name__ and mode is GenerationMode.NEGATIVE:
-            pytest.skip("nothing in this operation can be wrong")
-        raise
+    check()
 
 
 def test_the_service_goes_on(service: Running) -> None:

@@ -165,7 +165,7 @@ def test_one_watcher_that_is_stuck_does_not_hold_up_another() -> None:
         return stuck
 
     async def both() -> list[bool]:
-        return await asyncio.gather(watch(stop_reading), watch(read))
+        return [*await asyncio.gather(watch(stop_reading), watch(read))]
 
     async def stop_reading(message: Any) -> None:
         if message.get("body"):

@@ -1,0 +1,55 @@
+"""HTTP connections that must get to the point: whoever begins a request and does not say what it wants is hung up on.
+
+Otherwise a client that sends a byte now and then could hold a connection for ever, and many of them all that there are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+def protocol_with(head_seconds: float) -> type[H11Protocol]:
+    """The protocol in which the head of a request may take so long."""
+
+    class PromptProtocol(H11Protocol):
+        """uvicorn's own, with a limit for the head of each request."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self._head_timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._watch_head()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch_head()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.conn.trailing_data[0]:  # the next request had begun to come already
+                self._watch_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_watching()
+            super().connection_lost(exc)
+
+        def _watch_head(self) -> None:
+            if self.conn.their_state is not h11.IDLE:
+                self._stop_watching()
+            elif self._head_timer is None:
+                self._head_timer = self.loop.call_later(head_seconds, self.transport.close)
+
+        def _stop_watching(self) -> None:
+            if self._head_timer is not None:
+                self._head_timer.cancel()
+                self._head_timer = None
+
+    return PromptProtocol
