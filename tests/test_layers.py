@@ -171,7 +171,7 @@ def test_every_import_is_ours_declared_or_in_the_standard_library() -> None:
             "re2",
             "sortedcontainers",
         ),  # the dependencies, and what pyspark raises
-        *("fastapi", "pydantic", "starlette", "uvicorn"),  # the extra `serve`
+        *("fastapi", "h11", "pydantic", "starlette", "uvicorn"),  # the extra `serve`
         *(
             "confluent_kafka",
             "duckdb",
