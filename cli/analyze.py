@@ -44,6 +44,8 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         table(("join input", *JOIN_COLUMNS[:3], "memory"), join_rows(summary.operators)),
         table(("filter", *VISIT_COLUMNS), visit_rows(summary.operators)),
         table(("probe from", "to", "place", "tickets"), probe_rows(summary.operators)),
+        table(("phase", "compared", "kept", "selectivity"), phase_rows(summary.operators)),
+        table(("order of phases", "candidates by", "steps"), order_rows(summary.operators)),
         table(("query", "results", "share"), top_rows(summary)),
         closing(summary),
     ]
@@ -132,6 +134,22 @@ def probe_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
         if separator and start.startswith("from "):
             tickets = f"{counts['tickets']:,}" if "tickets" in counts else "-"
             yield (f"{each.name} {start[5:]}", target, f"{counts['place'] + 1}", tickets)
+
+
+def phase_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """What attribute, join and window conditions left of the candidates, where joins went in phases."""
+    names = {"A": "attribute", "J": "join", "W": "window"}
+    for each, name, counts in parts(operators, "compared"):
+        compared, kept = counts["compared"], counts.get("kept", 0)
+        phase = names.get(name.removeprefix("phase "), name)
+        yield (f"{each.name} {phase}", f"{compared:,}", f"{kept:,}", ratio(kept, compared))
+
+
+def order_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """The orders in which joins took their steps, and by what they reached the candidates."""
+    for each, name, counts in parts(operators, "steps"):
+        order, _, access = name.removeprefix("order ").partition(" ")
+        yield (f"{each.name} {order}", access, f"{counts['steps']:,}")
 
 
 def parts(

@@ -15,9 +15,9 @@ ORDERS = ["adaptive", "AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA"]
 STRATEGY_OPTIONS = (
     click.option(
         "--join",
-        type=click.Choice(["auto", "flat", "left-deep", "bushy"]),
         default="auto",
-        help="The shape of joins.",
+        metavar="auto|flat|left-deep|bushy|TREE",
+        help="The shape of joins; a TREE is written as ((A B) (C D)).",
     ),
     click.option(
         "--feedback",
@@ -111,16 +111,17 @@ def parse_strategy(given: dict[str, Any]) -> Strategy:
     """The switches that change cost and never an answer.
 
     Raises:
-        click.UsageError: for a packet size that is none.
+        click.UsageError: for a shape or a packet size that is none.
     """
-    from cqc.runtime.options import Strategy, parse_packet
+    from cqc.runtime.options import Strategy, parse_join, parse_packet
 
     try:
+        join = parse_join(given["join"])
         packet = parse_packet(given["packet"])
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     return Strategy(
-        join=given["join"],
+        join=join,
         feedback=given["feedback"],
         routing=given["routing"],
         order=given["order"],

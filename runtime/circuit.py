@@ -227,11 +227,7 @@ class Circuit:
         plain = past or is_plain(host, self._strategy)
         near = self._near(group, host, past=past) if plain else []
         if not near:
-            join = (
-                MultiJoin(host, self._states)
-                if plain
-                else make_join(host, self._states, self._strategy)
-            )
+            join = make_join(host, self._states, self._strategy, plain=plain)
             self._connect(join, host)
             if past:
                 self._past_joins.add(join)

@@ -3,6 +3,7 @@
 - `--join flat`: one n-ary join; with feedback a pair of tuples goes on only when what it must meet is there.
 - `--join left-deep`, `--join bushy`: a tree with states between its joins; feedback suspends what nobody above asks for.
   With `--feedback demand` the tree keeps no states: the flat join goes in the tree's order.
+- `--join "((A B) (C D))"`: that tree, for joins of just these streams; others are flat. `(A B C)` is `((A B) C)`.
 - `--join auto`: flat. It wins where combinations are rare, as in the clique joins of `cqc bench jit`. Where most partial
   combinations become results a tree makes each once, the flat join finds it again for every arrival, and the tree wins (the
   dense setting of that benchmark): `auto` does not measure that.
@@ -13,14 +14,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.catalog import fold
 from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.operators.multi_join import MultiJoin
 from cqc.runtime.operators.routed_join import RoutedJoin
-from cqc.runtime.operators.tree_shape import bushy, left_deep
+from cqc.runtime.operators.tree_shape import bushy, items_of, left_deep
+from cqc.runtime.options import shape_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cqc.compiler.graph.nodes import JoinHost
     from cqc.runtime.operators.shared_state import SharedState
@@ -28,15 +31,24 @@ if TYPE_CHECKING:
     from cqc.runtime.options import Strategy
 
 
-def make_join(host: JoinHost, states: Mapping[str, SharedState], strategy: Strategy) -> MultiJoin:
-    """The join of a host as the strategy wants it."""
-    shape = shape_of(host, strategy.join)
-    if strategy.join in ("left-deep", "bushy") and strategy.feedback != "demand":
+def make_join(
+    host: JoinHost, states: Mapping[str, SharedState], strategy: Strategy, *, plain: bool = False
+) -> MultiJoin:
+    """The join of a host as the strategy wants it; `plain`: the flat join, whatever it wants."""
+    join = MultiJoin(host, states) if plain else _join_of(host, states, strategy)
+    join.phases.order = strategy.order
+    return join
+
+
+def _join_of(host: JoinHost, states: Mapping[str, SharedState], strategy: Strategy) -> MultiJoin:
+    tree = tree_of(host, strategy.join)
+    if tree is not None and strategy.feedback != "demand":
         loops = strategy.nested_loops
-        return JoinTree(host, states, shape, feedback=strategy.feedback, nested_loops=loops)
+        return JoinTree(host, states, tree, feedback=strategy.feedback, nested_loops=loops)
     is_routed = strategy.routing != "selectivity"
     wants_feedback = strategy.feedback not in (("off", "auto") if is_routed else ("off",))
     if wants_feedback and DemandJoin.pays_for(host):
+        shape = tree or bushy(len(host.relations), host.equi_joins)
         return DemandJoin(host, states, shape, measured=strategy.feedback == "auto")
     if is_routed:
         return RoutedJoin(host, states, strategy.routing)
@@ -45,12 +57,38 @@ def make_join(host: JoinHost, states: Mapping[str, SharedState], strategy: Strat
 
 def is_plain(host: JoinHost, strategy: Strategy) -> bool:
     """Whether the strategy has the plain flat join answer the host, which serves other hosts as well."""
-    if strategy.join in ("left-deep", "bushy") or strategy.routing != "selectivity":
+    if tree_of(host, strategy.join) is not None or strategy.routing != "selectivity":
         return False
     return strategy.feedback == "off" or not DemandJoin.pays_for(host)
 
 
-def shape_of(host: JoinHost, join: str) -> Shape:
-    """The shape of the tree that `--join` names; bushy where it names none."""
-    make = left_deep if join == "left-deep" else bushy
-    return make(len(host.relations), host.equi_joins)
+def tree_of(host: JoinHost, join: str) -> Shape | None:
+    """The tree that `--join` names for a host; None where it wants no tree, or one of other relations."""
+    count = len(host.relations)
+    if join == "left-deep":
+        return left_deep(count, host.equi_joins)
+    if join == "bushy":
+        return bushy(count, host.equi_joins)
+    if not join.startswith("("):
+        return None
+    names = [fold(relation.name) for relation in host.relations]
+    shape, _ = _shape(shape_words(join), names)
+    written = [] if shape is None else sorted(items_of(shape))
+    return shape if written == list(range(count)) else None
+
+
+def _shape(words: Sequence[str], names: Sequence[str]) -> tuple[Shape | None, Sequence[str]]:
+    """The shape that the words begin with, and the words after it; None where a name is not among the names."""
+    word, rest = words[0], words[1:]
+    if word != "(":
+        known = fold(word)
+        # A relation that is there twice has no name of its own.
+        return (names.index(known) if names.count(known) == 1 else None), rest
+    parts: list[Shape | None] = []
+    while rest[0] != ")":
+        part, rest = _shape(rest, names)
+        parts.append(part)
+    shape = parts[0]
+    for part in parts[1:]:
+        shape = None if shape is None or part is None else (shape, part)
+    return shape, rest[1:]

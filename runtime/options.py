@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,6 +51,36 @@ class RunOptions:
     def is_live(self) -> bool:
         """Whether queries may come and go: a folder of programs is followed."""
         return self.follow and any(Path(name).is_dir() for name in self.programs)
+
+
+JOINS = ("auto", "flat", "left-deep", "bushy")
+
+
+def parse_join(text: str) -> str:
+    """The shape of joins: a name, or a tree such as ((A B) (C D)).
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if text in JOINS:
+        return text
+    words = shape_words(text)
+    depth, closed, is_tree = 0, 0, len(words) > 3 and words[0] == "("
+    for word in words:
+        is_tree = is_tree and not closed
+        depth += (word == "(") - (word == ")")
+        closed += depth == 0
+    pairs = itertools.pairwise(words)
+    if not is_tree or depth or ("(", ")") in pairs:
+        raise ValueError(
+            f'--join wants {", ".join(JOINS)} or a tree such as "((A B) (C D))", not {text!r}'
+        )
+    return text
+
+
+def shape_words(text: str) -> list[str]:
+    """The parentheses and names of a tree of joins."""
+    return re.findall(r"[()]|[^()\s,]+", text)
 
 
 def parse_packet(text: str) -> int | None:

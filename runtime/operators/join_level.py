@@ -8,11 +8,13 @@ grow. Per packet it gathers the keys and values of the rows and calls one kernel
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
+from cqc.runtime.operators.phase_order import PhaseOrder, StepParts
 from cqc.runtime.operators.probe import extend_by_key
 from cqc.runtime.operators.rank_lineage import FAR_US, RankSets
 from cqc.runtime.operators.scan import extend_by_time
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.operators.lanes import Lane
+    from cqc.runtime.operators.phase_order import PhaseCounts
     from cqc.runtime.operators.scan_lane import ScanLane
     from cqc.runtime.operators.shared_state import SharedState
 
@@ -105,7 +108,9 @@ class Level:
         self._work = work
         self._bound = tuple(bound)
         self._edges = tuple(edges)
-        self._check_forms = np.array([edge.target_form for edge in edges[1:]], np.int64)
+        self._forms = np.array([edge.target_form for edge in edges], np.int64)
+        self._check_forms = self._forms[1:]
+        self.phases: PhaseOrder | None = None  # None: always the fused kernel
         self._prepare_windows(windows, words)
         self._prepare_thetas(self._hub_first(thetas), words)
         self._scratch(_ROOM)
@@ -135,6 +140,10 @@ class Level:
     @property
     def by_key(self) -> bool:
         return bool(self._edges)
+
+    def order_phases(self, counts: PhaseCounts) -> None:
+        """Look at attribute, join and window conditions in the join's order, or in one that adapts."""
+        self.phases = PhaseOrder(counts, by_key=self.by_key, has_thetas=self._lists > 0)
 
     def extend(self, rows: Rows, packet_first: int) -> Rows:
         """The rows extended by every tuple that some slot wants with them.
@@ -168,15 +177,40 @@ class Level:
         if self.rows.room > _MOST_ROOM and 16 * self.rows.count < self.rows.room:
             self.rows.resize(_ROOM)  # a burst is over
         limit = packet_first if self.before_packet else self.target.state.head
-        found, candidates = self._call(rows, limit)
-        if found > self.rows.room:
-            self.rows.resize(max(found, 2 * self.rows.room))
-            found, candidates = self._call(rows, limit)
+        if self.phases is not None and self.phases.takes(self._parts, rows, limit):
+            found, candidates = self.phases.extend(self._parts(), rows, limit)
+        else:
+            found, candidates = self._fused(rows, limit)
         self.rows.count = found
         self._work.probes += count
         self._work.candidates += candidates
         self._work.found += found
         return self.rows
+
+    def _fused(self, rows: Rows, limit: int) -> tuple[int, int]:
+        """One kernel that checks everything about a candidate at once."""
+        measures = self.phases is not None and self.phases.measures
+        started = thread_time() if measures else 0.0
+        found, candidates = self._call(rows, limit)
+        if found > self.rows.room:
+            self.rows.resize(max(found, 2 * self.rows.room))
+            found, candidates = self._call(rows, limit)
+        if self.phases is not None and measures:
+            self.phases.saw_fused(thread_time() - started, candidates)
+        return found, candidates
+
+    def _parts(self) -> StepParts:
+        return StepParts(
+            self.target.state,
+            self.target.lineage,
+            self._keys,
+            self._forms,
+            self._windows,
+            self._loosest,
+            self._thetas,
+            self._probing,
+            self.rows,
+        )
 
     def _call(self, rows: Rows, limit: int) -> tuple[int, int]:
         state, out = self.target.state, self.rows

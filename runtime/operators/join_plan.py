@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.join_part import JoinPart
     from cqc.runtime.operators.join_routes import Branch, Edge, Routes
     from cqc.runtime.operators.join_slots import Slot
+    from cqc.runtime.operators.phase_order import PhaseCounts
     from cqc.runtime.operators.rank_lineage import RankSets
     from cqc.runtime.operators.shared_state import SharedState
     from cqc.runtime.operators.theta_forms import ThetaForm
@@ -107,7 +108,9 @@ class JoinPlan:
         words: int,
         orders: Mapping[int, tuple[int, ...]],
         work: Sequence[Work],
+        phases: PhaseCounts,
     ) -> None:
+        self._phases = phases
         self._inputs = inputs
         self._words = words
         self._work = work
@@ -338,6 +341,7 @@ class JoinPlan:
             self._work[target],
             before_packet=joined.state is start.state and target < start.item,
         )
+        level.order_phases(self._phases)
         if not level.by_key:
             self._give_lane(level)
         return level, level.least_us

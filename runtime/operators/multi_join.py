@@ -31,6 +31,7 @@ from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.join_seating import JoinSeating
 from cqc.runtime.operators.join_slots import JoinSeat
 from cqc.runtime.operators.member_ranks import rank_members
+from cqc.runtime.operators.phase_order import ORDERS, PhaseCounts
 from cqc.runtime.operators.probe import (
     count_slots,
     finish_rows,
@@ -69,6 +70,7 @@ class MultiJoin(JoinSeating):
         # By relation: how much later than its tuples those of other streams may be.
         self._reach_us: dict[str, dict[str, int]] = {}
         self._orders: dict[int, tuple[int, ...]] = {}
+        self.phases = PhaseCounts()
         self._admitted: dict[int, NDArray[np.uint64]] = {}
         self._part_rows = _LEAST_PART
         self._tuples_in = 0
@@ -100,7 +102,9 @@ class MultiJoin(JoinSeating):
         for slot in slots:
             slot.arrange()
         parts = list(self._parts.values())
-        plan = JoinPlan(self._inputs, parts, slots, self._words, self._orders, self._work)
+        plan = JoinPlan(
+            self._inputs, parts, slots, self._words, self._orders, self._work, self.phases
+        )
         self._plan = plan
         self._reach_us = {name: {} for name in self._items_of}
         for one, two, us in plan.reaches():
@@ -319,6 +323,7 @@ class MultiJoin(JoinSeating):
             detail[f"{name} candidates"] = work.candidates
             detail[f"{name} found"] = work.found
             detail[f"{name} bytes"] = each.lineage.nbytes
+        detail |= self.phases.detail()
         size = 0 if self._plan is None else sum(level.nbytes for level in self._plan.levels)
         size += sum(each.lineage.nbytes for each in used)
         return OperatorCount(self.name, self._tuples_in, self._results, self._seconds, size, detail)
@@ -377,12 +382,18 @@ def push_packet(
 
 def warm() -> None:
     """Compile the kernels of the join, by joining a few tuples in each of its ways."""
+    for order in ("adaptive", *ORDERS):
+        _warm_in(order)
+
+
+def _warm_in(order: str) -> None:
     program = compile_program(_WARM)
     states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
     joins: dict[int, MultiJoin] = {}
     for body in program.graph.bodies.values():
         if body.host is not None:
             join = joins.setdefault(body.host.number, MultiJoin(body.host, states))
+            join.phases.order = order
             join.add(body)
     for state in states.values():
         columns = (

@@ -18,7 +18,7 @@ from tests.property.test_live_queries import History
 JOINS = ("flat", "left-deep", "bushy")
 FEEDBACKS = ("off", "exact", "bloom", "demand", "auto")
 ROUTINGS = ("lottery", "selectivity", "fixed", "random")
-ORDERS = ("adaptive", "AJW", "WJA")
+ORDERS = ("adaptive", "AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
 PACKETS = (None, 1, 3)
 SWITCHES = list(product(JOINS, FEEDBACKS, ROUTINGS, ORDERS, PACKETS))
 

@@ -1,0 +1,1 @@
+"""CACQ's experiments: shared filters, ticket routing, and joins beside NiagaraCQ's plans."""

@@ -1,0 +1,1 @@
+"""Juggler's experiments: multi-joins beside binary plans, orders of predicate types, overlapping predicates."""
