@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.addresses import NOBODY, SEVERAL, UNKNOWN, Addresses
+from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.outputs import OutputPlans
 from cqc.runtime.results import ResultGroup
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
@@ -86,10 +89,20 @@ class Deliveries:
         self.plans.release(query.outputs)
         self._note_change(seat.slot_number)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody waits for anything."""
+        return not self._by_seat
+
+    def deliver_all(self, found: Sequence[Found]) -> list[ResultGroup]:
+        """The results of several findings of one micro-batch."""
+        joins = [each for each in found if isinstance(each, JoinResults)]
+        others = [each for each in found if not isinstance(each, JoinResults)]
+        together = JoinResults.together(joins) if len(joins) > 1 else joins
+        return [group for each in (*together, *others) for group in self.deliver(each)]
+
     def deliver(self, found: Found) -> list[ResultGroup]:
         """The results of one finding, a group for each SELECT list."""
-        if not self._by_seat:
-            return []
         by_slot = found.by_slot()
         slots = by_slot.slots
         addresses = self._addresses_of(by_slot.table)

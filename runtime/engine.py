@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     ]
 
 
+_MOST_FOUND = 1 << 20  # rows of findings that wait to be delivered together
 _MOST_GONE = 10_000  # queries that have left and whose results are still told
 
 
@@ -159,6 +160,7 @@ class Engine:
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
         groups: list[ResultGroup] = []
+        found: list[Found] = []
         for name, line in self._lines.items():
             packet = packets.get(name)
             if packet is None or not len(packet):
@@ -168,8 +170,11 @@ class Engine:
                 continue
             self._started = True
             for part in self._packets[name].split(packet):
-                groups += self._process(name, part)
-        groups += self._late_findings()
+                found += self._process(name, part)
+                if sum(len(each) for each in found) > _MOST_FOUND:
+                    groups += self._deliveries.deliver_all(found)
+                    found = []
+        groups += self._deliveries.deliver_all(found + self._late_findings())
         blocks = self._pulls.due()
         self._purge()
         self._keep(groups, blocks)
@@ -181,7 +186,7 @@ class Engine:
         self._finished = True
         for line in self._lines.values():
             line.end_input()
-        groups = self._late_findings()
+        groups = self._deliveries.deliver_all(self._late_findings())
         self._keep(groups, self._pulls.due())
 
     def closing_invocations(self, at_us: int | None = None) -> None:
@@ -348,7 +353,7 @@ class Engine:
             self._counted_from[node.name] = 0
             self._pulls.add(node, seat, self._circuit)
 
-    def _process(self, name: str, packet: Packet) -> list[ResultGroup]:
+    def _process(self, name: str, packet: Packet) -> list[Found]:
         state = self._states[name]
         joins = self._circuit.joins_of(name)
         keep_all = self._keep_past or self._pulls.needs(name)
@@ -357,14 +362,14 @@ class Engine:
         if joins or keep_all:
             found += push_packet(state, joins, packet, keep_all=keep_all)
         found += [each.process(packet, first) for each in self._circuit.selections_of(name)]
-        return self._hand_on(found)
+        return self._note(found)
 
-    def _late_findings(self) -> list[ResultGroup]:
+    def _late_findings(self) -> list[Found]:
         """What operators that wait for the watermark find now."""
         if not self._circuit.row_joins:
             return []
         watermarks = self._watermarks()
-        return self._hand_on(
+        return self._note(
             [found for join in self._circuit.row_joins for found in join.advance(watermarks)]
         )
 
@@ -373,15 +378,12 @@ class Engine:
         if self._collect and (groups or blocks):
             self._waiting.append((groups, in_time_order(blocks)))
 
-    def _hand_on(self, found: list[Found]) -> list[ResultGroup]:
-        groups: list[ResultGroup] = []
+    def _note(self, found: list[Found]) -> list[Found]:
+        """Let pull queries keep what was found; what is left to deliver. It can be read until the states are purged."""
+        found = [each for each in found if len(each)]
         for each in found:
-            if not len(each):
-                continue
             self._pulls.receive(each)
-            if self._collect:
-                groups += self._deliveries.deliver(each)
-        return groups
+        return found if self._collect and not self._deliveries.is_empty else []
 
     def _purge(self) -> None:
         """Forget tuples that no future tuple can meet, nor any pull query ask for."""
@@ -401,12 +403,16 @@ class Engine:
 
     def _watermarks(self) -> dict[str, int]:
         """By folded stream name; a stream past its idle timeout does not hold the others back."""
-        lines = {name: line for name, line in self._lines.items() if line.relation.is_stream}
-        awake = smallest_watermark(line.clock for line in lines.values())
+        if self._program.catalog.settings.idle_us is None:
+            return {name: line.clock.watermark_us for name, line in self._stream_lines()}
+        awake = smallest_watermark(line.clock for _, line in self._stream_lines())
         return {
             name: max(line.watermark_us, awake) if line.clock.is_idle() else line.watermark_us
-            for name, line in lines.items()
+            for name, line in self._stream_lines()
         }
+
+    def _stream_lines(self) -> list[tuple[str, StreamLine]]:
+        return [(name, line) for name, line in self._lines.items() if line.relation.is_stream]
 
     def _fill_table(self, name: str, packet: Packet) -> None:
         if self._started:

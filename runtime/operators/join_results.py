@@ -59,6 +59,15 @@ class JoinResults:
         self._table = table
         self._ranges = ranges
 
+    @staticmethod
+    def together(results: Sequence[JoinResults]) -> list[JoinResults]:
+        """Findings of one micro-batch, those of one host as one: many small ones cost more to deliver. Families stay apart."""
+        alike: dict[tuple[int, int] | int, list[JoinResults]] = {}
+        for each in results:
+            key = id(each) if each._ranges else (id(each._part), id(each._table))
+            alike.setdefault(key, []).append(each)
+        return [each[0] if len(each) == 1 else _joined(each) for each in alike.values()]
+
     def __len__(self) -> int:
         return len(self._ts_us)
 
@@ -166,6 +175,19 @@ class JoinResults:
         return self._part.states[item].column(
             column, positions if rows is None else positions[rows]
         )
+
+
+def _joined(results: Sequence[JoinResults]) -> JoinResults:
+    first = results[0]
+    return JoinResults(
+        first._part,
+        np.concatenate([each._positions for each in results], axis=1),
+        np.concatenate([each._ts_us for each in results]),
+        np.concatenate([each._lineage for each in results]),
+        np.sum([each._counts for each in results], axis=0),
+        first._table,
+        {},
+    )
 
 
 def _in_order(
