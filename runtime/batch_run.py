@@ -86,6 +86,12 @@ class BatchRun(LocalRun):
         return self._options.follow or not self._planner.ended
 
     def process(self, ranges: Sequence[Range]) -> None:
+        """Read the ranges as one micro-batch, write its results and make it count."""
+        self._read(ranges)
+        self._count(ranges)
+        self._planner.done_with_all()
+
+    def _read(self, ranges: Sequence[Range]) -> None:
         """Read the ranges as one micro-batch and write its results."""
         parts: dict[str, list[Taken]] = {}
         for part in ranges:
@@ -98,6 +104,9 @@ class BatchRun(LocalRun):
                 self._latest_us[name] = max(self._latest_us.get(name, latest), latest)
         self.engine.push_taken(rows)
         self._write()
+
+    def _count(self, ranges: Sequence[Range]) -> None:
+        """A micro-batch is done."""
 
     def close(self) -> RunSummary:
         """Let go of the files, and say what was done."""

@@ -23,14 +23,17 @@ import pyarrow as pa
 
 from cqc.runtime.engine_state import EngineState, stream_states
 from cqc.runtime.errors import RunError
+from cqc.runtime.position_book import PositionBook
 from cqc.runtime.segments import Segment, read_segments, write_segment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cqc.compiler.catalog import Relation
     from cqc.runtime.engine import Engine
     from cqc.runtime.packet import Packet
+    from cqc.runtime.plan import Planner, Positions
+    from cqc.runtime.range import Range
 
 FORMAT = 1
 _KEPT = 2  # commits that are left in the folder
@@ -52,6 +55,7 @@ class Commit:
     ended: bool
     segments: list[Segment] = field(default_factory=list)
     firsts: dict[str, int] = field(default_factory=dict)  # the first position that is retained
+    base: str = ""  # the file with the places of the input that `positions` lacks
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -78,6 +82,7 @@ class Checkpoint:
         self._commits = self.folder / "commits"
         self._tuples = self.folder / "tuples"
         self._segments: dict[str, list[Segment]] = {}
+        self._book = PositionBook(self.folder)
         self._whole = (
             True  # the next commit writes all tuples: their positions are those of this process
         )
@@ -137,19 +142,47 @@ class Checkpoint:
                 found[name] = packet
         return found
 
-    def commit(self, commit: Commit, engine: Engine) -> None:
+    def positions(self, commit: Commit | None) -> Positions:
+        """How far the input was read.
+
+        Raises:
+            RunError: when that cannot be read.
+        """
+        try:
+            if commit is not None:
+                self._book = PositionBook(self.folder, commit.base, commit.positions)
+        except (OSError, ValueError) as error:
+            raise RunError(
+                f"the checkpoint {self.folder} cannot be read ({error}): remove it to begin again"
+            ) from error
+        return self._book.before
+
+    def note(self, ranges: Sequence[Range]) -> None:
+        """Remember that ranges were read, for the next commit."""
+        self._book.note(ranges)
+
+    def commit(self, commit: Commit, engine: Engine, planner: Planner | None = None) -> None:
         """Make a micro-batch count.
+
+        Args:
+            commit: what it leaves.
+            engine: its state.
+            planner: how far the input was read; None when somebody else knows that.
 
         Raises:
             RunError: when it cannot be written; then it does not count.
         """
         try:
             segments, firsts = self._write_tuples(commit.number, engine)
+            if planner is not None:
+                self._book.settle(commit.number, planner, _write_whole)
             written = Commit(
                 **{
                     **{name: getattr(commit, name) for name in Commit.__slots__},
                     "segments": segments,
                     "firsts": firsts,
+                    "positions": self._book.recent,
+                    "base": self._book.base,
                 }
             )
             _write_whole(self._commits / f"{commit.number:012d}.json", written.to_json())
@@ -171,6 +204,10 @@ class Checkpoint:
             start = own[-1].start + own[-1].count if own else state.first
             if state.head > start:
                 file = f"{number:012d}-{urllib.parse.quote(name, safe='')}.arrow"
+                if any(each.file == file for each in self._segments.get(name, [])):
+                    file = (
+                        f"{file.removesuffix('.arrow')}-end.arrow"  # the other is named by a commit
+                    )
                 own = [*own, write_segment(self._tuples, file, name, state, start)]
             self._segments[name] = own
         self._whole = False
@@ -178,6 +215,7 @@ class Checkpoint:
 
     def _tidy(self, number: int) -> None:
         """Remove what no commit that is kept names."""
+        self._book.tidy(number - _KEPT)
         named = {segment.file for own in self._segments.values() for segment in own}
         for file in self._commits.glob("*.json"):
             if int(file.stem) <= number - _KEPT:

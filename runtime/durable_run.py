@@ -50,6 +50,7 @@ class DurableRun(BatchRun):
                 check_program(program, self._last, self._checkpoint.folder)
                 # Before anything is cut back: a checkpoint that cannot be read leaves the results as they are.
                 self._tuples = self._checkpoint.tuples(self._last, program.catalog.relations)
+            self._before = self._checkpoint.positions(self._last)
             for path in (options.rejects, options.late):
                 if path is not None:
                     _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
@@ -76,9 +77,9 @@ class DurableRun(BatchRun):
         self._tuples.clear()  # the engine has them
         self._latest_us = dict(self._last.latest_us)
 
-    def process(self, ranges: Sequence[Range]) -> None:
-        """Read the ranges as one micro-batch, write its results, and make it count."""
-        super().process(ranges)
+    def _count(self, ranges: Sequence[Range]) -> None:
+        """Make a micro-batch count."""
+        self._checkpoint.note(ranges)
         self._idle = False
         self._commit(ended=False)
 
@@ -99,16 +100,16 @@ class DurableRun(BatchRun):
             self._number,
             save(self.engine, self._queries.running),
             schema_of(self._catalog),
-            self._planner.positions(),
+            {},
             self._latest_us,
             outputs,
             ended,
         )
-        self._checkpoint.commit(commit, self.engine)
+        self._checkpoint.commit(commit, self.engine, self._planner)
         self._durable.counted(self._number)
 
     def _positions_before(self) -> Positions:
-        return {} if self._last is None else self._last.positions
+        return self._before
 
     def _open_sink(self, shapes: Mapping[str, Shape] | None) -> None:
         self._durable = DurableSink(

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.runtime.event_time import ALL_SEEN, NOTHING_SEEN
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -78,7 +80,11 @@ def save(engine: Engine, queries: Sequence[QueryState]) -> EngineState:
     """
     results = engine.result_counts()
     return EngineState(
-        {name: _line_state(line) for name, line in engine._lines.items() if _is_stream(line)},
+        {
+            name: _line_state(line, engine)
+            for name, line in engine._lines.items()
+            if _is_stream(line)
+        },
         [QueryState(each.name, each.text, each.since, results[each.name]) for each in queries],
         dict(engine._results_of_gone),
         engine._pulls.next_instants(),
@@ -164,7 +170,19 @@ def _set_counts(engine: Engine, state: EngineState) -> None:
             engine._counted_from[query.name] += engine._results(query.name) - query.results
 
 
-def _line_state(line: StreamLine) -> LineState:
+def _watermark_us(line: StreamLine, engine: Engine) -> int:
+    """The watermark for what comes after; the end of the input is one only until more of it is found."""
+    clock = line.clock
+    if clock.watermark_us != ALL_SEEN:
+        return clock.watermark_us
+    if clock.largest_us is None:
+        return NOTHING_SEEN
+    # The end has settled which tuples were the last ROWS; without such windows it has settled nothing.
+    settled = bool(engine._circuit.row_joins)
+    return clock.largest_us + 1 if settled else clock.largest_us - line.relation.delay_us
+
+
+def _line_state(line: StreamLine, engine: Engine) -> LineState:
     count, clock = line.count, line.clock
     return LineState(
         count.read,
@@ -174,7 +192,7 @@ def _line_state(line: StreamLine) -> LineState:
         line.arrivals,
         clock.first_us,
         clock.largest_us,
-        clock.watermark_us,
+        _watermark_us(line, engine),
     )
 
 

@@ -7,6 +7,7 @@ order, and lines added to a text file are handed out too. A file that is still b
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.cursors import open_cursor
@@ -15,7 +16,6 @@ from cqc.runtime.sources import source_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from cqc.compiler.catalog import Relation
     from cqc.runtime.cursors import Cursor
@@ -76,6 +76,15 @@ class FileFeed:
         """List the files again, if this is a feed that follows and all known ones were handed out."""
         if self._follow and self._cursor is None:
             self._files = iter(self._changed(self._listed()))
+
+    def forget_gone(self) -> None:
+        """Forget the files that are no longer there."""
+        for path in [path for path in self.done if not Path(path).exists()]:
+            del self.done[path]
+            self._sizes.pop(path, None)
+
+    def done_with_all(self) -> None:
+        """Files are their owner's: nothing is done to them."""
 
     def close(self) -> None:
         """Let go of the open file."""

@@ -97,6 +97,21 @@ class Planner:
         """Whether there will never be more."""
         return all(feed.ended for feed in self._feeds)
 
+    @property
+    def places(self) -> int:
+        """How many files, or the like, were begun."""
+        return sum(len(feed.done) for feed in self._feeds)
+
+    def forget_gone(self) -> None:
+        """Forget the files that are no longer there."""
+        for feed in self._feeds:
+            feed.forget_gone()
+
+    def done_with_all(self) -> None:
+        """Everything that was handed out was read, and will not be asked for again."""
+        for feed in self._feeds:
+            feed.done_with_all()
+
     def positions(self) -> Positions:
         """Where each file's next range begins."""
         return {feed.name: dict(feed.done) for feed in self._feeds}

@@ -1,8 +1,9 @@
-"""One contestant over the Parquet stream, in a process of its own: prints its figures as JSON.
+"""Some contestants over the same Parquet stream, in one session: prints the figures of each as JSON.
 
-    python -m cqc.benchmarks.spark.measure CONTESTANT QUERIES FILES ROWS
+    python -m cqc.benchmarks.spark.measure FILES ROWS ROUNDS CONTESTANT:QUERIES...
 
-Two passes over the same files come before the one that is measured: the JVM compiles its code during them.
+Every contestant makes the same number of passes that warm up, then the rounds are measured in turn: what the machine does
+beside it, and what the JVM compiles late, meets all of them alike. A figure is the median of its rounds.
 """
 
 from __future__ import annotations
@@ -12,36 +13,37 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import Any
 
 import cqc
 from cqc.benchmarks.spark.workload import SCHEMA, program_text, range_queries, write_files
+from cqc.runtime.options import RunOptions
+from cqc.runtime.spark.run import SparkRun
 from cqc.runtime.spark.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FILES_PER_TRIGGER = 4
 WARM_PASSES = 2
-LIMIT_S = 1_500
+LIMIT_S = 3_600
+# Rows go through the JVM here, in all contestants: its best code pays.
+JVM_OPTIONS = "-XX:TieredStopAtLevel=4"
 
 
-class Bench:
-    """A session, the files, and the queries."""
+class Contestant:
+    """One way to answer some queries over the files of a folder."""
 
-    def __init__(
-        self, session: Session, folder: Path, queries: int, files_per_trigger: int
-    ) -> None:
+    def __init__(self, session: Session, folder: Path, kind: str, queries: int) -> None:
         self.session = session
         self.folder = folder
+        self.name = f"{kind}:{queries}"
         self.queries = range_queries(queries)
-        self.program = cqc.compile(program_text(self.queries))
-        self.files_per_trigger = files_per_trigger
+        self.program = cqc.compile(program_text(self.queries)) if queries else None
+        self.work = getattr(self, kind)
 
     def stream(self) -> Any:
         """A new stream over the files."""
         reader = self.session.spark.readStream.schema(SCHEMA)
-        return reader.option("maxFilesPerTrigger", self.files_per_trigger).parquet(str(self.folder))
+        return reader.option("maxFilesPerTrigger", FILES_PER_TRIGGER).parquet(str(self.folder))
 
     def empty(self) -> int:
         """The rows handed over as Arrow, and nothing done with them."""
@@ -58,7 +60,8 @@ class Bench:
         return sum(batches)
 
     def cqc(self) -> int:
-        """All queries by one engine."""
+        """All queries by one engine, over a streaming DataFrame."""
+        assert self.program is not None
         handle = cqc.spark.start(
             self.program,
             self.session.spark,
@@ -69,6 +72,14 @@ class Bench:
         )
         handle.await_end(LIMIT_S)
         return sum(handle.engine.result_counts().values())
+
+    def run(self) -> int:
+        """All queries by `cqc run`."""
+        assert self.program is not None
+        options = RunOptions(binds={"s": str(self.folder)}, engine="spark", sink="none")
+        run = SparkRun(self.program, options, self.session)
+        run.to_end()
+        return sum(run.close().queries.values())
 
     def native(self) -> int:
         """A streaming query each."""
@@ -121,34 +132,36 @@ def _inside(side: str) -> str:
     return f"(CASE {side} {cases} END BETWEEN {side}_low AND {side}_high)"
 
 
-def measured(session: Session, work: Callable[[], int], batches: int) -> dict[str, float]:
-    """Processor and wall time of one pass, after those that warm up."""
+def measured(session: Session, contestants: list[Contestant], rounds: int) -> dict[str, Any]:
+    """Processor and wall time of a pass of each, and what it found."""
     for _ in range(WARM_PASSES):
-        work()
-    cpu, wall = session.cpu_seconds(), time.perf_counter()
-    results = work()
-    wall, cpu = time.perf_counter() - wall, session.cpu_seconds() - cpu
+        for each in contestants:
+            each.work()
+    passes: dict[str, list[tuple[float, float]]] = {each.name: [] for each in contestants}
+    results = {}
+    for _ in range(rounds):
+        for each in contestants:
+            cpu, wall = session.cpu_seconds(), time.perf_counter()
+            results[each.name] = each.work()
+            spent = session.cpu_seconds() - cpu, time.perf_counter() - wall
+            passes[each.name].append(spent)
     return {
-        "cpu_s": cpu,
-        "wall_s": wall,
-        "ms_per_batch": 1000 * wall / batches,
-        "cpu_ms_per_batch": 1000 * cpu / batches,
-        "results": results,
+        name: {
+            "cpu_s": median(cpu for cpu, _ in spent),
+            "wall_s": median(wall for _, wall in spent),
+            "results": results[name],
+        }
+        for name, spent in passes.items()
     }
 
 
 def main() -> None:
-    contestant, queries, files, rows = sys.argv[1], *map(int, sys.argv[2:5])
-    per_trigger = 1 if rows == 1 else FILES_PER_TRIGGER
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Session(jvm_options="-XX:TieredStopAtLevel=4") as session,
-    ):
+    files, rows, rounds = map(int, sys.argv[1:4])
+    with tempfile.TemporaryDirectory() as folder, Session(jvm_options=JVM_OPTIONS) as session:
         write_files(Path(folder), files, rows)
-        bench = Bench(session, Path(folder), queries, per_trigger)
-        figures = measured(session, getattr(bench, contestant), -(-files // per_trigger))
-    figures["tuples"] = files * rows
-    print(json.dumps(figures))
+        asked = [text.split(":") for text in sys.argv[4:]]
+        contestants = [Contestant(session, Path(folder), kind, int(count)) for kind, count in asked]
+        print(json.dumps(measured(session, contestants, rounds)))
 
 
 if __name__ == "__main__":

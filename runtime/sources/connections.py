@@ -42,6 +42,12 @@ class Feed(Protocol):
     def look(self) -> None:
         """See whether there is more."""
 
+    def forget_gone(self) -> None:
+        """Forget the files that are no longer there."""
+
+    def done_with_all(self) -> None:
+        """Everything that was handed out was read, and will not be asked for again."""
+
     def close(self) -> None:
         """Let go of files and connections."""
 

@@ -63,6 +63,12 @@ class KafkaFeed:
         if self._follow:
             self._find_ends()
 
+    def forget_gone(self) -> None:
+        return
+
+    def done_with_all(self) -> None:
+        return
+
     def close(self) -> None:
         self._consumer.close()
 

@@ -58,6 +58,12 @@ class RateFeed:
     def look(self) -> None:
         return
 
+    def forget_gone(self) -> None:
+        return
+
+    def done_with_all(self) -> None:
+        return
+
     def close(self) -> None:
         return
 

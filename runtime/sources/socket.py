@@ -2,12 +2,14 @@
 
     WITH (format = 'socket', host = 'localhost', port = '9999', value = 'csv')
 
-A line that came by a connection cannot be asked for again, so lines go to a file first and are read from there; with a
-checkpoint the file outlives the process. The stream ends when the other side closes the connection.
+A line that came by a connection cannot be asked for again, so lines go to files first and are read from there; with a
+checkpoint these outlive the process. A file that is long enough is followed by another, and removed when all of it was read
+and counts. The stream ends when the other side closes the connection.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import tempfile
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.file_feed import FileFeed
+from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
     from cqc.compiler.catalog import Relation
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 10.0
 _AT_ONCE = 65_536
+FILE_BYTES = 16 * 1024 * 1024
 
 
 class SocketFeed:
@@ -45,14 +49,16 @@ class SocketFeed:
         is_csv = relation.options.get("value", "json").lower() == "csv"
         self._temporary = Path(tempfile.mkdtemp(prefix="cqc-socket-")) if spool is None else None
         folder = self._temporary or spool or Path()
-        folder.mkdir(parents=True, exist_ok=True)
-        self._file = folder / f"{urllib.parse.quote(name, safe='')}.{'csv' if is_csv else 'jsonl'}"
-        if is_csv and not self._file.exists():
-            names = ",".join(f'"{column.name}"' for column in relation.columns)
-            self._file.write_text(f"{names}\n", encoding="utf-8")
-        self._file.touch()
-        in_file = replace(relation, options={})  # what the file is, its name says
-        self._lines = FileFeed(name, in_file, self._file, follow=True, done=done)
+        folder.mkdir(parents=True, exist_ok=True)  # one for all sockets of the program
+        self._folder = folder / urllib.parse.quote(name, safe="")
+        self._folder.mkdir(exist_ok=True)
+        self._extension = "csv" if is_csv else "jsonl"
+        names = ",".join(f'"{column.name}"' for column in relation.columns)
+        self._header = f"{names}\n".encode() if is_csv else b""
+        in_file = replace(relation, options={})  # what the files are, their names say
+        self._lines = FileFeed(name, in_file, self._folder, follow=True, done=done)
+        self._failure: OSError | None = None
+        self._cut_half_line()
         self._receiver = threading.Thread(target=self._receive, daemon=True)
         self._receiver.start()
 
@@ -65,11 +71,22 @@ class SocketFeed:
         if closed:
             self._lines.look()
         found = self._lines.take(rows)
+        if found is None and self._failure is not None:
+            raise cannot_write(self._folder, self._failure)
         self.ended = found is None and closed
         return found
 
     def look(self) -> None:
         self._lines.look()
+
+    def forget_gone(self) -> None:
+        self._lines.forget_gone()
+
+    def done_with_all(self) -> None:
+        for file in self._files()[:-1]:
+            if (self.done.get(str(file)) or 0) >= file.stat().st_size:
+                file.unlink()
+                self._lines.forget_gone()
 
     def close(self) -> None:
         with suppress(OSError):  # the other side may have gone before
@@ -80,14 +97,39 @@ class SocketFeed:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.iterdir())
+
     def _receive(self) -> None:
         rest = b""
-        with self._file.open("ab", buffering=0) as file:
+        try:
             while data := _received(self._connection):
                 whole, line_end, rest = (rest + data).rpartition(b"\n")
-                file.write(whole + line_end)
+                self._keep(whole + line_end)
             if rest:
-                file.write(rest + b"\n")
+                self._keep(rest + b"\n")
+        except OSError as error:  # `take` tells it
+            self._failure = error
+
+    def _cut_half_line(self) -> None:
+        """Remove the half of a line that a process left which was killed as it wrote."""
+        for file in self._files()[-1:]:
+            data = file.read_bytes()
+            if not data.endswith(b"\n"):
+                os.truncate(file, data.rfind(b"\n") + 1)
+
+    def _keep(self, lines: bytes) -> None:
+        """Add whole lines to the last file, or to a new one after it."""
+        if not lines:
+            return
+        files = self._files()
+        last = files[-1] if files else None
+        if last is None or last.stat().st_size >= FILE_BYTES:
+            number = 0 if last is None else int(last.stem) + 1
+            last = self._folder / f"{number:012d}.{self._extension}"
+            lines = self._header + lines
+        with last.open("ab", buffering=0) as file:
+            file.write(lines)
 
 
 def _received(connection: socket.socket) -> bytes:

@@ -106,7 +106,8 @@ def start(
         sources: by declared name, a streaming DataFrame for each stream and a plain one for each table (a table with a
             path in its WITH clause needs none).
         on_batch: called after each micro-batch with its number and the results by query; results are then not kept for
-            `results`. With a checkpoint a micro-batch may be handed over again after a crash, with the same number.
+            `results`. With a checkpoint a micro-batch may be handed over again after a crash, with the same number. What
+            only the end of a finite run decides comes with a number below 0.
         checkpoint: a folder for Spark's checkpoint and the engine's state.
         finite: take what the sources have now, then end; else go on until `stop`.
         trigger: arguments for Spark's trigger, such as {"processingTime": "1 second"}.
@@ -165,6 +166,7 @@ class Handle:
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
         self._number = 0
+        self._is_new = False  # there was a micro-batch since the start
         self._engine = engine
         self._program = program
         self._checkpoint: Checkpoint | None = None
@@ -291,7 +293,9 @@ class Handle:
         with self._lock:
             self._engine.finish()
             self._engine.closing_invocations()
-            self._hand_over(self._number)
+            self._hand_over(-1 - self._number)
+            if self._is_new:
+                self._commit(self._number - 1, ended=True)
 
     def stop(self) -> None:
         """Stop the streaming query."""
@@ -309,6 +313,7 @@ class Handle:
                 self._engine.push_batch(self._slots.split(batch.toArrow()))
                 self._hand_over(number)
                 self._number = number + 1
+                self._is_new = True
                 self._commit(number)
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
@@ -320,11 +325,11 @@ class Handle:
         blocks = [block for batch in self._engine.drain_blocks() for block in batch]
         self._on_batch(number, tables_of(blocks))
 
-    def _commit(self, number: int) -> None:
+    def _commit(self, number: int, *, ended: bool = False) -> None:
         if self._checkpoint is None:
             return
         state = save(self._engine, self._queries.running)
-        commit = Commit(number, state, schema_of(self._program.catalog), {}, {}, {}, ended=False)
+        commit = Commit(number, state, schema_of(self._program.catalog), {}, {}, {}, ended)
         self._checkpoint.commit(commit, self._engine)
 
     def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:

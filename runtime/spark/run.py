@@ -6,6 +6,7 @@ end is never inside a call to the JVM, so that Ctrl-C is heard at once.
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from cqc.runtime.run import RunSummary
     from cqc.runtime.spark.session import Session
 
+BATCHES_PER_QUERY = 2_000
+
 
 class SparkRun:
     """A run on Spark.
@@ -56,6 +59,8 @@ class SparkRun:
         self._feed: Feed | None = None
         self._failure: BaseException | None = None
         self._ended = threading.Event()
+        self._batches = 0  # of the streaming query that runs
+        self._next: list[Range] = []  # what the one after it begins with
         self._hungry = False  # Spark has had everything there was to read
         self._stopping = False
         self._working = threading.Lock()
@@ -103,8 +108,20 @@ class SparkRun:
             yield
 
     def _stream(self, first: list[Range]) -> None:
-        """Let Spark deliver micro-batches until there is no input left."""
+        """Let Spark deliver micro-batches until there is no input left.
+
+        Spark remembers every file of a feed for as long as its query runs, so that a query is followed by another one.
+        """
+        while first:
+            self._next = []
+            self._deliver(first)
+            first = self._next
+
+    def _deliver(self, first: list[Range]) -> None:
+        """Let one streaming query deliver micro-batches."""
         assert self._session is not None
+        self._ended = ended = threading.Event()
+        self._batches = 0
         folder = self._session.new_folder()
         self._feed = Feed(folder / "feed")
         self._feed.put(first)
@@ -118,28 +135,29 @@ class SparkRun:
             )
         except (PySparkException, Py4JError) as error:
             raise spark_failed(error, self._session) from error
-        threading.Thread(target=self._wait_for, args=(query,), daemon=True).start()
+        threading.Thread(target=self._wait_for, args=(query, ended), daemon=True).start()
         try:
-            while not self._ended.wait(LOOK_S):
+            while not ended.wait(LOOK_S):
                 if self._hungry:
                     with self._working:
                         self._go_on()
         finally:
-            self._stopping = True
-            if self._starting is None:
+            self._stopping = not self._next
+            if self._starting is None or self._next:
                 query.stop()
         if self._failure is not None:
             raise self._failure
+        shutil.rmtree(folder, ignore_errors=True)
 
-    def _wait_for(self, query: StreamingQuery) -> None:
+    def _wait_for(self, query: StreamingQuery, ended: threading.Event) -> None:
         """Hear when Spark ends the query by itself, which only a failure makes it do."""
         try:
             query.awaitTermination()
         except (PySparkException, Py4JError, OSError) as error:
-            if self._failure is None and not self._stopping:
+            if self._failure is None and not self._stopping and not ended.is_set():
                 self._failure = spark_failed(error, self._session)
         finally:
-            self._ended.set()
+            ended.set()
 
     def _take_batch(self, batch: DataFrame, number: int) -> None:
         """What Spark calls with each micro-batch, in a thread of its own."""
@@ -162,7 +180,11 @@ class SparkRun:
         assert self._feed is not None
         ranges = self._run.next_ranges()
         self._hungry = not ranges
-        if ranges:
+        if ranges and self._batches >= BATCHES_PER_QUERY:
+            self._next = ranges
+            self._ended.set()
+        elif ranges:
+            self._batches += 1
             self._feed.put(ranges)
         elif not self._run.awaits_more():
             self._ended.set()

@@ -70,9 +70,10 @@ class Slots:
         self._seats = {
             name: Seat(sources[name][0], _slots_of(frame)) for name, frame in chosen.items()
         }
-        if len(chosen) == 1:  # a stream alone needs no tag and shares with nobody
-            ((name, frame),) = chosen.items()
-            self.union: DataFrame = frame.toDF(*(slot.name for slot in self._seats[name].slots))
+        if (
+            len(chosen) == 1
+        ):  # a stream alone needs no tag and shares with nobody: Spark has less to plan
+            (self.union,) = chosen.values()
             return
         every = dict.fromkeys(slot for seat in self._seats.values() for slot in seat.slots)
         parts = [
@@ -88,10 +89,14 @@ class Slots:
 
     def split(self, table: pa.Table) -> dict[str, pa.Table]:
         """The rows of each stream, with its declared columns, in the order of arrival."""
-        tags = table[TAG].to_numpy() if len(self._seats) > 1 else None
+        if len(self._seats) == 1:
+            ((name, seat),) = self._seats.items()
+            columns = [column.name for column in seat.relation.columns]
+            return {name: table.rename_columns(columns)} if table.num_rows else {}
+        tags = table[TAG].to_numpy()
         found: dict[str, pa.Table] = {}
         for tag, (name, seat) in enumerate(self._seats.items()):
-            rows = table if tags is None else _rows_of(table, tags, tag)
+            rows = _rows_of(table, tags, tag)
             if rows.num_rows:
                 names = [column.name for column in seat.relation.columns]
                 columns = [rows[slot.name] for slot in seat.slots]
@@ -110,8 +115,10 @@ def _declared(relation: Relation, frame: DataFrame) -> DataFrame:
             raise RunError(
                 f"the DataFrame of {relation.name} has no column {column.name} (it has: {', '.join(frame.columns)})"
             )
-        chosen.append(frame["`" + name.replace("`", "``") + "`"])
-    return frame.select(*chosen)
+        chosen.append(name)
+    if chosen == frame.columns:
+        return frame
+    return frame.select(*(frame["`" + name.replace("`", "``") + "`"] for name in chosen))
 
 
 def _slots_of(frame: DataFrame) -> tuple[Slot, ...]:

@@ -10,6 +10,7 @@ import cqc
 from cqc.runtime.errors import RunError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -143,3 +144,37 @@ def test_without_names_a_new_source_is_refused_in_one_sentence(
 ) -> None:
     with pytest.raises(RunError, match="another number of sources"):
         started_again(session, tmp_path, named=False)
+
+
+def test_what_the_end_decides_is_delivered_once_in_every_life(
+    session: Session, tmp_path: Path
+) -> None:
+    reader = session.spark.readStream.schema("ts bigint, x bigint")
+    text = "CREATE STREAM s (ts BIGINT, x BIGINT, WATERMARK FOR ts AS ts - 2);"
+    counted = "CREATE QUERY counted AS SELECT COUNT(*) AS n FROM s BEGIN 0 END NOW EVERY 2 SEC;"
+    closing = "CREATE QUERY closing AS SELECT SUM(x) AS total FROM s BEGIN 0 END NOW;"
+    found: dict[int, list[tuple[str, object]]] = {}
+
+    def keep(number: int, tables: Mapping[str, pa.Table]) -> None:
+        rows = [(name, row) for name, table in tables.items() for row in table.to_pylist()]
+        found[number] = [(name, (row["at"], row.get("n", row.get("total")))) for name, row in rows]
+
+    for name, row in (("1", "4,1"), ("2", "3,2"), ("3", "7,4")):
+        put(tmp_path / "s", name, row)
+        handle = cqc.spark.start(
+            cqc.compile(text + counted + closing),
+            session.spark,
+            {"s": reader.csv(str(tmp_path / "s"))},
+            finite=True,
+            on_batch=keep,
+            checkpoint=str(tmp_path / "checkpoint"),
+        )
+        assert handle.await_end(200)
+    rows = [row for number in sorted(found) for row in found[number]]
+    assert sorted(rows) == [
+        ("closing", (4, 1)),
+        ("closing", (4, 3)),
+        ("closing", (7, 7)),
+        ("counted", (4, 1)),
+        ("counted", (6, 2)),
+    ]

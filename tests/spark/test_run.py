@@ -11,6 +11,7 @@ import cqc
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run import LocalRun
+from cqc.runtime.spark import run as spark_run
 from cqc.runtime.spark.run import SparkRun
 
 if TYPE_CHECKING:
@@ -57,6 +58,20 @@ def test_micro_batches_of_one_row_give_the_same(session: Session, tmp_path: Path
         '{"query": "q1", "ts": 2, "row": {"x": 2}}',
         '{"query": "q1", "ts": 4, "row": {"x": 3}}',
     ]
+
+
+def test_one_streaming_query_after_another_gives_the_same(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_run, "BATCHES_PER_QUERY", 2)
+    (tmp_path / "s.csv").write_text("ts,x\n" + "".join(f"{at},{at}\n" for at in range(7)))
+    program = cqc.compile(DECLARED + "SELECT x FROM s")
+    options = RunOptions(
+        binds={"s": str(tmp_path / "s.csv")}, out=str(tmp_path / "out.jsonl"), rows_per_batch=1
+    )
+    found, summary = lines_of(SparkRun(program, options, session), tmp_path / "out.jsonl")
+    assert found == [f'{{"query": "q1", "ts": {at}, "row": {{"x": {at}}}}}' for at in range(7)]
+    assert summary.streams["s"].read == 7
 
 
 def test_a_row_that_does_not_fit_is_rejected_as_everywhere(

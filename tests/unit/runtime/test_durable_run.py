@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import cqc
-from cqc.runtime import checkpoint
+from cqc.runtime import checkpoint, position_book
 from cqc.runtime.checkpoint import Checkpoint
 from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import RunError
@@ -302,3 +303,71 @@ def test_a_live_stream_is_there_after_a_restart(tmp_path: Path) -> None:
         ("of_r", 2),
         ("of_s", 1),
     ]
+
+
+def test_a_checkpoint_stays_small_however_many_files_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position_book, "MOST", 5)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    program = cqc.compile("CREATE STREAM s (ts BIGINT); SELECT ts FROM s;")
+    options = RunOptions(
+        binds={"s": str(folder)},
+        out=str(tmp_path / "out.jsonl"),
+        checkpoint=str(tmp_path / "checkpoint"),
+        rows_per_batch=1,
+        follow=True,
+    )
+    done = 0
+    for files in (4, 9, 9, 30, 3):
+        for _ in range(files):
+            aside = tmp_path / "next"
+            aside.write_text(f"ts\n{done}\n")
+            aside.replace(folder / f"{done:04d}.csv")
+            done += 1
+        run = DurableRun(program, options)
+        run.read_tables()
+        for _ in range(files):
+            run.process(run.next_ranges())
+        assert run.next_ranges() == []
+        run.close()
+        newest = max((tmp_path / "checkpoint" / "commits").iterdir())
+        assert sum(map(len, json.loads(newest.read_text())["positions"].values())) <= 6
+        for old in sorted(folder.iterdir())[:10]:
+            old.unlink()  # whoever makes the files may remove them
+    found = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line)["ts"] for line in found] == list(range(done))
+    (base,) = (tmp_path / "checkpoint" / "positions").iterdir()
+    assert len(json.loads(base.read_text())["s"]) < 30
+
+
+def test_input_that_comes_after_the_end_is_no_later_than_it_is(options: RunOptions) -> None:
+    program = cqc.compile(DECLARED + QUERIES)
+    more = {"a": ["10,1,9,late?", "13,1,9,new", "14,0,9,new"], "b": ["9,1,9", "14,1,9"]}
+    first = DurableRun(program, options)
+    first.to_end()
+    first.close()
+    before = Counter(results(options))
+    for name, rows in more.items():
+        with Path(options.binds[name]).open("a") as file:
+            file.writelines(f"{row}\n" for row in rows)
+    second = DurableRun(program, options)
+    second.to_end()
+    counts = second.close()
+    assert len(results(options)) == sum(counts.queries.values())
+    new = [json.loads(line) for line in (Counter(results(options)) - before).elements()]
+    assert min(row.get("ts", row.get("at")) for row in new) > 11
+    # ROWS windows settled everything up to 11 and 10; of the rest nothing is late.
+    assert (counts.streams["a"].late, counts.streams["b"].late) == (1, 1)
+    without = cqc.compile(DECLARED + QUERIES.replace("CREATE QUERY rows", "-- "))
+    third = replace(options, checkpoint=f"{options.checkpoint}-", out=f"{options.out}-")
+    for _ in range(2):
+        run = DurableRun(without, third)
+        run.to_end()
+        counts = run.close()
+        for name in more:
+            with Path(options.binds[name]).open("a") as file:
+                file.write("15,1,1,n\n" if name == "a" else "14,1,1\n")
+    assert (counts.streams["a"].late, counts.streams["b"].late) == (0, 0)
+    assert len(results(third)) == sum(counts.queries.values())

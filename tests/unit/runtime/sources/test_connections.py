@@ -14,6 +14,7 @@ from cqc.runtime.batch_run import BatchRun
 from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
+from cqc.runtime.sources import socket as socket_source
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -114,6 +115,42 @@ def test_a_socket_is_read_until_it_is_closed(tmp_path: Path) -> None:
         run.close()
         other_side.join(PATIENCE_S)
     assert found(tmp_path / "out") == [1, 2, 3]
+
+
+def test_lines_of_a_socket_that_count_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket_source, "FILE_BYTES", 100)
+    options = RunOptions(
+        out=str(tmp_path / "out"), checkpoint=str(tmp_path / "checkpoint"), rows_per_batch=7
+    )
+    with socket.create_server(("localhost", 0)) as server:
+        port = server.getsockname()[1]
+
+        def serve() -> None:
+            for life in range(2):
+                connection, _ = server.accept()
+                with connection:
+                    for at in range(100):
+                        connection.sendall(f"{100 * life + at},{100 * life + at}\n".encode())
+                    connection.sendall(b"1")  # an end in the middle of a row
+
+        other_side = threading.Thread(target=serve)
+        other_side.start()
+        where = f"format = 'socket', host = 'localhost', port = '{port}', value = 'csv'"
+        declared = f"CREATE STREAM s ({COLUMNS}) WITH ({where});"
+        text = f"{declared} SELECT x FROM s;"
+        spool = tmp_path / "checkpoint" / "spool" / "s"
+        for _ in range(2):
+            run = DurableRun(cqc.compile(text), options)
+            run.to_end()
+            run.close()
+            assert len(list(spool.iterdir())) == 1
+            (last,) = spool.iterdir()
+            with last.open("ab") as file:
+                file.write(b"half a li")  # as a kill would leave it
+        other_side.join(60)
+    assert found(tmp_path / "out") == list(range(200))
 
 
 def test_the_rate_source_counts(tmp_path: Path) -> None:
