@@ -50,7 +50,7 @@ class DurableRun(BatchRun):
                 check_program(program, self._last, self._checkpoint.folder)
                 # Before anything is cut back: a checkpoint that cannot be read leaves the results as they are.
                 self._tuples = self._checkpoint.tuples(self._last, program.catalog.relations)
-            self._before = self._checkpoint.positions(self._last)
+            self._read_before = self._checkpoint.positions(self._last)
             for path in (options.rejects, options.late):
                 if path is not None:
                     _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
@@ -77,9 +77,15 @@ class DurableRun(BatchRun):
         self._tuples.clear()  # the engine has them
         self._latest_us = dict(self._last.latest_us)
 
+    def next_ranges(self) -> list[Range]:
+        """What the next micro-batch reads."""
+        ranges = super().next_ranges()
+        self._checkpoint.note(ranges)
+        return ranges
+
     def _count(self, ranges: Sequence[Range]) -> None:
         """Make a micro-batch count."""
-        self._checkpoint.note(ranges)
+        del ranges  # the checkpoint has noted them
         self._idle = False
         self._commit(ended=False)
 
@@ -109,7 +115,7 @@ class DurableRun(BatchRun):
         self._durable.counted(self._number)
 
     def _positions_before(self) -> Positions:
-        return self._before
+        return self._read_before
 
     def _open_sink(self, shapes: Mapping[str, Shape] | None) -> None:
         self._durable = DurableSink(

@@ -175,11 +175,10 @@ def _watermark_us(line: StreamLine, engine: Engine) -> int:
     clock = line.clock
     if clock.watermark_us != ALL_SEEN:
         return clock.watermark_us
-    if clock.largest_us is None:
-        return NOTHING_SEEN
-    # The end has settled which tuples were the last ROWS; without such windows it has settled nothing.
-    settled = bool(engine._circuit.row_joins)
-    return clock.largest_us + 1 if settled else clock.largest_us - line.relation.delay_us
+    if engine._circuit.row_joins:  # the end has settled which tuples were the last ROWS
+        others = (each.clock.largest_us for each in engine._lines.values())
+        return max((us + 1 for us in others if us is not None), default=NOTHING_SEEN)
+    return NOTHING_SEEN if clock.largest_us is None else clock.largest_us - line.relation.delay_us
 
 
 def _line_state(line: StreamLine, engine: Engine) -> LineState:
