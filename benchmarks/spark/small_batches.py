@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cqc
 from cqc.benchmarks.spark.measure import JVM_OPTIONS
@@ -23,8 +23,6 @@ from cqc.runtime.spark.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pyspark.sql import DataFrame
 
 WARM = 20
 
@@ -38,7 +36,7 @@ class Lane:
         self.spent: list[tuple[float, float]] = []
         self.files = 0
 
-    def stream(self) -> DataFrame:
+    def stream(self) -> Any:
         return self.session.spark.readStream.schema(SCHEMA).parquet(str(self.folder))
 
     def step(self, file: Path, wait: Callable[[], None]) -> None:
