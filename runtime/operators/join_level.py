@@ -64,16 +64,18 @@ class Work:
 class Rows:
     """Partial combinations: `positions[place, row]`, `ts[place, row]`, `lineage[row]`, the first `count` rows."""
 
-    def __init__(self, places: int, words: int) -> None:
+    def __init__(self, places: int, words: int, times: int | None = None) -> None:
+        """`times`: how many event times of a row are kept; 1 is the latest of them."""
         self.count = 0
         self._places = places
+        self._times = places if times is None else times
         self._words = words
         self.resize(_ROOM)
 
     def resize(self, room: int) -> None:
         """Make room; what was there is gone."""
         self.positions = np.empty((self._places, room), np.int64)
-        self.ts = np.empty((self._places, room), np.int64)
+        self.ts = np.empty((self._times, room), np.int64)
         self.lineage = np.empty((room, self._words), np.uint64)
 
     @property
@@ -99,12 +101,15 @@ class Level:
         work: Work,
         *,
         before_packet: bool,
+        completes: bool = False,
     ) -> None:
         self.target = target
+        self.completes = completes  # its rows are whole combinations of streams, for one host
         self.before_packet = (
             before_packet  # only tuples before the packet that is joined (self-joins)
         )
-        self.rows = Rows(len(bound) + 1, words)
+        self.rows = Rows(len(bound) + 1, words, 1 if completes else None)
+        self._width = (0,) if words == 1 else np.empty(words, np.int64)
         self._work = work
         self._bound = tuple(bound)
         self._edges = tuple(edges)
@@ -222,7 +227,7 @@ class Level:
                 chains.heads, chains.links, chains.shift, state.base, state.first, limit, state.newest, self._loosest_low_us,
                 state.ts, self.target.lineage.values,
                 *self._windows, *self._thetas, self._probing, state.values,
-                out.positions, out.ts, out.lineage,
+                out.positions, out.ts, out.lineage, self._width,
             )  # fmt: skip
         lane = self._scanned
         assert lane is not None
@@ -231,7 +236,7 @@ class Level:
             rows.count, rows.positions, rows.ts, rows.lineage, self._hub, self._hub_lists, self._loosest,
             lane.ts, lane.positions, lane.lineage, lane.values, lane.start, lane.end, state.first, limit,
             *self._windows, self._thetas[0], self._lane_columns, *self._thetas[2:], self._probing,
-            out.positions, out.ts, out.lineage,
+            out.positions, out.ts, out.lineage, self._width,
         )  # fmt: skip
 
     def _prepare_windows(self, windows: Sequence[RankSets], words: int) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WEIGHT = 0.4  # of a new observation
 _SHARED = 2.0  # so many times the fan-out is accepted where others take the step anyway
-_EVERY = 16  # packets between two decisions; what those packets find is observed
+EVERY = 16  # packets of one start between two decisions; what those packets find is observed
 
 
 class Access(Enum):
@@ -44,16 +44,8 @@ class JoinOrder:
     items: Sequence[int]
     edges: frozenset[tuple[int, int]]
     thetas: frozenset[tuple[int, int]]
-    observing: bool = False  # whether the packet at hand teaches something
     _shares: dict[tuple[int, Access], float] = field(default_factory=dict)
     _reach: Mapping[int, int] = field(default_factory=dict)
-    _packets: int = 0
-
-    def is_due(self) -> bool:
-        """Whether to decide again; asked once a packet."""
-        self._packets += 1
-        self.observing = self._packets % _EVERY == 1
-        return self.observing
 
     def choose(
         self, within_reach: Mapping[int, int], taken: Collection[tuple[int, ...]] = ()

@@ -14,7 +14,7 @@ import numpy as np
 from cqc.compiler.types import ColumnType
 from cqc.runtime.operators.hash_chains import KeyKind
 from cqc.runtime.operators.join_level import KeyEdge, Level
-from cqc.runtime.operators.join_order import JoinOrder, pairs_of
+from cqc.runtime.operators.join_order import EVERY, JoinOrder, pairs_of
 from cqc.runtime.operators.join_routes import RouteBuilder, Traveller
 from cqc.runtime.operators.rank_lineage import FAR_US, bitmap, interval_sets
 from cqc.runtime.operators.scan_lane import ScanLane
@@ -136,6 +136,8 @@ class JoinPlan:
         self._built: dict[tuple[int, tuple[tuple[int, ...], ...]], Routes] = {}
         self._current: dict[int, Routes] = {}
         self._travellers = {item: self._travellers_from(item) for item in self.starts}
+        self._packets = dict.fromkeys(self._travellers, 0)
+        self.observing = False  # whether the packet at hand teaches something about the orders
 
     @property
     def starts(self) -> list[int]:
@@ -182,21 +184,17 @@ class JoinPlan:
 
     def routes(self, start: int, ts_us: NDArray[np.int64]) -> Routes:
         """The ways for a packet of the item with these event times."""
-        travellers = self._travellers[start]
-        due = [traveller.order.is_due() for traveller in travellers]
-        if start not in self._current or any(due):
+        self._packets[start] += 1
+        self.observing = self._packets[start] % EVERY == 1
+        if self.observing:
+            travellers = self._travellers[start]
             self._current[start] = self._choose(start, travellers, int(ts_us.min()))
         return self._current[start]
-
-    def current_levels(self, start: int) -> tuple[Level, ...]:
-        """The levels that the last packet of the item may have gone through."""
-        return self._current[start].levels if start in self._current else ()
 
     def observe(self, branch: Branch, probes: int, found: int) -> None:
         """Tell how many partners a level found for so many rows of the packet at hand."""
         for order in branch.orders:
-            if order.observing:
-                order.observe(branch.level.bound_items, branch.level.target.item, probes, found)
+            order.observe(branch.level.bound_items, branch.level.target.item, probes, found)
 
     def _choose(self, start: int, travellers: Sequence[Traveller], oldest_us: int) -> Routes:
         """Hosts of few items, which have few ways to go, choose first; the others follow them where it pays."""
@@ -340,6 +338,7 @@ class JoinPlan:
             self._words,
             self._work[target],
             before_packet=joined.state is start.state and target < start.item,
+            completes=len(parts) == 1 and len(parts[0].stream_inputs) == len(bound) + 1,
         )
         level.order_phases(self._phases)
         if not level.by_key:

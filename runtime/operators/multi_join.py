@@ -73,6 +73,7 @@ class MultiJoin(JoinSeating):
         self.phases = PhaseCounts()
         self._admitted: dict[int, NDArray[np.uint64]] = {}
         self._part_rows = _LEAST_PART
+        self._peak = 0  # partial combinations at once, from the last start
         self._tuples_in = 0
         self._results = 0
         self._seconds = 0.0
@@ -194,8 +195,7 @@ class MultiJoin(JoinSeating):
                 plan, item, lineage[part], ts_us[part], first + begin, packet_first
             )
             begin = part.stop
-            peak = max((level.rows.count for level in plan.current_levels(item)), default=0)
-            self._part_rows = _part_rows(self._part_rows, peak)
+            self._part_rows = _part_rows(self._part_rows, self._peak)
         return found
 
     def _start(
@@ -211,6 +211,7 @@ class MultiJoin(JoinSeating):
         rows = routes.start
         if len(ts_us) > rows.room:
             rows.resize(2 * len(ts_us))
+        self._peak = 0
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
         if not rows.count:
             return []
@@ -241,22 +242,32 @@ class MultiJoin(JoinSeating):
         if not probes:
             return
         made = level.extend(rows, packet_first)
-        plan.observe(branch, probes, made.count)
+        if plan.observing:
+            plan.observe(branch, probes, made.count)
         self._extended(branch, made)
         if made.count:
+            self._peak = max(self._peak, made.count)
             for each in branch.exits:
-                found += self._finish(plan, each, made)
+                found += self._finish(plan, each, made, whole=level.completes)
             for child in branch.children:
                 self._follow(plan, child, made, packet_first, oldest_us, found)
 
     def _extended(self, branch: Branch, rows: Rows) -> None:
         """A level made these rows; for joins that have something to say to that."""
 
-    def _finish(self, plan: JoinPlan, leaving: Exit, rows: Rows) -> list[JoinResults]:
-        positions, ts_us, lineage = finish_rows(
-            rows.count, rows.positions, rows.ts, rows.lineage,
-            leaving.mask, leaving.places, leaving.stream_places,
-        )  # fmt: skip
+    def _finish(
+        self, plan: JoinPlan, leaving: Exit, rows: Rows, *, whole: bool
+    ) -> list[JoinResults]:
+        """The results of a host that leaves; `whole`: all rows are its own and have their result time."""
+        if whole:
+            positions = rows.positions[leaving.places, : rows.count]
+            ts_us = rows.ts[0, : rows.count].copy()
+            lineage = rows.lineage[: rows.count].copy()
+        else:
+            positions, ts_us, lineage = finish_rows(
+                rows.count, rows.positions, rows.ts, rows.lineage,
+                leaving.mask, leaving.places, leaving.stream_places,
+            )  # fmt: skip
         part, own = leaving.part, plan.of(leaving.part)
         if own.checks or part.checks.text_edges:
             part.checks.apply(positions, lineage, own.checks, own.check_slots)

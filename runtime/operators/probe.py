@@ -11,7 +11,9 @@ slots that are still alive. Extending goes through the candidates of every row, 
 Only what some slot still wants is written. One call extends the whole block, level by level (M-Join).
 
 The output arrays may prove too small: the kernels then go on counting without writing, and the caller makes room and calls
-again. Arguments are plain arrays, because a call costs about a tenth of a microsecond for each.
+again. Arguments are plain arrays, because a call costs about a tenth of a microsecond for each. The words of a lineage are
+counted by `len(width)`: a tuple of one where there is one word, for which the kernels are compiled without loops over
+words, else an array (scanning with one word takes half the time that it takes with a loop).
 """
 
 from __future__ import annotations
@@ -26,20 +28,20 @@ _LAST_US = (1 << 63) - 2
 
 
 @njit(cache=True, nogil=True, inline="always")
-def intersect(alive, sets, row):  # type: ignore[no-untyped-def]
+def intersect(alive, sets, row, width):  # type: ignore[no-untyped-def]
     """AND a set into the words of `alive`; whether anything is left."""
     left = np.uint64(0)
-    for word in range(len(alive)):
+    for word in range(len(width)):
         alive[word] &= sets[row, word]
         left |= alive[word]
     return left != 0
 
 
 @njit(cache=True, nogil=True, inline="always")
-def touches(alive, sets, row):  # type: ignore[no-untyped-def]
+def touches(alive, sets, row, width):  # type: ignore[no-untyped-def]
     """Whether a set has a slot that is alive."""
     left = np.uint64(0)
-    for word in range(len(alive)):
+    for word in range(len(width)):
         left |= alive[word] & sets[row, word]
     return left != 0
 
@@ -61,33 +63,53 @@ def rank_of(cuts, start, stop, value):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def thetas_hold(  # type: ignore[no-untyped-def]
-    alive, row, index, codes, columns, starts, parameters, sets, members, probing, values
+    alive, row, index, codes, columns, starts, parameters, sets, members, probing, values, width
 ):
     """AND in the slots whose theta conditions hold for a row and a candidate; whether any is left."""
     for number in range(len(codes)):
-        if not touches(alive, members, number):
+        if not touches(alive, members, number, width):
             continue
         start, stop = starts[number], starts[number + 1]
         target = values[index, columns[number]]
         place = rank(codes[number], probing[number, row], target, parameters, start, stop)
-        if not intersect(alive, sets, 2 * (start + number) + place):
+        if not intersect(alive, sets, 2 * (start + number) + place, width):
             return False
     return True
 
 
 @njit(cache=True, nogil=True, inline="always")
 def write_row(  # type: ignore[no-untyped-def]
-    written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out
+    written,
+    row,
+    position,
+    ts,
+    alive,
+    positions_in,
+    ts_in,
+    positions_out,
+    ts_out,
+    lineage_out,
+    width,
 ):
-    """Write the extended row, where there is room; how many rows there are now."""
+    """Write the extended row, where there is room; how many rows there are now.
+
+    Where the output has room for one event time only, the row is complete and the latest one is its result time.
+    """
     if written < positions_out.shape[1]:
         bound = len(positions_in)
         for item in range(bound):
             positions_out[item, written] = positions_in[item, row]
-            ts_out[item, written] = ts_in[item, row]
         positions_out[bound, written] = position
-        ts_out[bound, written] = ts
-        for word in range(len(alive)):
+        if len(ts_out) == 1:
+            latest = ts
+            for item in range(bound):
+                latest = max(latest, ts_in[item, row])
+            ts_out[0, written] = latest
+        else:
+            for item in range(bound):
+                ts_out[item, written] = ts_in[item, row]
+            ts_out[bound, written] = ts
+        for word in range(len(width)):
             lineage_out[written, word] = alive[word]
     return written + 1
 
@@ -107,14 +129,14 @@ def extend_by_key(  # type: ignore[no-untyped-def]
     heads, links, shift, base, first, limit, newest, least_us, ts_target, lineage_target,  # the state to join with
     cut_starts, cuts, window_sets,  # windows to each bound item
     codes, columns, starts, parameters, theta_sets, theta_members, probing, values,  # theta lists
-    positions_out, ts_out, lineage_out,
+    positions_out, ts_out, lineage_out, width,
 ):  # fmt: skip
     """Extend rows by the tuples of equal key at positions first..limit-1; (rows found, candidates seen).
 
     `least_us` is the least distance to a row's first item that any slot allows, `newest` the running maximum of event
     time: it tells up to which position all tuples are too old for every row.
     """
-    words = lineage_in.shape[1]
+    words = len(width)
     alive = np.empty(words, np.uint64)
     bound = len(positions_in)
     checks = len(check_forms)
@@ -155,15 +177,16 @@ def extend_by_key(  # type: ignore[no-untyped-def]
                 start, stop = cut_starts[item], cut_starts[item + 1]
                 if stop > start:
                     place = rank_of(cuts, start, stop, ts - ts_in[item, row])
-                    ok = intersect(alive, window_sets, start + item + place)
+                    ok = intersect(alive, window_sets, start + item + place, width)
                 item += 1
             if ok and len(codes):
                 ok = thetas_hold(
-                    alive, row, index, codes, columns, starts, parameters, theta_sets, theta_members, probing, values
+                    alive, row, index, codes, columns, starts, parameters, theta_sets, theta_members, probing, values,
+                    width,
                 )  # fmt: skip
             if ok:
                 written = write_row(
-                    written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out
+                    written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out, width
                 )  # fmt: skip
     return written, candidates
 

@@ -90,13 +90,13 @@ _BLOCK = 512  # tuples at a time, so that what is alive stays in the fastest cac
 
 @njit(cache=True, nogil=True)
 def sift(  # type: ignore[no-untyped-def]
-    alive, wanted, lineage, values, begin, count, members, value_rows, lows, highs, picks
+    alive, wanted, lineage, values, begin, count, members, value_rows, lows, highs, picks, width
 ):
     """alive[word, i] = the slots that may want tuple begin + i; picks = the tuples with any; how many.
 
     Plain loops over contiguous arrays, without branches, which the compiler turns into vector instructions.
     """
-    words = len(lineage)
+    words = len(width)
     full = ~np.uint64(0)
     for word in range(words):
         own = wanted[word]
@@ -156,10 +156,10 @@ def partners(  # type: ignore[no-untyped-def]
     order_ts, order_positions, lineage, values, order_start, order_end, first, limit,
     cut_starts, cuts, window_sets,
     codes, value_rows, starts, parameters, theta_sets, theta_members, probing, hub_lists,
-    alive, picks, lows, highs, one, entries, entry_lineage,
+    alive, picks, lows, highs, one, entries, entry_ts, entry_lineage, width,
 ):  # fmt: skip
     """The tuples that the row's hub may join, with the slots that want both; (how many, candidates seen)."""
-    words = len(group)
+    words = len(width)
     block = order_start + rank_of(order_ts, order_start, order_end, begin - 1)
     stretch_end = block + rank_of(order_ts, block, order_end, end)
     if block == stretch_end:
@@ -171,7 +171,7 @@ def partners(  # type: ignore[no-untyped-def]
     place = rank_of(cuts, cut_start, cut_start + cut_count, order_ts[block] - hub_ts)
     for number in range(hub_lists):
         lows[number], highs[number] = -np.inf, np.inf
-        if touches(group, theta_members, number):
+        if touches(group, theta_members, number, width):
             lows[number], highs[number] = accepted_by_list(
                 codes[number], probing[number, row], parameters, starts[number], starts[number + 1]
             )
@@ -190,6 +190,7 @@ def partners(  # type: ignore[no-untyped-def]
             lows,
             highs,
             picks,
+            width,
         )
         for pick in range(found):
             at = block + picks[pick]
@@ -201,21 +202,22 @@ def partners(  # type: ignore[no-untyped-def]
                 distance = order_ts[at] - hub_ts
                 while place < cut_count and cuts[cut_start + place] <= distance:
                     place += 1
-                if not intersect(one, window_sets, cut_start + hub + place):
+                if not intersect(one, window_sets, cut_start + hub + place, width):
                     continue
             ok = True
             for number in range(hub_lists):
-                if touches(one, theta_members, number):
+                if touches(one, theta_members, number, width):
                     start, stop = starts[number], starts[number + 1]
                     target = values[value_rows[number], at]
                     rank_place = rank(
                         codes[number], probing[number, row], target, parameters, start, stop
                     )
-                    if not intersect(one, theta_sets, 2 * (start + number) + rank_place):
+                    if not intersect(one, theta_sets, 2 * (start + number) + rank_place, width):
                         ok = False
                         break
             if ok:
                 entries[kept] = at
+                entry_ts[kept] = order_ts[at]
                 for word in range(words):
                     entry_lineage[kept, word] = one[word]
                 kept += 1
@@ -232,15 +234,19 @@ def extend_by_time(  # type: ignore[no-untyped-def]
     first, limit,  # the positions among them that count
     cut_starts, cuts, window_sets,
     codes, value_rows, starts, parameters, theta_sets, theta_members, probing,
-    positions_out, ts_out, lineage_out,
+    positions_out, ts_out, lineage_out, width,
 ):  # fmt: skip
     """Extend rows by the tuples within their stretch of time; (rows found, candidates seen)."""
-    bound, lists, words = len(positions_in), len(codes), lineage_in.shape[1]
+    bound, lists, words = len(positions_in), len(codes), len(width)
     lows, highs = np.empty(hub_lists, np.float64), np.empty(hub_lists, np.float64)
     alive = np.empty((words, _BLOCK), np.uint64)
     picks = np.empty(_BLOCK + 1, np.int64)
     one, group = np.empty(words, np.uint64), np.empty(words, np.uint64)
     entries = np.empty(order_end - order_start, np.int64)
+    entry_ts = np.empty(order_end - order_start, np.int64)
+    walks = np.empty(
+        bound, np.int64
+    )  # for each bound item the rank of the distance to it, along the entries
     entry_lineage = np.empty((order_end - order_start, words), np.uint64)
     written = 0
     candidates = 0
@@ -268,12 +274,21 @@ def extend_by_time(  # type: ignore[no-untyped-def]
             order_ts, order_positions, lineage, values, order_start, order_end, first, limit,
             cut_starts, cuts, window_sets,
             codes, value_rows, starts, parameters, theta_sets, theta_members, probing, hub_lists,
-            alive, picks, lows, highs, one, entries, entry_lineage,
+            alive, picks, lows, highs, one, entries, entry_ts, entry_lineage, width,
         )  # fmt: skip
         candidates += seen
         for turn in range(group_start, group_end):
             row = order[turn]
-            for entry in range(kept):
+            begin, end = entry_ts[0] if kept else 0, entry_ts[kept - 1] if kept else -1
+            for item in range(bound):
+                begin = max(begin, ts_in[item, row] + loosest[item, 0])
+                end = min(end, ts_in[item, row] + loosest[item, 1])
+                walks[item] = -1
+            first_entry = rank_of(entry_ts, 0, kept, begin - 1)
+            for entry in range(first_entry, kept):
+                ts = entry_ts[entry]
+                if ts > end:
+                    break
                 left = np.uint64(0)
                 for word in range(words):
                     one[word] = entry_lineage[entry, word] & lineage_in[row, word]
@@ -281,30 +296,35 @@ def extend_by_time(  # type: ignore[no-untyped-def]
                 if not left:
                     continue
                 at = entries[entry]
-                ts = order_ts[at]
                 ok = True
                 for item in range(bound):
                     start = cut_starts[item]
                     cut_count = cut_starts[item + 1] - start
                     if item != hub and cut_count > 0:
-                        place = rank_of(cuts, start, start + cut_count, ts - ts_in[item, row])
-                        if not intersect(one, window_sets, start + item + place):
+                        distance = ts - ts_in[item, row]
+                        place = walks[item]
+                        if place < 0:
+                            place = rank_of(cuts, start, start + cut_count, distance)
+                        while place < cut_count and cuts[start + place] <= distance:
+                            place += 1
+                        walks[item] = place
+                        if not intersect(one, window_sets, start + item + place, width):
                             ok = False
                             break
                 number = hub_lists
                 while ok and number < lists:
-                    if touches(one, theta_members, number):
+                    if touches(one, theta_members, number, width):
                         start, stop = starts[number], starts[number + 1]
                         target = values[value_rows[number], at]
                         place = rank(
                             codes[number], probing[number, row], target, parameters, start, stop
                         )
-                        ok = intersect(one, theta_sets, 2 * (start + number) + place)
+                        ok = intersect(one, theta_sets, 2 * (start + number) + place, width)
                     number += 1
                 if ok:
                     written = write_row(
                         written, row, order_positions[at], ts, one,
-                        positions_in, ts_in, positions_out, ts_out, lineage_out,
+                        positions_in, ts_in, positions_out, ts_out, lineage_out, width,
                     )  # fmt: skip
         group_start = group_end
     return written, candidates

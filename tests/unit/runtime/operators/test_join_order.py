@@ -27,8 +27,10 @@ def test_what_was_found_before_changes_the_order() -> None:
     assert order.choose(reach)[0] == 2
 
 
-def test_it_decides_at_the_first_packet_and_then_now_and_again() -> None:
-    order = _order()
-    due = [order.is_due() for _ in range(40)]
-    assert due[0]
-    assert 1 < sum(due) < 5
+def test_a_step_that_others_take_is_preferred_up_to_twice_the_fan_out() -> None:
+    reach = {0: 0, 1: 100, 2: 100, 3: 190}
+    order = JoinOrder(0, range(4), edges=frozenset(), thetas=frozenset())
+    assert order.choose(reach)[0] == 1
+    assert order.choose(reach, {(0, 2)})[0] == 2
+    assert order.choose(reach, {(0, 3)})[0] == 3
+    assert order.choose({**reach, 3: 210}, {(0, 3)})[0] == 1
