@@ -15,6 +15,7 @@ from cqc.compiler.graph.graph import Graph
 from cqc.compiler.graph.lower import lower
 from cqc.compiler.normal import NormalQuery
 from cqc.compiler.parse import parse
+from cqc.compiler.rewrites.carry_constants import carry_constants
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
 from cqc.compiler.rewrites.fold_constants import fold_constants
 from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
@@ -37,6 +38,8 @@ def normalise(query: Query) -> NormalQuery:
         rewritten = rewrite(rewritten)
     conditions = split_conjunctions(rewritten)
     classes = classify_predicates(rewritten, conditions)
+    if classes.equi_joins:
+        carry_constants(query.items, classes.equi_joins, classes.attributes)
     return NormalQuery(
         query.name,
         query.items,

@@ -338,7 +338,8 @@ class JoinPlan:
             self._words,
             self._work[target],
             before_packet=joined.state is start.state and target < start.item,
-            completes=len(parts) == 1 and len(parts[0].stream_inputs) == len(bound) + 1,
+            completes=len(parts) == 1
+            and len(parts[0].items) == len(parts[0].stream_inputs) == len(bound) + 1,
         )
         level.order_phases(self._phases)
         if not level.by_key:
