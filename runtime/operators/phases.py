@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.operators.hash_chains import bucket_of
-from cqc.runtime.operators.probe import intersect, rank_of, thetas_hold
+from cqc.runtime.operators.probe import intersect, rank_of, thetas_hold, write_row
 from cqc.runtime.operators.scan import accepted_by_list
 
 
@@ -134,7 +134,7 @@ def attribute_phase(count, rows, positions, alive, base, lineage_target):  # typ
     """Keep the slots whose filters want the candidate's tuple; how many candidates are left."""
     kept = 0
     for at in range(count):
-        if intersect(alive[at], lineage_target, positions[at] - base):
+        if intersect(alive[at], lineage_target, positions[at] - base, alive[at]):
             rows[kept], positions[kept] = rows[at], positions[at]
             alive[kept] = alive[at]
             kept += 1
@@ -153,7 +153,7 @@ def window_phase(  # type: ignore[no-untyped-def]
             start, stop = cut_starts[item], cut_starts[item + 1]
             if stop > start:
                 place = rank_of(cuts, start, stop, ts - ts_in[item, rows[at]])
-                if not intersect(alive[at], window_sets, start + item + place):
+                if not intersect(alive[at], window_sets, start + item + place, alive[at]):
                     ok = False
                     break
         if ok:
@@ -178,7 +178,8 @@ def join_phase(  # type: ignore[no-untyped-def]
                 break
         if ok and len(codes):
             ok = thetas_hold(
-                alive[at], row, index, codes, columns, starts, parameters, theta_sets, theta_members, probing, values
+                alive[at], row, index, codes, columns, starts, parameters, theta_sets, theta_members, probing, values,
+                alive[at],
             )  # fmt: skip
         if ok:
             rows[kept], positions[kept] = rows[at], positions[at]
@@ -192,14 +193,9 @@ def write_candidates(  # type: ignore[no-untyped-def]
     count, rows, positions, alive, base, ts_target, positions_in, ts_in, written, positions_out, ts_out, lineage_out
 ):  # fmt: skip
     """The rows extended by their candidates, written after the first `written`; how many there are now."""
-    bound = len(positions_in)
     for at in range(count):
-        row = rows[at]
-        for item in range(bound):
-            positions_out[item, written] = positions_in[item, row]
-            ts_out[item, written] = ts_in[item, row]
-        positions_out[bound, written] = positions[at]
-        ts_out[bound, written] = ts_target[positions[at] - base]
-        lineage_out[written] = alive[at]
-        written += 1
+        written = write_row(
+            written, rows[at], positions[at], ts_target[positions[at] - base], alive[at],
+            positions_in, ts_in, positions_out, ts_out, lineage_out, alive[at],
+        )  # fmt: skip
     return written
