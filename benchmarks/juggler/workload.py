@@ -68,7 +68,7 @@ FOUR = """SELECT B.pressure, H.vib, T.fluct, K.flow FROM B, H, T, K
 WHERE B.k = H.k AND H.k = T.k AND T.k = K.k AND B.pressure < 150 AND B.temp <= T.degree MAXWINDOW 4 SEC;
 """
 FOUR_SETTING = Setting(
-    seconds=60, rate=100, batch_s=1.0, ranges={f"{name}.k": (0, 150) for name in COLUMNS}
+    seconds=40, rate=60, batch_s=1.0, ranges={f"{name}.k": (0, 100) for name in COLUMNS}
 )
 SHAPES = {
     "BH_TK": "((B H) (T K))", "BK_TH": "((B K) (T H))", "TB_HK": "((T B) (H K))",
@@ -87,20 +87,20 @@ WHERE B.pressure < 180 AND B.k = H.k AND H.vib > 20 WINDOW B.ts <= H.ts MAXWINDO
 REGIMES = {
     "attributes are selective (figure 5.8)": (
         "BHT", REORDERED,
-        Setting(40, 15, 1.0, {"B.pressure": (60, 260), "H.beatrate": (40, 130), "H.vib": (0, 200), "T.fluct": (0, 400),
+        Setting(40, 10, 1.0, {"B.pressure": (60, 260), "H.beatrate": (40, 130), "H.vib": (0, 200), "T.fluct": (0, 400),
                               "B.temp": (95, 105), "T.degree": (95, 105)}),
     ),
     "joins are selective": (
         "BHT", REORDERED,
-        Setting(40, 15, 1.0, {"B.pressure": (60, 95), "H.beatrate": (110, 200), "H.vib": (0, 62), "T.fluct": (0, 210),
+        Setting(40, 10, 1.0, {"B.pressure": (60, 95), "H.beatrate": (110, 200), "H.vib": (0, 62), "T.fluct": (0, 210),
                               "B.temp": (95, 105), "T.degree": (95, 105)}),
     ),
     "windows are selective": (
-        "BH", KEYED, Setting(40, 500, 4.0, {"B.k": (0, 4), "H.k": (0, 4)}),
+        "BH", KEYED, Setting(24, 300, 2.0, {"B.k": (0, 4), "H.k": (0, 4)}),
     ),
 }  # fmt: skip
 
-OVERLAP_SETTING = Setting(60, 60, 1.0, {
+OVERLAP_SETTING = Setting(40, 20, 1.0, {
     "B.pressure": (80, 140), "B.temp": (85, 135), "H.beatrate": (100, 130), "H.vib": (20, 120),
 })  # fmt: skip
 _WINDOW = "WINDOW B.ts {} H.ts MAXWINDOW 20 SEC"

@@ -185,7 +185,9 @@ class JoinPlan:
     def routes(self, start: int, ts_us: NDArray[np.int64]) -> Routes:
         """The ways for a packet of the item with these event times."""
         self._packets[start] += 1
-        self.observing = self._packets[start] % EVERY == 1
+        # While states fill, what was decided a packet ago is no longer right: at first after 1, 2, 4 and 8 packets.
+        packets = self._packets[start]
+        self.observing = packets % EVERY == 1 or (packets < EVERY and packets & (packets - 1) == 0)
         if self.observing:
             travellers = self._travellers[start]
             self._current[start] = self._choose(start, travellers, int(ts_us.min()))

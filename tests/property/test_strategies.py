@@ -69,6 +69,20 @@ def test_a_sample_of_the_switches_gives_the_oracles_answers(join: str, feedback:
         check_case(case, random_strategy(random, join, feedback))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("feedback", FEEDBACKS)
+@pytest.mark.parametrize("join", JOINS)
+def test_every_combination_of_the_switches_gives_the_oracles_answers(
+    join: str, feedback: str, order: str
+) -> None:
+    random = Random(f"{join} {feedback} {order}")
+    for routing, packet in product(ROUTINGS, PACKETS):
+        case = random_case(random.randrange(10_000), kinds=(random.choice(("join", "joins")),))
+        sharing = random.random() < 0.7
+        check_case(case, Strategy(join, feedback, routing, order, packet, sharing=sharing))
+
+
 @pytest.mark.parametrize("feedback", ["off", "exact", "bloom"])
 def test_a_tuple_that_is_old_but_not_late_meets_what_is_there_in_a_tree(feedback: str) -> None:
     strategy = Strategy(join="left-deep", feedback=feedback)
