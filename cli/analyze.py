@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TOP = 10
 MOST_TEXT = 40
 VISIT_COLUMNS = ("place", "visits", "packets skipped", "visits per tuple", "tickets")
+KEPT_COLUMNS = ("bodies", "eager", "lazy", "changes", "rows", "trees")
 JOIN_COLUMNS = ("probes", "candidates", "found", "bytes")
 
 
@@ -46,6 +47,7 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         table(("probe from", "to", "place", "tickets"), probe_rows(summary.operators)),
         table(("phase", "compared", "kept", "selectivity"), phase_rows(summary.operators)),
         table(("order of phases", "candidates by", "steps"), order_rows(summary.operators)),
+        table(("kept results", *KEPT_COLUMNS), kept_rows(summary.operators)),
         table(("query", "results", "share"), top_rows(summary)),
         closing(summary),
     ]
@@ -150,6 +152,13 @@ def order_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
     for each, name, counts in parts(operators, "steps"):
         order, _, access = name.removeprefix("order ").partition(" ")
         yield (f"{each.name} {order}", access, f"{counts['steps']:,}")
+
+
+def kept_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """What is kept for BEGIN-END queries: how many bodies find their results as tuples come, and how many when asked."""
+    for each in operators:
+        if "eager" in each.detail:
+            yield (each.name, *(f"{each.detail[what]:,}" for what in KEPT_COLUMNS))
 
 
 def parts(

@@ -45,6 +45,12 @@ STRATEGY_OPTIONS = (
         default="on",
         help="off: every query has operators of its own.",
     ),
+    click.option(
+        "--maintenance",
+        type=click.Choice(["auto", "lazy", "eager"]),
+        default="auto",
+        help="When results of BEGIN-END queries over one stream are found: as tuples come, when asked, or as they are used.",
+    ),
 )
 
 
@@ -127,4 +133,5 @@ def parse_strategy(given: dict[str, Any]) -> Strategy:
         order=given["order"],
         packet=packet,
         sharing=given["sharing"] == "on",
+        maintenance=given["maintenance"],
     )

@@ -62,7 +62,7 @@ def run_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any)
     """Compile the programs and run them.
 
     Results go to standard output, one JSON object a line; everything else goes to standard error. The options from --join to
-    --sharing change what a run costs, never its answers.
+    --maintenance change what a run costs, never its answers.
     """
     program = load_program(programs)
     options = make_options(program, programs, binds, given)

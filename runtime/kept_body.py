@@ -78,6 +78,7 @@ class KeptBody:
         self._failed_before = 0
         self._log = log
         self.log_head = log.head  # what was found before was taken
+        self.changes = 0  # from eager to lazy and back, after the start
         self.rows_noted = 0
         self.rows_answered = 0
         self.seconds = 0.0  # spent on answers of periodic queries and closing invocations
@@ -97,6 +98,11 @@ class KeptBody:
         """Memory of the kept results and of the aggregates over them."""
         kept = 0 if self.history is None else self.history.nbytes
         return kept + sum(tree.nbytes for tree in self._trees.values())
+
+    @property
+    def tree_count(self) -> int:
+        """How many trees of aggregates there are."""
+        return len(self._trees)
 
     # Results come
 
@@ -233,6 +239,7 @@ class KeptBody:
         self._asked += self._orders[0].count(begin_us, end_us)
         worth = self._asked > max(state.head - self._head, len(state))
         if worth and self._maintenance is Maintenance.AUTO:
+            self.changes += 1
             self.turn_eager()
 
     def turn_lazy_if_unused(self) -> None:
@@ -245,6 +252,7 @@ class KeptBody:
         if self._maintenance is Maintenance.LAZY or unused > max(
             _WORTH_CHANGING, len(self._states[0])
         ):
+            self.changes += self._maintenance is Maintenance.AUTO
             self.turn_lazy()
 
     def turn_lazy(self) -> None:

@@ -353,7 +353,7 @@ class PullQueries:
                 sum(kept.rows_answered for kept in bodies),
                 sum(kept.seconds for kept in bodies),
                 sum(kept.nbytes for kept in bodies),
-                {"bodies": len(bodies), "lazy": sum(kept.history is None for kept in bodies)},
+                _detail(bodies),
             )
             for names, bodies in among.items()
         ]
@@ -447,6 +447,19 @@ class PullQueries:
             return None
         kept_from_us = latest_us - self.retention_us
         return kept_from_us if first_us < kept_from_us else None
+
+
+def _detail(bodies: Sequence[KeptBody]) -> dict[str, int]:
+    """How the results of bodies are maintained."""
+    histories = [kept.history for kept in bodies if kept.history is not None]
+    return {
+        "bodies": len(bodies),
+        "eager": len(histories),
+        "lazy": len(bodies) - len(histories),
+        "changes": sum(kept.changes for kept in bodies),
+        "rows": sum(map(len, histories)),
+        "trees": sum(kept.tree_count for kept in bodies),
+    }
 
 
 def _instants(due: Due) -> Iterator[NDArray[np.int64]]:

@@ -286,6 +286,7 @@ def test_sink_none_only_counts(run: Call) -> None:
         ("--packet", "1"),
         ("--packet", "auto"),
         ("--sharing", "off"),
+        ("--maintenance", "lazy"),
         ("--rows-per-batch", "2"),
         ("--distribute",),
         ("--master", "local[1]"),
@@ -302,3 +303,36 @@ def test_a_run_that_fails_does_not_say_that_there_are_no_results(run: Call, plac
     assert failed.out == ""
     (place / "s.csv").write_text("ts,x,y\n2024-01-01T00:00:01Z,1,1\n")
     assert run("--only", "big", "--sink", "table").out == "(no results)\n"
+
+
+TRAFFIC = Path(__file__).parents[3] / "examples" / "queries" / "traffic.cq"
+
+
+def test_maintenance_never_changes_an_answer(call: Call) -> None:
+    answers = [
+        call("run", TRAFFIC, "--engine", "local", "--maintenance", kind).lines
+        for kind in ("auto", "eager", "lazy")
+    ]
+    assert len(answers[0]) > 50
+    assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize(("kind", "eager", "lazy"), [("eager", 3, 0), ("lazy", 0, 3)])
+def test_analyze_shows_how_kept_results_are_maintained(
+    call: Call, kind: str, eager: int, lazy: int
+) -> None:
+    out = call("explain", TRAFFIC, "--analyze", "--maintenance", kind).out
+    (line,) = [line for line in out.splitlines() if line.startswith("kept results")]
+    at = out.splitlines().index(line)
+    assert line.split() == [
+        "kept",
+        "results",
+        "bodies",
+        "eager",
+        "lazy",
+        "changes",
+        "rows",
+        "trees",
+    ]
+    shown = next(each for each in out.splitlines()[at:] if each.startswith("history(traffic)"))
+    assert shown.split()[1:5] == ["3", str(eager), str(lazy), "0"]
