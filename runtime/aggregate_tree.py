@@ -56,6 +56,13 @@ class AggregateTree:
         self.values[slots] = values
         self.valid[slots] = True if valid is None else valid
 
+    def renumber(self, numbers: NDArray[np.int64], became: NDArray[np.int64]) -> None:
+        """Values that are one of the ascending numbers become another; all of them, and their order stays."""
+        places = np.minimum(numbers.searchsorted(self.values), len(numbers) - 1)
+        found = numbers[places] == self.values
+        self.values[found] = became[places[found]]
+        self.refresh(np.arange(-(-len(self.values) // FAN)))
+
     def relocate(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], capacity: int
     ) -> None:

@@ -45,11 +45,22 @@ _EXACT = 1 << 53
 
 
 def has_partials(aggregate: Aggregate) -> bool:
-    """Whether partial aggregates can answer it; distinct values and the order of texts need the rows."""
+    """Whether it can be put together from partials; distinct values and the order of texts need the rows."""
     if aggregate.argument is None or aggregate.function is AggregateFunction.COUNT:
         return not aggregate.distinct
     is_text = aggregate.argument.type in (ColumnType.STRING, ColumnType.NULL)
     return not aggregate.distinct and not is_text
+
+
+def has_tree(aggregate: Aggregate) -> bool:
+    """Whether trees over a history can answer it: all but what has no type."""
+    return aggregate.argument is None or aggregate.argument.type is not ColumnType.NULL
+
+
+def needs_finer_groups(aggregate: Aggregate) -> bool:
+    """Whether it is about distinct values; the least and the greatest are the same either way."""
+    extremes = (AggregateFunction.MIN, AggregateFunction.MAX)
+    return aggregate.distinct and aggregate.function not in extremes
 
 
 def count_column(counts: NDArray[np.int64]) -> Column:

@@ -192,6 +192,34 @@ class History:
         newest = self._arrays[1][sure - self._first_index : stop - self._first_index]
         return sure, newest <= end_us
 
+    def sure_until(self, ends_us: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows that began up to there have surely ended inside windows with these ends."""
+        if not self.has_span or self.newest_us is None:
+            return ends_us
+        return np.where(ends_us < self.newest_us, ends_us - self._longest_us, ends_us)
+
+    def unsure(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each window the indexes (from, to) of the rows that began in it and may have ended after it."""
+        after_us = np.maximum(begins_us, self.sure_until(ends_us) + 1)
+        starts = self.oldest.searchsorted(after_us)
+        stops = self.oldest.searchsorted(ends_us, "right")
+        return self._start + starts, self._start + np.maximum(starts, stops)
+
+    def ended(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Positions]:
+        """Of those rows the ones that did not end after it: the window of each, and the rows."""
+        starts, stops = self.unsure(begins_us, ends_us)
+        lengths = stops - starts
+        window = np.repeat(np.arange(len(starts)), lengths)
+        within = np.arange(len(window)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        indexes = np.repeat(starts, lengths) + within
+        inside = self._arrays[1][indexes] <= ends_us[window]
+        indexes, window = indexes[inside], window[inside]
+        return window, tuple(each[indexes] for each in self._arrays[2:])
+
     def _rows(self, rows: slice) -> Positions:
         return tuple(positions[rows] for positions in self._arrays[1 + self.has_span :])
 

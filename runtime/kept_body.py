@@ -171,9 +171,18 @@ class KeptBody:
         if self.history is not None and self.history.has_pending:
             self.history.settle()
 
-    def has_tree_for(self, end_us: int) -> bool:
-        """Whether aggregate trees can answer windows that end there or later."""
-        return not (self.history is None or self.body.rows or self.history.cuts(end_us))
+    @property
+    def has_trees(self) -> bool:
+        """Whether aggregate trees can answer windows."""
+        return self.history is not None and not self.body.rows
+
+    def unsure_counts(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """How many rows of each window aggregate trees cannot answer for, because they may have ended after it."""
+        assert self.history is not None
+        starts, stops = self.history.unsure(begins_us, ends_us)
+        return stops - starts
 
     def is_current(self, tree: GroupTree) -> bool:
         """Whether a tree belongs to what is kept now."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from cqc.compiler.bound import Expression
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.found import Seat
     from cqc.runtime.group_tree import GroupTree, Request
@@ -50,7 +51,7 @@ class PullClause:
         self.plan = PullPlan(node.outputs, node.pull)
         self.users = 0
         self._items = node.positions
-        self._tree_in_use: GroupTree | None = None
+        self._trees_in_use: list[GroupTree] = []  # of the GROUP BY clause, and finer ones
         self._request: Request | None = None
         self._ready: MaterialisedOutputs | None = None
         self._can_be_ready = self.plan.outputs_can_be_kept and not kept.body.rows
@@ -62,8 +63,7 @@ class PullClause:
 
     def close(self) -> None:
         """Free what only this clause used."""
-        if self._tree_in_use is not None:
-            self.kept.release_tree(self._tree_in_use)
+        self._release_trees()
         if self._ready is not None:
             self._ready.close()
 
@@ -109,11 +109,10 @@ class PullClause:
 
     def _answer(self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]) -> Answer:
         count = len(begins_us)
-        tree = self._tree(ends_us)
-        if tree is not None:
-            if self._request is None or self._request.tree is not tree:
-                self._request = tree.request(self.plan.aggregates)
-            return self.plan.answer_groups(tree.answer(self._request, begins_us, ends_us), count)
+        request = self.request_for(begins_us, ends_us)
+        if request is not None:
+            groups = request.tree.answer(request, begins_us, ends_us)
+            return self.plan.answer_groups(groups, count)
         some = np.flatnonzero(self.kept.row_counts(begins_us, ends_us))
         windows = zip(begins_us[some].tolist(), ends_us[some].tolist(), strict=True)
         found = [self.kept.rows(begin_us, end_us) for begin_us, end_us in windows]
@@ -122,19 +121,40 @@ class PullClause:
         window = np.repeat(some, [len(each[0]) for each in found][: len(some)])
         return self.plan.answer_rows(window, self.kept.fetch(self._items, rows), count)
 
-    def _tree(self, ends_us: NDArray[np.int64]) -> GroupTree | None:
-        if not self.plan.has_partials or not self.kept.has_tree_for(int(ends_us.min())):
+    def request_for(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> Request | None:
+        """What to ask of the aggregate trees; None where the rows of the windows must be looked at, or are fewer."""
+        if not self.plan.has_trees or not self.kept.has_trees:
             return None
-        if self._tree_in_use is None or not self.kept.is_current(self._tree_in_use):
-            self._tree_in_use = self.kept.use_tree(self._items, self.plan.group_by)
-        return self._tree_in_use
+        if self._request is None or not self.kept.is_current(self._request.tree):
+            self._release_trees()
+            tree = self._use_tree()
+            self._request = tree.request(self.plan.aggregates, self._use_tree)
+        finer = [tree.groups for tree in self._trees_in_use[1:]]
+        if finer and len(begins_us) * max(finer) > 4 * int(
+            self.kept.row_counts(begins_us, ends_us).sum()
+        ):
+            return None
+        return self._request
+
+    def _use_tree(self, *finer: Expression) -> GroupTree:
+        tree = self.kept.use_tree(self._items, (*self.plan.group_by, *finer))
+        self._trees_in_use.append(tree)
+        return tree
+
+    def _release_trees(self) -> None:
+        for tree in self._trees_in_use:
+            self.kept.release_tree(tree)
+        self._trees_in_use = []
+        self._request = None
 
     def _parts(self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]) -> Iterator[slice]:
-        """Stretches of windows that together have not too many rows."""
-        if self._tree(ends_us) is not None:
-            yield slice(0, len(begins_us))
-            return
-        rows = np.cumsum(self.kept.row_counts(begins_us, ends_us))
+        """Stretches of windows that together have not too many rows to look at."""
+        if self.request_for(begins_us, ends_us) is None:
+            rows = np.cumsum(self.kept.row_counts(begins_us, ends_us))
+        else:
+            rows = np.cumsum(self.kept.unsure_counts(begins_us, ends_us))
         stops = np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1
         edges = [0, *stops.tolist(), len(begins_us)]
         for start, stop in itertools.pairwise(edges):

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.bound import Aggregate, ColumnRef, children
-from cqc.runtime.aggregates import aggregate_rows, count_column, has_partials
+from cqc.runtime.aggregates import aggregate_rows, count_column, has_partials, has_tree
 from cqc.runtime.columns import (
     ARROW_TYPES,
     Column,
@@ -91,8 +91,13 @@ class PullPlan:
 
     @cached_property
     def has_partials(self) -> bool:
-        """Whether trees of partial aggregates can answer all of it."""
+        """Whether the answers of several engines can be put together from partial aggregates."""
         return self.is_aggregate and all(has_partials(each) for each in self.aggregates)
+
+    @cached_property
+    def has_trees(self) -> bool:
+        """Whether aggregate trees can answer all of it."""
+        return self.is_aggregate and all(has_tree(each) for each in self.aggregates)
 
     # Compiled parts
 

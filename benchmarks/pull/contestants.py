@@ -1,21 +1,24 @@
-"""Those who answer: this engine with kept results, the same engine recomputing every time (NoMat), and DuckDB.
+"""Those who answer: this engine with kept results, the same engine recomputing every time (NoMat), DuckDB, and NumPy.
 
-NoMat has the same tuples, the same time order and the same filter kernels; it only keeps no results. DuckDB has the retained
-tuples in a table, in time order, which is what its zone maps need to skip what a window excludes.
+NoMat has the same tuples, the same time order and the same filter kernels; it only keeps no results. Of the tuples in the
+window it reads the columns that the condition names, without copying them. DuckDB has the retained tuples in a table, in
+time order, which is what its zone maps need to skip what a window excludes. NumPy is what a person would write by hand for
+one selection over one table: the least that recomputing can cost in Python.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+import pyarrow as pa
+
 import cqc
-from cqc.benchmarks.pull.workload import STREAMS, batches
+from cqc.benchmarks.pull.workload import STREAMS, batches, comparisons
 from cqc.runtime.options import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
 _BATCH = 8192
 
@@ -43,6 +46,31 @@ class CqcContestant:
 
     def ask(self, query: int, now: int) -> pa.Table:
         return self._engine.invoke(f"p{query}", at=now)
+
+
+class NumpyContestant:
+    """A selection written by hand for its one table of NumPy columns in time order: no engine, no other queries."""
+
+    name = "NumPy by hand"
+
+    def __init__(
+        self, conditions: Sequence[str], streams: Mapping[str, pa.Table], window: int
+    ) -> None:
+        self.queries = conditions
+        self._conditions = [comparisons(condition) for condition in conditions]
+        table = streams["r"]
+        self._columns = {name: table[name].to_numpy() for name in table.column_names}
+        self._window = window
+
+    def ask(self, query: int, now: int) -> pa.Table:
+        columns = self._columns
+        bounds = [now - self._window + 1, now + 1]
+        first, last = np.searchsorted(columns["ts"], bounds).tolist()
+        inside = np.ones(last - first, np.bool_)
+        for name, compare, constant in self._conditions[query]:
+            inside &= compare(columns[name][first:last], constant)
+        rows = first + np.flatnonzero(inside)
+        return pa.table({name: columns[name][rows] for name in ("ts", "a", "b")})
 
 
 class DuckContestant:

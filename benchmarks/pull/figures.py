@@ -6,17 +6,20 @@ time; the contestants take turns, and the median round of each counts.
 
 from __future__ import annotations
 
+import math
 from random import Random
 from statistics import median
 from time import process_time
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from cqc.benchmarks.pull.contestants import (
     Contestant,
     CqcContestant,
     DuckContestant,
+    NumpyContestant,
     engine_with,
     feed,
 )
@@ -31,8 +34,6 @@ from cqc.benchmarks.pull.workload import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pyarrow as pa
 
     import cqc
 
@@ -73,7 +74,11 @@ def _selection_row(
 ) -> Row:
     kept = [selection(condition, window(size)) for condition in conditions]
     plain = [selection(condition, _DUCK_WINDOW) for condition in conditions]
-    return row | _response_times(_contestants(kept, plain, streams, size), streams, size, repeats)
+    contestants = [
+        *_contestants(kept, plain, streams, size),
+        NumpyContestant(conditions, streams, size),
+    ]
+    return row | _response_times(contestants, streams, size, repeats)
 
 
 def joins_by_window(sizes: Sequence[int], repeats: int) -> list[Row]:
@@ -101,6 +106,12 @@ def groups_by_window(sizes: Sequence[int], repeats: int) -> list[Row]:
     """The same for each of sixteen groups."""
     chosen = "a % 16 AS g, COUNT(*) AS n, SUM(x) AS t, AVG(x) AS m"
     return _aggregate_rows(f"SELECT {chosen} FROM r", "GROUP BY a % 16", sizes, repeats)
+
+
+def distinct_by_window(sizes: Sequence[int], repeats: int) -> list[Row]:
+    """Aggregates over distinct values."""
+    chosen = "COUNT(DISTINCT a) AS n, SUM(DISTINCT b) AS t, MIN(x) AS lo, MAX(x) AS hi"
+    return _aggregate_rows(f"SELECT {chosen} FROM r", "", sizes, repeats)
 
 
 def _aggregate_rows(select: str, group: str, sizes: Sequence[int], repeats: int) -> list[Row]:
@@ -227,7 +238,38 @@ def periodic(counts: Sequence[int], tuple_count: int) -> list[Row]:
         engine.finish()
         seconds = process_time() - started - arrival
         answers = sum(engine.result_counts().values())
+        (history,) = (each for each in engine.measure() if each.name.startswith("history"))
+        if history.detail["trees"] != 1:
+            raise AssertionError(f"there are {history.detail['trees']} trees")
         rows.append(
             {"queries": float(count), "answers": float(answers), "answer": seconds / answers}
         )
+    return rows
+
+
+def drift(steps: int) -> list[Row]:
+    """A sum over large and tiny numbers as its window slides: how far it is from the exact one.
+
+    This engine, and a sum that adds what enters the window and subtracts what leaves it.
+    """
+    rng = np.random.default_rng(13)
+    values = np.where(rng.random(steps) < 0.01, 1e12, 1.0) * rng.random(steps)
+    length, at = 100, np.arange(steps)
+    engine = engine_with([f"SELECT SUM(x) AS t FROM r {window(length)}"], "eager")
+    zeros = dict.fromkeys(("a", "b", "c", "d"), np.zeros(steps, np.int64))
+    feed(engine, {"r": pa.table({"ts": at, **zeros, "x": values})})
+    sliding, rows = 0.0, []
+    marks = set(np.linspace(steps // 8, steps - 1, 8).astype(int).tolist())
+    for now in range(steps):
+        sliding += values[now] - (values[now - length] if now >= length else 0.0)
+        if now in marks:
+            exact = math.fsum(values[max(now - length + 1, 0) : now + 1])
+            found = engine.invoke("p0", at=now).column("t")[0].as_py()
+            rows.append(
+                {
+                    "slides": float(now),
+                    "this engine": abs(found - exact) / exact,
+                    "adding and subtracting": abs(sliding - exact) / exact,
+                }
+            )
     return rows

@@ -7,17 +7,21 @@ tuples is a window of n seconds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from random import Random
+
+    Comparison = Callable[[Any, int], Any]
 
 ATTRIBUTES = ("a", "b", "c", "d")
 VALUES = 256
+_FUNCTIONS: dict[str, Comparison] = {"=": np.equal, ">=": np.greater_equal, "<=": np.less_equal}
 STREAMS = """
 CREATE STREAM r (ts BIGINT, a BIGINT, b BIGINT, c BIGINT, d BIGINT, x DOUBLE);
 CREATE STREAM s (ts BIGINT, a BIGINT, b BIGINT, c BIGINT, d BIGINT, x DOUBLE);
@@ -55,6 +59,12 @@ def intervals(rng: Random, predicates: int) -> str:
         low = rng.randrange(VALUES)
         parts.append(f"{name} >= {low} AND {name} <= {min(low + rng.randrange(VALUES), VALUES)}")
     return " AND ".join(parts)
+
+
+def comparisons(condition: str) -> list[tuple[str, Comparison, int]]:
+    """The comparisons of such a condition: attribute, NumPy's function, constant."""
+    found = re.findall(r"(\w) (>=|<=|=) (\d+)", condition)
+    return [(name, _FUNCTIONS[sign], int(constant)) for name, sign, constant in found]
 
 
 def selection(condition: str, clause: str) -> str:

@@ -72,10 +72,10 @@ def _part(
 ) -> PartialRows | PartialGroups:
     """What one cell knows of the answers over some windows."""
     clause.kept.settle()
-    if clause.plan.is_aggregate:
-        tree = clause._tree(ends_us)
-        if tree is not None:
-            return tree.parts(tree.request(clause.plan.aggregates), begins_us, ends_us)
+    if clause.plan.has_partials:
+        request = clause.request_for(begins_us, ends_us)
+        if request is not None:
+            return request.tree.parts(request, begins_us, ends_us)
     windows = list(zip(begins_us.tolist(), ends_us.tolist(), strict=True))
     found = [clause.kept.rows(begin_us, end_us) for begin_us, end_us in windows]
     rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from datetime import UTC, datetime
 from random import Random
@@ -293,3 +294,61 @@ def test_results_and_failures_are_counted() -> None:
         assert running.failed_evaluations == 1
         running.closing_invocations()
         assert running.result_counts()["q"] == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_aggregates_of_joins_texts_and_distinct_values_at_any_instant(seed: int) -> None:
+    rng = Random(seed)
+    program = """
+        CREATE STREAM r (ts BIGINT, k BIGINT, t STRING, x DOUBLE, WATERMARK FOR ts AS ts - INTERVAL '30' SECOND);
+        CREATE STREAM s (ts BIGINT, k BIGINT, v BIGINT, WATERMARK FOR ts AS ts - INTERVAL '30' SECOND);
+        SELECT s.v % 3 AS g, COUNT(*) AS n, MIN(r.t) AS lo, MAX(r.t) AS hi, SUM(r.x) AS total,
+               COUNT(DISTINCT r.t) AS texts, SUM(DISTINCT s.v) AS values, MAX(DISTINCT s.v) AS most
+        FROM r, s WHERE r.k = s.k BEGIN AFTER NOW - 60 END NOW GROUP BY s.v % 3"""
+    running = cqc.Engine(cqc.compile(program))
+    left: list[dict[str, Any]] = []
+    right: list[dict[str, Any]] = []
+    for step in range(8):
+        times = [10 * step + rng.randint(-15, 10) for _ in range(24)]
+        left += (
+            fresh := [
+                {
+                    "ts": ts,
+                    "k": rng.randint(0, 5),
+                    "t": rng.choice(["a", "b\u00e9", "z", None]),
+                    "x": rng.randint(0, 9) / 10,
+                }
+                for ts in times[:12]
+            ]
+        )
+        running.push("r", fresh)
+        right += (
+            others := [
+                {"ts": ts, "k": rng.randint(0, 5), "v": rng.choice([1, 2, 5, 8, None])}
+                for ts in times[12:]
+            ]
+        )
+        running.push("s", others)
+        for at in [None, *(rng.randint(-10, 100) for _ in range(4))]:
+            now = max(row["ts"] for row in left + right) if at is None else at
+            groups: dict[Any, list[tuple[Any, ...]]] = {}
+            for a, b in itertools.product(left, right):
+                if a["k"] == b["k"] and all(now - 60 < each["ts"] <= now for each in (a, b)):
+                    key = None if b["v"] is None else b["v"] % 3
+                    groups.setdefault(key, []).append((a["t"], a["x"], b["v"]))
+            expected = {}
+            for key, members in groups.items():
+                texts = [t for t, _, _ in members if t is not None]
+                values = {v for _, _, v in members if v is not None}
+                expected[key] = (
+                    len(members),
+                    min(texts, default=None),
+                    max(texts, default=None),
+                    pytest.approx(sum(x for _, x, _ in members)),
+                    len(set(texts)),
+                    sum(values) if values else None,
+                    max(values, default=None),
+                )
+            found = running.invoke("q1", at=at).to_pylist()
+            assert {row["g"]: tuple(row.values())[1:] for row in found} == expected
+            assert len(found) == len(expected)
