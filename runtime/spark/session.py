@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from typing import Self
 
 _PREFIX = "cqc-spark-"
+_LOOPBACK = "127.0.0.1"
 _STREAMING = "org.apache.spark.sql.execution.streaming.checkpointing"
 SETTINGS = {
     "spark.app.name": "cqc",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -144,9 +143,12 @@ class Session:
             os.environ["JAVA_HOME"] = home
         # The name of the interpreter reaches some of Spark's processes by the environment only.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        settings = dict(SETTINGS)
+        if master is None or master.startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
+            settings |= {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
         conf = SparkConf(loadDefaults=False).setAll(
-            [*SETTINGS.items(), *self._own_settings(master)]
+            [*settings.items(), *self._own_settings(master)]
         )
         with self.log.open("wb") as log:
             try:
