@@ -80,11 +80,7 @@ def save(engine: Engine, queries: Sequence[QueryState]) -> EngineState:
     """
     results = engine.result_counts()
     return EngineState(
-        {
-            name: _line_state(line, engine)
-            for name, line in engine._lines.items()
-            if _is_stream(line)
-        },
+        line_states(engine),
         [QueryState(each.name, each.text, each.since, results[each.name]) for each in queries],
         dict(engine._results_of_gone),
         engine._pulls.next_instants(),
@@ -97,6 +93,20 @@ def without_gone(state: EngineState, wanted: Mapping[str, str]) -> EngineState:
     left = {query.name for query in kept}
     gone = {query.name: query.results for query in state.queries if query.name not in left}
     return replace(state, queries=kept, results_of_gone={**state.results_of_gone, **gone})
+
+
+def line_states(engine: Engine) -> dict[str, LineState]:
+    """How far every stream has come, by folded name."""
+    return {
+        name: _line_state(line, engine) for name, line in engine._lines.items() if _is_stream(line)
+    }
+
+
+def set_lines(engine: Engine, states: Mapping[str, LineState]) -> None:
+    """Let the streams that an engine knows stand where others stood."""
+    for name, state in states.items():
+        if name in engine._lines:
+            _set_line(engine._lines[name], state)
 
 
 def stream_states(engine: Engine) -> dict[str, SharedState]:
@@ -130,9 +140,7 @@ def restore(engine: Engine, state: EngineState, tuples: Mapping[str, Packet]) ->
         give(engine, left, query.since)
         engine.register(query.text, query.name)
     give(engine, left, None)
-    for name, line in state.lines.items():
-        if name in engine._lines:
-            _set_line(engine._lines[name], line)
+    set_lines(engine, state.lines)
     engine._started = True
     if engine._circuit.row_joins:
         engine._late_findings()  # what the watermark had completed was delivered

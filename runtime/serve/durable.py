@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.service import Batch
 
 SEGMENT_BYTES = 16 * 1024 * 1024
-_FORM = 1  # of the files
+_FORM = 2  # of the files
 
 
 class Durable:

@@ -1,10 +1,15 @@
-"""Counters, clocks and the query set at one point in a service's life, as JSON."""
+"""Counters, clocks and the query set at one point in a service's life, as JSON.
+
+What concerns the engine's streams is `engine_state.py`'s business, as in the checkpoints of runs; what a service adds is who
+registered which query, and under which number.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from cqc.runtime.engine_state import LineState, line_states, set_lines
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.registry import Entry
 
@@ -14,7 +19,6 @@ if TYPE_CHECKING:
 
     from cqc.runtime.engine import Engine
     from cqc.runtime.serve.registry import Registry
-    from cqc.runtime.stream_line import StreamLine
 
 Marks = dict[str, Any]
 
@@ -25,9 +29,7 @@ def make_marks(engine: Engine, registry: Registry) -> Marks:
         "declared": _declared(engine),
         "queries": [entry_json(entry) for entry in registry],
         "next_query": registry.next_number,
-        "streams": {
-            name: _line_json(line) for name, line in engine.lines.items() if line.relation.is_stream
-        },
+        "streams": {name: asdict(state) for name, state in line_states(engine).items()},
         "instants": engine.next_instants(),
     }
 
@@ -46,8 +48,7 @@ def check_declarations(engine: Engine, marks: Marks, folder: Path) -> None:
 
 def restore_marks(engine: Engine, registry: Registry, marks: Marks, wanted: Container[int]) -> None:
     """Let an engine that has seen nothing stand there, with those queries that are wanted."""
-    for name, each in marks["streams"].items():
-        _restore_line(engine.lines[name], each)
+    set_lines(engine, {name: LineState(**each) for name, each in marks["streams"].items()})
     for each in marks["queries"]:
         if each["number"] in wanted:
             entry = entry_from_json(each)
@@ -83,25 +84,3 @@ def _declared(engine: Engine) -> dict[str, list[list[str]]]:
         name: [[column.name, column.type.value] for column in line.relation.columns]
         for name, line in engine.lines.items()
     }
-
-
-def _line_json(line: StreamLine) -> dict[str, Any]:
-    clock, count = line.clock, line.count
-    return {
-        "first_us": clock.first_us,
-        "largest_us": clock.largest_us,
-        "watermark_us": clock.watermark_us,
-        "read": count.read,
-        "late": count.late,
-        "rejected": count.rejected,
-        "reasons": dict(count.reasons),
-    }
-
-
-def _restore_line(line: StreamLine, given: dict[str, Any]) -> None:
-    clock, count = line.clock, line.count
-    clock.first_us = given["first_us"]
-    clock.largest_us = given["largest_us"]
-    clock.watermark_us = given["watermark_us"]
-    count.read, count.late, count.rejected = given["read"], given["late"], given["rejected"]
-    count.reasons = Counter(given["reasons"])
