@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DEFAULT_ADDRESS = "http://127.0.0.1:8765"
-_RETRIES = 5
+_GIVE_UP_S = 120.0  # a service that restarts may read its checkpoint for a while
+_LONGEST_PAUSE_S = 2.0
 _WIDEST_TEXT = 60
 
 
@@ -180,12 +181,13 @@ def watch_command(
     shown = 0
     last_id: str | None = None
     failures = 0
-    while failures < _RETRIES:
+    broken = 0.0
+    while not failures or time.monotonic() < broken + _GIVE_UP_S:
         try:
             for event in connection.events(f"{path}?since={'now' if new else 'start'}", last_id):
                 failures = 0
+                last_id = event.id or last_id
                 if event.kind == "result":
-                    last_id = event.id
                     _show_result(event.data, form)
                     shown += 1
                     if shown == limit:
@@ -197,9 +199,11 @@ def watch_command(
         except ServiceError as error:
             if not error.may_pass or last_id is None:
                 raise
+        if not failures:
+            broken = time.monotonic()
+            click.echo("warning: the connection broke; trying again", err=True)
         failures += 1
-        click.echo("warning: the connection broke; trying again", err=True)
-        time.sleep(min(0.2 * 2**failures, 5.0))
+        time.sleep(min(0.1 * 2**failures, _LONGEST_PAUSE_S))
     raise ServiceError(f"no connection to {address}")
 
 

@@ -15,6 +15,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PLACE = "place"  # an event that only says where in the results the watcher is
 _TIMEOUT_S = 60.0  # the service sends something every 15 seconds, also when nothing happens
 
 
@@ -154,4 +155,6 @@ def _parse(answer: Any) -> Iterator[Event]:
             continue
         if "data" in fields:
             yield Event(fields.get("id"), fields.get("event", "message"), fields["data"])
+        elif "id" in fields:
+            yield Event(fields["id"], PLACE, "")
         fields = {}

@@ -327,7 +327,7 @@ def _info(entry: Entry, cost_seconds: float) -> QueryInfo:
         name=entry.name,
         owner=entry.owner,
         kind=entry.kind,
-        age_seconds=round(time.time() - entry.created, 3),
+        age_seconds=max(round(time.time() - entry.created, 3), 0.0),  # clocks are set back at times
         created=datetime.fromtimestamp(entry.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         results=entry.results,
         invocations=entry.invocations,

@@ -114,7 +114,8 @@ async def events(
 ) -> AsyncIterator[bytes]:
     """The events of one watcher, for ever or until the query has gone."""
     at = place.number
-    yield b"retry: 1000\n\n"
+    # An id without data: a watcher that loses its connection before the first result knows where it was, too.
+    yield b"retry: 1000\nid: %s-%d\n\n" % (epoch.encode(), at - 1)
     if place.missed_from is not None:
         yield _event("gap", {"missed_from": place.missed_from, "next": at}, None)
     while True:

@@ -32,6 +32,7 @@ class QueryFolder:
             raise RunError(f"there is no folder {folder} to read queries from")
         self._folder = folder
         self._seen: dict[str, Seen] = {}
+        self._emptied: set[str] = set()  # at the last look
 
     def owner(self, file: str) -> str:
         """Who owns the queries of a file, as `cqc queries` shows it."""
@@ -49,8 +50,12 @@ class QueryFolder:
         present = dict(self._look())
         gone = [name for name in self._seen if name not in present]
         changed = [name for name, seen in present.items() if self._seen.get(name) != seen]
-        self._seen = present
-        return gone + changed
+        # Editors empty a file before they write it: one that has become empty counts when it still is at the next look.
+        emptied = {name for name in changed if not present[name][1]} - self._emptied
+        kept = {name: self._seen[name] for name in emptied if name in self._seen}
+        self._seen = {name: seen for name, seen in present.items() if name not in emptied} | kept
+        self._emptied = emptied
+        return gone + [name for name in changed if name not in emptied]
 
     def statements(self, name: str) -> list[Statement]:
         """The queries of a file; none when it has gone.

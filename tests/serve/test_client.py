@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cqc.cli.main import run_command
+from cqc.cli.service_connection import PLACE, Connection
 from tests.serve.running import Running, running
 
 Cqc = Callable[..., tuple[int, str, str]]
@@ -112,3 +113,20 @@ def test_the_client_shows_its_token(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert run_command([*arguments, "--token-file", str(tmp_path / "token")]) == 0
         assert run_command(arguments) == 3
     assert "token is needed" in capsys.readouterr().err
+
+
+def test_a_watcher_of_new_results_misses_nothing_when_the_service_comes_back(
+    tmp_path: Path,
+) -> None:
+    """It loses its connection before the first result, and what happens meanwhile is there when it returns."""
+    with running(checkpoint=tmp_path) as first:
+        connection = Connection(first.address, None)
+        events = connection.events("/results?since=now", None)
+        place = next(events)
+        first.push("s", {"ts": 1, "k": 1, "x": 20.0})
+        events.close()
+    with running(checkpoint=tmp_path) as second:
+        events = Connection(second.address, None).events("/results?since=now", place.id)
+        assert next(events).kind == PLACE
+        assert json.loads(next(events).data)["row"] == {"k": 1, "x": 20.0}
+        events.close()

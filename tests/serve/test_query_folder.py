@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cqc.runtime.serve.query_folder import QueryFolder
 from tests.serve.running import Running, running
 from tests.waiting import wait_until, write_whole
 
@@ -81,3 +82,21 @@ def test_a_file_that_went_away_between_two_lives_takes_its_queries_with_it(tmp_p
     with running(folders=(folder,), checkpoint=checkpoint) as service:
         wait_until(lambda: "a" not in owners(service))
         assert service.client.get("/queries/b").json()["id"] == kept
+
+
+def test_a_file_that_is_being_written_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "a.cq").write_text("SELECT k FROM s")
+    folder = QueryFolder(tmp_path)
+    assert folder.changed() == ["a.cq"]
+    (tmp_path / "a.cq").write_text("")
+    (tmp_path / "b.cq").write_text("")
+    assert folder.changed() == []
+    (tmp_path / "a.cq").write_text("SELECT x FROM s")
+    assert folder.changed() == ["a.cq", "b.cq"]
+    assert folder.changed() == []
+    (tmp_path / "a.cq").write_text("")
+    assert folder.changed() == []
+    assert folder.changed() == ["a.cq"]
+    assert folder.statements("a.cq") == []
+    (tmp_path / "a.cq").unlink()
+    assert folder.changed() == ["a.cq"]
