@@ -27,6 +27,7 @@ from cqc.runtime.operators.phases import (
     window_phase,
     write_candidates,
 )
+from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US
 from cqc.runtime.operators.sorted_runs import SortedRuns
 
 if TYPE_CHECKING:
@@ -286,7 +287,9 @@ class PhaseOrder:
         state = parts.state
         oldest = int(rows.ts[0, : rows.count].min()) + int(parts.loosest[0, 0])
         newest = state.newest[state.first - state.base : max(limit - state.base, 0)]
-        return state.first + int(np.searchsorted(newest, oldest - 1, side="right"))
+        return state.first + int(
+            np.searchsorted(newest, max(oldest - 1, BEFORE_ALL_US), side="right")
+        )
 
     def _run_of(self, parts: StepParts) -> SortedRuns:
         runs = self._runs.get(self.access)

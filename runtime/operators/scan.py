@@ -281,8 +281,8 @@ def extend_by_time(  # type: ignore[no-untyped-def]
             row = order[turn]
             begin, end = entry_ts[0] if kept else 0, entry_ts[kept - 1] if kept else -1
             for item in range(bound):
-                begin = max(begin, ts_in[item, row] + loosest[item, 0])
-                end = min(end, ts_in[item, row] + loosest[item, 1])
+                begin = max(begin, shifted(ts_in[item, row], loosest[item, 0]))
+                end = min(end, shifted(ts_in[item, row], loosest[item, 1]))
                 walks[item] = -1
             first_entry = rank_of(entry_ts, 0, kept, begin - 1)
             for entry in range(first_entry, kept):

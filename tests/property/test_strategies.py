@@ -69,6 +69,10 @@ def test_a_sample_of_the_switches_gives_the_oracles_answers(join: str, feedback:
         check_case(case, random_strategy(random, join, feedback))
 
 
+def test_a_table_between_two_streams_that_only_time_connects() -> None:
+    check_case(random_case(1500, kinds=("join",)), Strategy(join="flat", feedback="off"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("feedback", FEEDBACKS)
