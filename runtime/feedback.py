@@ -17,8 +17,11 @@ further up; a pair waits for base tuples, whether they wait themselves or not. S
 
 from __future__ import annotations
 
+from collections import defaultdict
+from time import perf_counter
 from typing import TYPE_CHECKING
 
+from cqc.runtime.feedback_trials import Trials
 from cqc.runtime.operators.tree_gate import Gate
 from cqc.runtime.operators.tree_node import columns_between
 
@@ -42,6 +45,8 @@ class Feedback:
         """Place the gates, before there are rows."""
         self._nodes = root.all_nodes()
         self._mode = mode
+        self._seconds: defaultdict[object, float] = defaultdict(float)  # that each gate took
+        self._trials = Trials(self._nodes, self._seconds) if mode == "auto" else None
         for node in self._nodes:
             if not is_static(node):
                 self._place_gates(node, edges, is_static)
@@ -50,17 +55,34 @@ class Feedback:
     def hold(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Park the new rows that nobody asks for; the others."""
         for gate in node.gates:
-            rows = gate.hold(rows)
+            if gate.is_on and len(rows):
+                started = perf_counter()
+                rows = gate.hold(rows)
+                self._seconds[gate] += perf_counter() - started
         return rows
+
+    def join(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Join active rows of a node with what is beside it; the rows made in its parent."""
+        assert node.step is not None
+        started = perf_counter()
+        made = node.step.join(rows)
+        node.seconds += perf_counter() - started
+        node.joined += len(rows)
+        return made
 
     def arrived(
         self, leaf: Node, rows: NDArray[np.int64]
     ) -> Iterator[tuple[Node, NDArray[np.int64]]]:
         """Pairs that waited for tuples like these: the join that made them now, and their rows."""
         for node, gate in leaf.asked_by:
-            step = node.children[0].step
+            step, pairs = node.children[0].step, node.pairs
             assert step is not None
+            assert pairs is not None
+            if pairs.is_silent[gate]:
+                continue
+            started = perf_counter()
             made = step.resume(gate, rows)
+            self._seconds[node, gate] += perf_counter() - started
             if len(made):
                 yield node, made
 
@@ -69,15 +91,23 @@ class Feedback:
     ) -> Iterator[tuple[Node, NDArray[np.int64]]]:
         """Rows that waited for rows like these."""
         for gate, waiter in node.watchers:
-            resumed = gate.resume(rows)
-            if len(resumed):
-                yield waiter, resumed
+            if gate.is_on or gate.waiting:
+                started = perf_counter()
+                resumed = gate.resume(rows)
+                self._seconds[gate] += perf_counter() - started
+                if len(resumed):
+                    yield waiter, resumed
 
     def purged(self, leaf: Node, before_us: int, clock: int) -> None:
         """Tuples of a leaf that are older went, after everything that came up to `clock`."""
         for node, gate in leaf.asked_by:
             assert node.pairs is not None
             node.pairs.purged(gate, before_us, clock)
+
+    def judge(self, rows: int, clock: int) -> None:
+        """So many rows came and everything is joined: the moment to switch gates that do not pay."""
+        if self._trials is not None:
+            self._trials.note(rows, clock)
 
     def counters(self) -> dict[str, int]:
         """What was suspended and resumed, in all and on each edge."""
@@ -120,7 +150,7 @@ class Feedback:
                 own, there = columns_between(edges, node.state.items, awaited.state.items)
                 gate = Gate(
                     node.state, own, awaited.state, there,
-                    bloom=self._mode == "bloom", permanent=is_static(awaited), measured=self._mode == "auto",
+                    bloom=self._mode == "bloom", permanent=is_static(awaited),
                 )  # fmt: skip
                 node.gates.append(gate)
                 awaited.watchers.append((gate, node))

@@ -1,6 +1,8 @@
-"""One setting in cqc, once: `python -m cqc.benchmarks.jit.measure JOIN FEEDBACK SOURCES WINDOW RATE DMAX HOURS WIDE BATCH [PROBE]`.
+"""One setting in cqc: `python -m cqc.benchmarks.jit.measure REPEATS SOURCES WINDOW RATE DMAX HOURS WIDE BATCH CONTESTANT...`.
 
-Prints one JSON object: CPU seconds, results, partial results made, the most rows and bytes of state between joins.
+A contestant is JOIN:FEEDBACK, or JOIN:FEEDBACK:loops for nested-loop joins. They take turns, so that what else runs on the machine
+is spread over all. Prints one JSON object: for each contestant the median of the CPU seconds, results, partial results made, the
+most rows between joins and the most bytes of state at a time.
 """
 
 from __future__ import annotations
@@ -8,33 +10,36 @@ from __future__ import annotations
 import json
 import sys
 import time
-from typing import Any
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 import cqc
 from cqc.benchmarks.jit.workload import Clique
 from cqc.runtime.options import Strategy
 
+if TYPE_CHECKING:
+    from cqc.runtime.intake import Taken
+
 WARM = 3  # micro-batches in which the kernels are loaded
+_LOOK_EVERY = 16  # micro-batches
 
 
-def measure(
-    clique: Clique, join: str, feedback: str, batch_s: float, *, nested_loops: bool = False
-) -> dict[str, Any]:
+def measure(clique: Clique, batches: list[dict[str, Taken]], contestant: str) -> dict[str, Any]:
     """Run the setting once."""
-    batches = clique.batches(batch_s)
-    strategy = Strategy(join=join, feedback=feedback, nested_loops=nested_loops)
+    join, feedback, *loops = contestant.split(":")
+    strategy = Strategy(join=join, feedback=feedback, nested_loops=bool(loops))
     engine = cqc.Engine(
         cqc.compile(clique.program()), strategy=strategy, collect=False, keep_past=False
     )
     for batch in batches[:WARM]:
         engine.push_taken(batch)
-    started = time.process_time()
-    peak = 0
-    for number, batch in enumerate(batches[WARM:]):
-        engine.push_taken(batch)
-        if number % 32 == 0:
-            peak = max(peak, sum(count.bytes for count in engine.measure()))
-    seconds = time.process_time() - started
+    seconds, peak = 0.0, 0
+    for begin in range(WARM, len(batches), _LOOK_EVERY):
+        started = time.process_time()
+        for batch in batches[begin : begin + _LOOK_EVERY]:
+            engine.push_taken(batch)
+        seconds += time.process_time() - started
+        peak = max(peak, sum(count.bytes for count in engine.measure()))
     (count,) = [each for each in engine.measure() if each.name.startswith("join")]
     probes = sum(n for name, n in count.detail.items() if name.endswith(" found"))
     return {
@@ -48,12 +53,20 @@ def measure(
 
 def main(arguments: list[str]) -> None:
     """Measure what the arguments say and print it."""
-    join, feedback, sources, window, rate, dmax, hours, wide, batch_s, *probe = arguments
+    repeats, sources, window, rate, dmax, hours, wide, batch_s, *contestants = arguments
     clique = Clique(
         int(sources), float(window), float(rate), int(dmax), float(hours), wide_last=wide == "wide"
     )
-    loops = probe == ["nested-loops"]
-    print(json.dumps(measure(clique, join, feedback, float(batch_s), nested_loops=loops)))
+    batches = clique.batches(float(batch_s))
+    runs: dict[str, list[dict[str, Any]]] = {each: [] for each in contestants}
+    for _ in range(int(repeats)):
+        for contestant in contestants:
+            runs[contestant].append(measure(clique, batches, contestant))
+    found = {
+        contestant: {**among[0], "cpu_s": median(each["cpu_s"] for each in among)}
+        for contestant, among in runs.items()
+    }
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ settings the last source draws from 1..100 dmax.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,22 +48,45 @@ class Clique:
         )
         chosen = ", ".join(f"{name}.ts AS t{name}" for name in self.names)
         lines.append(
-            f"SELECT {chosen} FROM {', '.join(self.names)} WHERE {equalities} MAXWINDOW {self.window_s} SEC;"
+            f"SELECT {chosen} FROM {', '.join(self.names)} WHERE {equalities} MAXWINDOW {self.window_s:g} SEC;"
         )
         return "\n".join(lines)
 
-    def batches(self, batch_s: float, seed: int = 5) -> list[dict[str, Taken]]:
-        """The input in micro-batches of so many seconds of stream time."""
+    def sql(self, fresh_us: int | None = None) -> str:
+        """The number of combinations, with `fresh_us` of those that have a tuple from then on."""
+        pairs = [(one, two) for at, one in enumerate(self.names) for two in self.names[at + 1 :]]
+        window_us = int(self.window_s * SECOND_US)
+        conditions = [f"{one}.{one}{two} = {two}.{one}{two}" for one, two in pairs]
+        conditions += [
+            f"{one}.ts - {two}.ts BETWEEN {-window_us} AND {window_us}" for one, two in pairs
+        ]
+        if fresh_us is not None:
+            times = ", ".join(f"{name}.ts" for name in self.names)
+            conditions.append(f"greatest({times}) >= {fresh_us}")
+        return f"SELECT count(*) FROM {', '.join(self.names)} WHERE {' AND '.join(conditions)}"
+
+    def streams(self, seed: int = 5) -> dict[str, dict[str, Any]]:
+        """The input by stream and column."""
         random = np.random.default_rng(seed)
         count = int(self.rate * self.hours * 3600)
-        streams, types = {}, {"ts": ColumnType.TIMESTAMP}
+        streams = {}
         for name in self.names:
             most = self.dmax * (100 if self.wide_last and name == self.names[-1] else 1)
-            columns = {"ts": np.sort(random.integers(0, int(self.hours * 3600 * SECOND_US), count))}
+            times = random.integers(0, int(self.hours * 3600 * SECOND_US), count)
+            columns = {"ts": np.sort(times)}
             for column in self._columns(name):
                 columns[column] = random.integers(1, most + 1, count)
-                types[column] = ColumnType.BIGINT
             streams[name] = columns
+        return streams
+
+    def batches(self, batch_s: float, seed: int = 5) -> list[dict[str, Taken]]:
+        """The input in micro-batches of so many seconds of stream time."""
+        streams = self.streams(seed)
+        types = {
+            column: ColumnType.TIMESTAMP if column == "ts" else ColumnType.BIGINT
+            for columns in streams.values()
+            for column in columns
+        }
         return micro_batches(streams, types, int(batch_s * SECOND_US))
 
     def _columns(self, name: str) -> list[str]:

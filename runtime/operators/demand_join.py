@@ -10,7 +10,7 @@ packets: if the third tuple comes later, its own way through the join finds the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,41 +20,74 @@ from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.hash_chains import KeyKind
 from cqc.runtime.operators.multi_join import MultiJoin, push_packet
-from cqc.runtime.operators.presence import Presence, keep_awaited
+from cqc.runtime.operators.presence import Presences, as_arrays, keep_awaited, make_awaited
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.operators.tree_shape import order_by_shape
 from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import JoinHost
-    from cqc.runtime.operators.join_level import JoinInput, Rows
+    from cqc.runtime.operators.join_level import JoinInput, Level, Rows
     from cqc.runtime.operators.join_plan import JoinPlan
     from cqc.runtime.operators.join_routes import Branch
     from cqc.runtime.operators.tree_shape import Shape
 
 _TRIAL_PAIRS = 2_000  # how many pairs show whether asking is worth it
 _LEAST_SHARE = 0.2
+_MOST_DEMANDS = 2  # of a pair: what passes two will hardly fail at more
 
 
-@dataclass(slots=True)
-class Demand:
-    """What a pair of items must find in a third: its composite value, from which place and key form each part comes."""
+class Demands:
+    """What a pair that a start makes first must still find: composite values of third items."""
 
-    presence: Presence
-    places: NDArray[np.int64]
-    forms: NDArray[np.int64]
-    reach_us: int
-    asked: int = 0
-    dropped: int = 0
+    def __init__(self, asked: Sequence[Demand], table: Presences) -> None:
+        self.list = list(asked)
+        self.asked = 0
+        self._look_at = _TRIAL_PAIRS
+        self.dropped = np.zeros(len(asked), np.int64)  # by each
+        self.table = table
+        starts, places, forms = as_arrays([each.columns for each in asked])
+        self._arrays = (
+            np.array([each.presence for each in asked], np.int64), starts, places, forms,
+            np.array([each.reach_us for each in asked], np.int64),
+        )  # fmt: skip
 
     @property
-    def pays(self) -> bool:
-        return self.asked < _TRIAL_PAIRS or self.dropped >= _LEAST_SHARE * self.asked
+    def arguments(self) -> tuple[Any, ...]:
+        """What the kernels want to know."""
+        table = self.table
+        return *self._arrays, table.hashes, table.newest, table.shift, self.dropped
+
+    def is_due(self) -> bool:
+        """Whether enough was asked since the last time to see what it is worth."""
+        if self.asked < self._look_at:
+            return False
+        self._look_at = 2 * self.asked
+        return True
+
+    @property
+    def worthy(self) -> list[Demand]:
+        """The demands that are worth asking: they drop enough of what reaches them."""
+        reached, kept = self.asked, []
+        for each, dropped in zip(self.list, self.dropped, strict=True):
+            if dropped >= _LEAST_SHARE * reached or reached < _TRIAL_PAIRS // 8:
+                kept.append(each)  # or hardly anything reached it: then it costs nothing
+            reached -= int(dropped)
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The number of a presence, where its values come from (place in the pair, key form), how old a partner may be."""
+
+    presence: int
+    columns: tuple[tuple[int, int], ...]
+    reach_us: int
 
 
 class DemandJoin(MultiJoin):
@@ -74,8 +107,8 @@ class DemandJoin(MultiJoin):
             self._orders[item] = order_by_shape(shape, item, host.equi_joins)
         self._measured = measured
         self._dead_us = np.full(len(host.relations), BEFORE_ALL_US, np.int64)
-        self._presences: dict[tuple[int, tuple[int, ...]], Presence] = {}
-        self._demands: dict[int, list[Demand]] = {}  # by starting item
+        self._presences = Presences()
+        self._demands: dict[int, Demands] = {}  # by starting item
         self.partial_results = 0
         self.dropped = 0
 
@@ -104,7 +137,7 @@ class DemandJoin(MultiJoin):
     def measure(self) -> OperatorCount:
         """What the join did so far."""
         base = super().measure()
-        size = sum(each.nbytes for each in self._presences.values())
+        size = self._presences.nbytes
         detail = {
             **base.detail,
             "partial results": self.partial_results,
@@ -116,24 +149,26 @@ class DemandJoin(MultiJoin):
 
     def _prepare(self) -> JoinPlan:
         plan = super()._prepare()
-        self._presences = {}
-        self._demands = {item: self._demands_of(plan, item) for item in plan.starts}
-        for (item, _), presence in self._presences.items():
+        self._presences = Presences()
+        self._demands = {}
+        for start in plan.starts:
+            asked = self._demands_of(plan, start)
+            if asked:
+                self._demands[start] = Demands(asked, self._presences)
+        for item in self._presences.items:
             each = self._inputs[item]
-            self._note(presence, each, each.state.first, each.state.head)
+            self._note(each, each.state.first, each.state.head)
         return plan
 
     def _store(self, each: JoinInput, lineage: NDArray[np.uint64], first: int) -> None:
         super()._store(each, lineage, first)
-        for (item, _), presence in self._presences.items():
-            if item == each.item:
-                self._note(presence, each, first, first + len(lineage))
+        self._note(each, first, first + len(lineage))
 
-    def _note(self, presence: Presence, each: JoinInput, first: int, stop: int) -> None:
+    def _note(self, each: JoinInput, first: int, stop: int) -> None:
         state = each.state
-        presence.note(
-            state.chains.links, state.ts, each.lineage.values,
-            first - state.base, stop - state.base, int(self._dead_us[each.item]),
+        self._presences.note(
+            each.item, state.chains.links, state.ts, each.lineage.values,
+            first - state.base, stop - state.base, self._dead_us,
         )  # fmt: skip
 
     def _demands_of(self, plan: JoinPlan, start: int) -> list[Demand]:
@@ -148,17 +183,11 @@ class DemandJoin(MultiJoin):
             forms = tuple(form for _, _, form in columns)
             if len({place for place, _, _ in columns}) < 2 or len(set(forms)) < 2:
                 continue
-            presence = self._presences.get((item, forms))
-            if presence is None:
-                presence = self._presences[item, forms] = Presence(np.array(forms, np.int64))
-            found.append(
-                Demand(
-                    presence,
-                    np.array([place for place, _, _ in columns], np.int64),
-                    np.array([form for _, form, _ in columns], np.int64),
-                    plan.reach_us(item).get(start, FAR_US) if self._is_stream(item) else FAR_US,
-                )
-            )
+            reach = plan.reach_us(item).get(start, FAR_US) if self._is_stream(item) else FAR_US
+            sources = tuple((place, form) for place, form, _ in columns)
+            found.append(Demand(self._presences.number(item, forms), sources, reach))
+            if len(found) == _MOST_DEMANDS:
+                break
         return found
 
     def _is_stream(self, item: int) -> bool:
@@ -192,44 +221,62 @@ class DemandJoin(MultiJoin):
             states[1].key_form(right[1], kinds[1]),
         )
 
-    def _extended(self, branch: Branch, rows: Rows) -> None:
-        """Ask for the pairs of the first level what they must still meet."""
+    def _extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
+        """Make the pairs of the first level that are awaited; further levels as in the plain join."""
         bound = branch.level.bound_items
-        if len(bound) == 1 and self._demands[bound[0]]:
-            self._ask(bound[0], branch.level.target.item, rows)
+        demands = self._demands.get(bound[0]) if len(bound) == 1 else None
+        if demands is None:
+            made = super()._extend(branch, rows, packet_first)
+        else:
+            made = self._awaited(demands, branch.level, rows, packet_first)
+            if self._measured and demands.is_due():
+                self._judge(bound[0], demands)
         if branch.children:
-            self.partial_results += rows.count
+            self.partial_results += made.count
+        return made
 
-    def _ask(self, start: int, partner: int, rows: Rows) -> None:
-        """Keep the pairs that every item they must meet has a tuple for."""
-        one, two = self._inputs[start].state, self._inputs[partner].state
-        for demand in self._demands[start]:
-            if not rows.count:
-                break
-            presence = demand.presence
-            kept = keep_awaited(
-                rows.count, rows.positions, rows.ts, rows.lineage,
-                one.chains.links, one.base, two.chains.links, two.base, demand.places, demand.forms,
-                presence.hashes, presence.newest, presence.shift, demand.reach_us,
+    def _awaited(self, demands: Demands, level: Level, rows: Rows, packet_first: int) -> Rows:
+        start, target = self._inputs[level.bound_items[0]], level.target
+        one, two = start.state, target.state
+        pair = level.pair_arguments
+        if pair is None:
+            made = level.extend(rows, packet_first)
+            asked = made.count
+            made.count = keep_awaited(
+                asked, made.positions, made.ts, made.lineage,
+                one.chains.links, one.base, two.chains.links, two.base, *demands.arguments,
             )  # fmt: skip
-            demand.asked += rows.count
-            demand.dropped += rows.count - kept
-            self.dropped += rows.count - kept
-            rows.count = kept
-        if self._measured:
-            self._judge(start)
+        else:
+            made = level.rows
+            own_forms, forms, cuts, window_sets = pair
+            limit = packet_first if level.before_packet else two.head
+            while True:
+                found, asked, candidates = make_awaited(  # type: ignore[call-arg]
+                    rows.count, rows.positions, rows.ts, rows.lineage, one.chains.links, one.base, own_forms,
+                    two.chains.links, two.base, forms, two.chains.heads, two.chains.shift, two.ts, target.lineage.values,
+                    two.first, limit, two.newest, level.least_us,
+                    cuts, window_sets, *demands.arguments, made.positions, made.ts, made.lineage,
+                )  # fmt: skip
+                if found <= made.room:
+                    break
+                made.resize(max(found, 2 * made.room))
+            made.count = found
+            level.note_work(rows.count, candidates, asked)
+        demands.asked += asked
+        self.dropped += asked - made.count
+        return made
 
-    def _judge(self, start: int) -> None:
+    def _judge(self, start: int, demands: Demands) -> None:
         """Stop asking where few pairs are dropped, and then let the join choose its order by itself."""
-        worthy = [each for each in self._demands[start] if each.pays]
-        if len(worthy) < len(self._demands[start]):
-            self._demands[start] = worthy
-            if not worthy:
-                del self._orders[start]
-            used = {id(each.presence) for demands in self._demands.values() for each in demands}
-            self._presences = {
-                key: presence for key, presence in self._presences.items() if id(presence) in used
-            }
+        worthy = demands.worthy
+        if len(worthy) == len(demands.list):
+            return
+        if worthy:
+            self._demands[start] = Demands(worthy, self._presences)
+        else:
+            del self._demands[start], self._orders[start]
+        used = {each.presence for among in self._demands.values() for each in among.list}
+        self._presences.keep(used)
 
 
 def warm() -> None:

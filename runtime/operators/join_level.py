@@ -8,8 +8,9 @@ grow. Per packet it gathers the keys and values of the rows and calls one kernel
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from time import thread_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -150,6 +151,21 @@ class Level:
         """Look at attribute, join and window conditions in the join's order, or in one that adapts."""
         self.phases = PhaseOrder(counts, by_key=self.by_key, has_thetas=self._lists > 0)
 
+    @cached_property
+    def pair_arguments(self) -> tuple[NDArray[Any], ...] | None:
+        """Of a level that only compares keys of two items: key forms here and there, window cuts and sets."""
+        if len(self._bound) > 1 or not self._edges or self._lists:
+            return None
+        own = np.array([edge.bound_form for edge in self._edges], np.int64)
+        there = np.array([edge.target_form for edge in self._edges], np.int64)
+        return own, there, *self._windows[1:]
+
+    def note_work(self, probes: int, candidates: int, found: int) -> None:
+        """Count what was done in the level's place."""
+        self._work.probes += probes
+        self._work.candidates += candidates
+        self._work.found += found
+
     def extend(self, rows: Rows, packet_first: int) -> Rows:
         """The rows extended by every tuple that some slot wants with them.
 
@@ -187,9 +203,7 @@ class Level:
         else:
             found, candidates = self._fused(rows, limit)
         self.rows.count = found
-        self._work.probes += count
-        self._work.candidates += candidates
-        self._work.found += found
+        self.note_work(count, candidates, found)
         return self.rows
 
     def _fused(self, rows: Rows, limit: int) -> tuple[int, int]:

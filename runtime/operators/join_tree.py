@@ -119,6 +119,8 @@ class JoinTree(MultiJoin):
             for combinations in self._grow(item, first, first + len(packet), complete=complete):
                 found += self._deliver(plan, *combinations)
         self._drop_dead()
+        if self._feedback is not None:
+            self._feedback.judge(len(packet), self._clock)
         self._seconds += perf_counter() - started
         return found
 
@@ -231,14 +233,19 @@ class JoinTree(MultiJoin):
             node.state.activate(rows, self._clock)
             parent = node.parent
             assert parent is not None
-            assert node.step is not None
             if parent.parent is None:
                 if complete:
-                    yield from self._combinations(parent, node.step.join(rows))
+                    yield from self._combinations(parent, self._join(node, rows))
             else:
-                self._note_made(parent, node.step.join(rows), queue)
+                self._note_made(parent, self._join(node, rows), queue)
             if feedback is not None:
                 queue += feedback.activated(node, rows)
+
+    def _join(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self._feedback is not None:
+            return self._feedback.join(node, rows)
+        assert node.step is not None
+        return node.step.join(rows)
 
     def _note_made(
         self, node: Node, rows: NDArray[np.int64], queue: list[tuple[Node, NDArray[np.int64]]]

@@ -241,10 +241,9 @@ class MultiJoin(JoinSeating):
         probes = rows.count
         if not probes:
             return
-        made = level.extend(rows, packet_first)
+        made = self._extend(branch, rows, packet_first)
         if plan.observing:
             plan.observe(branch, probes, made.count)
-        self._extended(branch, made)
         if made.count:
             self._peak = max(self._peak, made.count)
             for each in branch.exits:
@@ -252,8 +251,9 @@ class MultiJoin(JoinSeating):
             for child in branch.children:
                 self._follow(plan, child, made, packet_first, oldest_us, found)
 
-    def _extended(self, branch: Branch, rows: Rows) -> None:
-        """A level made these rows; for joins that have something to say to that."""
+    def _extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
+        """What a level makes of the rows; for joins that have something to say to that."""
+        return branch.level.extend(rows, packet_first)
 
     def _finish(
         self, plan: JoinPlan, leaving: Exit, rows: Rows, *, whole: bool

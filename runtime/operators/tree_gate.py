@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from cqc.runtime.operators.tree_state import KeyColumn, TreeState
 
-_TRIAL_ROWS = 2_000  # how many rows show whether a gate is worth its checks
-_LEAST_SHARE = 0.05
-
 
 class Gate:
     """Rows of `waiter` wait for values in `awaited`; `waiter_columns[k]` must equal `awaited_columns[k]`."""
@@ -40,15 +37,13 @@ class Gate:
         *,
         bloom: bool,
         permanent: bool,
-        measured: bool,
     ) -> None:
-        """`permanent`: the awaited rows are of static tables. `measured`: give up when the gate does not pay."""
+        """`permanent`: the awaited rows are of static tables."""
         self.waiter = waiter
         self.awaited = awaited
         self.permanent = permanent
         self.checked = self.parked = self.resumed = 0
-        self.open = False
-        self._measured = measured
+        self.is_on = True
         self._columns = waiter.columns(waiter_columns)
         self._awaited_columns = awaited.columns(awaited_columns)
         self._number = waiter.add_gate(self._columns)
@@ -62,8 +57,6 @@ class Gate:
 
     def hold(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Park the rows whose value is not there; the others."""
-        if self.open or not len(rows):
-            return rows
         if self._bloom is not None:
             absent = self._bloom.absent(rows, self.waiter.keys, self._columns)
         else:
@@ -71,15 +64,21 @@ class Gate:
         held = rows[absent]
         self.checked += len(rows)
         if not len(held):
-            self._judge()
             return rows
         self.parked += len(held)
         if self.permanent:
             self.waiter.forget(held)
         else:
             self.waiter.park(self._number, held)
-        self._judge()
         return rows[~absent]
+
+    def switch(self, *, is_on: bool) -> None:
+        """Stop or start to hold rows; those that wait are still resumed. Only where presence is asked of an index."""
+        self.is_on = is_on
+        if is_on:
+            self.awaited.take_index(self._index)
+        else:
+            self.awaited.release_index(self._index)
 
     def resume(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows that waited for a value of the rows that became active in the awaited state."""
@@ -95,10 +94,6 @@ class Gate:
         """The rows of the awaited state were numbered anew, and some have gone."""
         if self._bloom is not None:
             self._bloom.fill()
-
-    def _judge(self) -> None:
-        if self._measured and self.checked > _TRIAL_ROWS:
-            self.open = self.parked < _LEAST_SHARE * self.checked
 
 
 class Bloom:

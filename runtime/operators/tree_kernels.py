@@ -87,9 +87,9 @@ def take_tuples(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def link_rows(rows, keys, index_columns, widths, heads, following, shift):  # type: ignore[no-untyped-def]
-    """Put the rows at the front of their chains in every index."""
-    for index in range(len(widths)):
+def link_rows(rows, keys, indexes, index_columns, widths, heads, following, shift):  # type: ignore[no-untyped-def]
+    """Put the rows at the front of their chains in the indexes."""
+    for index in indexes:
         columns = index_columns[index, : widths[index]]
         for at in range(len(rows)):
             row = rows[at]

@@ -41,6 +41,8 @@ class Node:
         self.step: Step | None = None  # to the parent
         self.made = 0  # rows that came into being here
         self.candidates = 0
+        self.joined = 0  # rows that met what is beside, and how long that took
+        self.seconds = 0.0
         for child in children:
             child.parent = self
 

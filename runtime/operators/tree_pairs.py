@@ -134,6 +134,31 @@ class PairGates:
         self.logged[gate] += 1
         self.dead_us[gate] = before_us
 
+    def switch(self, gate: int, clock: int, *, is_on: bool) -> None:
+        """Stop or start to hold pairs that come together after `clock`; those that were held are still let go."""
+        self.is_on[gate] = is_on
+        if not is_on:
+            self.on_until[gate] = clock
+            return
+        left, right = self.indexes[gate]
+        self.left.take_index(left)
+        self.right.take_index(right)
+        self.is_silent[gate] = False
+        self.on_from[gate], self.on_until[gate] = clock + 1, ALWAYS
+        self.note(gate, np.arange(self.leaves[gate].count))
+
+    def drain(self, gate: int) -> None:
+        """Forget a gate that is off, once no pair lives that it may hold: until it is on again nobody need ask."""
+        if self.is_on[gate] or self.is_silent[gate]:
+            return
+        if max(_oldest(self.left), _oldest(self.right)) > self.on_until[gate]:
+            self.is_silent[gate] = True
+            left, right = self.indexes[gate]
+            self.left.release_index(left)
+            self.right.release_index(right)
+            self.codes[gate] = 0
+            self.newest[gate] = BEFORE_ALL_US
+
     @property
     def nbytes(self) -> int:
         arrays = (self.codes, self.newest, self.log_clock, self.log_dead_us)
@@ -153,12 +178,13 @@ class PairGates:
         self.on_from = np.zeros(gates, np.int64)
         self.on_until = np.full(gates, ALWAYS, np.int64)
         self.is_on = np.ones(gates, np.bool_)
+        self.is_silent = np.zeros(gates, np.bool_)  # off, and nothing is held any more
 
     def _renew(self, more: int) -> None:
         """Forget the values that went before the oldest pair came together, and the log of that time."""
         floor = max(_oldest(self.left), _oldest(self.right))
         old = self.codes, self.newest, self.log_clock, self.log_dead_us, self.logged
-        state = self.dead_us, self.on_from, self.on_until, self.is_on
+        state = self.dead_us, self.on_from, self.on_until, self.is_on, self.is_silent
         kept, ends = [], []
         for gate in range(len(self)):
             begin = int(np.searchsorted(self.log_clock[gate, : self.logged[gate]], floor))
@@ -170,7 +196,7 @@ class PairGates:
         while room < 4 * (max(map(len, kept), default=0) + more):
             room *= 2
         self._allocate(room)
-        self.dead_us, self.on_from, self.on_until, self.is_on = state
+        self.dead_us, self.on_from, self.on_until, self.is_on, self.is_silent = state
         self._noted = max(map(len, kept), default=0)
         logs = max(
             (int(count) - begin for count, begin in zip(old[4], ends, strict=True)), default=0
@@ -179,8 +205,10 @@ class PairGates:
             self.log_clock = np.zeros((len(self), 2 * logs), np.int64)
             self.log_dead_us = np.zeros((len(self), 2 * logs), np.int64)
         for gate, entries in enumerate(kept):
+            places = np.empty(len(entries), np.int64)
             move_entries(
-                old[0][gate][entries], old[1][gate][entries], self.codes[gate], self.newest[gate], self.shift
+                old[0][gate][entries], old[1][gate][entries],
+                self.codes[gate], self.newest[gate], self.shift, places,
             )  # fmt: skip
             stretch = slice(ends[gate], int(old[4][gate]))
             count = self.logged[gate] = stretch.stop - stretch.start

@@ -49,6 +49,7 @@ class TreeState:
         self.count = 0
         self._words = words
         self._indexes: list[NDArray[np.int64]] = []  # the key columns of each
+        self._users: list[int] = []
         self._waiting: list[NDArray[np.int64]] = []  # the key columns of each gate
         self.parked: list[int] = []  # how many rows wait at each gate
         self._gather_columns()
@@ -67,11 +68,26 @@ class TreeState:
         """An index over key columns; before there are rows. The same columns share one."""
         for number, existing in enumerate(self._indexes):
             if np.array_equal(existing, columns):
+                self._users[number] += 1
                 return number
         self._indexes.append(columns)
+        self._users.append(1)
         self._gather_columns()
         self._allocate(self.room)
         return len(self._indexes) - 1
+
+    def release_index(self, index: int) -> None:
+        """One user less; an index without users is not kept up."""
+        self._users[index] -= 1
+        self._gather_columns()
+
+    def take_index(self, index: int) -> None:
+        """One user more; an index that was not kept up is made anew."""
+        self._users[index] += 1
+        self._gather_columns()
+        if self._users[index] == 1:
+            self.heads[index] = -1
+            self._link(self.active_rows(), np.array([index], np.int64))
 
     def add_gate(self, columns: NDArray[np.int64]) -> int:
         """Chains of rows that wait for the value in these key columns; before there are rows."""
@@ -92,10 +108,12 @@ class TreeState:
         """Let the join above and whoever waits find the rows, from the time `clock` on."""
         self.where[rows] = ACTIVE
         self.since[rows] = clock
-        self._link(rows)
+        self._link(rows, self._used)
 
-    def _link(self, rows: NDArray[np.int64]) -> None:
-        link_rows(rows, self.keys, *self._all_columns, self.heads, self.following, self.shift)
+    def _link(self, rows: NDArray[np.int64], indexes: NDArray[np.int64]) -> None:
+        link_rows(
+            rows, self.keys, indexes, *self._all_columns, self.heads, self.following, self.shift
+        )
 
     def park(self, gate: int, rows: NDArray[np.int64]) -> None:
         """Keep rows until their value is there."""
@@ -183,6 +201,7 @@ class TreeState:
         for number, each in enumerate(self._indexes):
             columns[number, : len(each)] = each
         self._all_columns = columns, widths
+        self._used = np.flatnonzero(np.array(self._users, np.int64))
 
     def _allocate(self, room: int) -> None:
         places = len(self.items)
@@ -216,7 +235,7 @@ class TreeState:
         where = self.where[:count] = old[4][kept]
         self.since[:count] = old[5][kept]
         self.parked = [0] * len(self._waiting)
-        self._link(np.flatnonzero(where == ACTIVE))
+        self._link(np.flatnonzero(where == ACTIVE), self._used)
         for gate in range(len(self._waiting)):
             self.park(gate, np.flatnonzero(where == gate))
 

@@ -10,12 +10,14 @@ import pytest
 
 from cqc.compiler import compile as compile_program
 from cqc.compiler.types import ColumnType
+from cqc.runtime import feedback_trials
 from cqc.runtime.columns import from_python
-from cqc.runtime.operators import demand_join, tree_gate
+from cqc.runtime.operators import demand_join
 from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.operators.multi_join import MultiJoin, push_packet
 from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.operators.tree_pairs import PairGates
 from cqc.runtime.operators.tree_shape import bushy, left_deep
 from cqc.runtime.packet import Packet
 from tests.unit.runtime.operators import random_joins, test_multi_join
@@ -160,13 +162,59 @@ def test_rows_that_miss_a_value_of_a_table_are_forgotten() -> None:
     assert running.push("A", 1, 1, 5) == (1, 1, 0, 1)
 
 
-def clique_counts(feedback: str, shape: Shape | None) -> tuple[int, int]:
+PAIRS = """
+CREATE STREAM A (ts BIGINT, x BIGINT, y BIGINT);
+CREATE STREAM B (ts BIGINT, k BIGINT, x BIGINT);
+CREATE STREAM C (ts BIGINT, k BIGINT, y BIGINT);
+SELECT A.ts AS a FROM A, B, C WHERE B.k = C.k AND B.x = A.x AND C.y = A.y MAXWINDOW 10 SEC;
+"""
+
+
+def pair_counts(running: Running) -> tuple[int, int, int, int]:
+    """Partial results, pairs held, pairs resumed, results."""
+    detail = running.join.measure().detail
+    return (
+        detail["partial results"],
+        detail["pairs held"],
+        detail["pairs resumed"],
+        running.found,
+    )
+
+
+def test_a_pair_that_nobody_asks_for_together_is_marked_step_by_step() -> None:
+    """Type II: each of b and c is asked for by some A, and no A asks for both until a3 comes."""
+    running = Running(PAIRS, ((1, 2), 0), "exact")
+    running.push("A", 0, 1, 9)
+    running.push("A", 0, 9, 1)
+    running.push("B", 1, 5, 1)
+    running.push("C", 1, 5, 1)
+    assert pair_counts(running) == (0, 1, 0, 0)
+    assert running.counts()[1] == 0  # neither waits by itself
+    running.push("C", 2, 5, 1)
+    assert pair_counts(running) == (0, 2, 0, 0)
+    running.push("A", 3, 1, 1)  # unmarks: both pairs are made now, in the order of their rows
+    assert pair_counts(running) == (2, 2, 2, 2)
+    running.push("A", 3, 1, 1)  # asked for already: nothing is made twice
+    assert pair_counts(running) == (2, 2, 2, 4)
+    running.push("B", 4, 5, 1)
+    assert pair_counts(running) == (4, 2, 2, 8)
+    # The A of (1, 1) are too old and go. What was made stays made, what comes is held until one comes again.
+    running.push("A", 12, 1, 9)
+    running.push("A", 12, 9, 1)
+    running.purge(14)
+    running.push("C", 14, 5, 1)
+    assert pair_counts(running) == (4, 3, 2, 8)
+    running.push("A", 14, 1, 1)
+    assert pair_counts(running) == (5, 3, 3, 9)
+
+
+def clique_counts(feedback: str, shape: Shape | None, most: int = 12) -> tuple[int, int]:
     """Partial results and results of a clique of four streams with few partners."""
     running = Running(clique_program("10 SEC"), shape, feedback)
     random = Random(3)
     for clock in range(120):
         for name in "ABCD":
-            rows = [(clock, *(random.randint(1, 12) for _ in range(3))) for _ in range(2)]
+            rows = [(clock, *(random.randint(1, most) for _ in range(3))) for _ in range(2)]
             running.push_rows(name, rows)
         running.purge(clock)
     return running.counts()[0], running.found
@@ -209,15 +257,41 @@ def test_two_sides_that_ask_for_each_other_do_not_wait_for_ever(feedback: str) -
     assert running.push("D", 3, 1, 1, 1)[3] == 1
 
 
-def test_a_gate_that_holds_back_little_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_gate, "_TRIAL_ROWS", 20)
+def test_gates_that_hold_back_nothing_are_switched_off_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feedback_trials, "TRIAL_ROWS", 80)
+    monkeypatch.setattr(feedback_trials, "_FIRST_PAUSE", 1)
     running = Running(TABLE_1, ((0, 1), 2), "auto")
     running.push("C", 0, 1)
-    for _ in range(30):
-        running.push("A", 1, 1, 1)
+    running.push_rows("A", [(1, 1, 1)] * 80)  # all asked for: the gate before A saved nothing
     assert running.push("A", 1, 1, 2)[1] == 0
-    assert running.push("B", 1, 1)[0] == 31
-    assert running.push("C", 2, 2)[3] == 30 + 1
+    assert running.push("B", 1, 1)[0] == 81
+    assert running.push("C", 2, 2)[3] == 80 + 1
+    running.push_rows("A", [(3, 1, 1)] * 80)
+    assert running.push("A", 3, 1, 7)[1] == 1  # it is on again, for a trial
+    assert running.push("C", 4, 7)[3] == 80 + 1 + 80 + 1
+
+
+def test_pair_gates_are_switched_without_losing_or_repeating(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feedback_trials, "TRIAL_ROWS", 10)
+    monkeypatch.setattr(feedback_trials, "_FEW", 1)
+    monkeypatch.setattr(feedback_trials, "_FIRST_PAUSE", 1)
+    monkeypatch.setattr(feedback_trials, "_LONGEST_PAUSE", 2)
+    switched = []
+    switch = PairGates.switch
+
+    def noted(self: PairGates, gate: int, clock: int, *, is_on: bool) -> None:
+        switched.append(is_on)
+        switch(self, gate, clock, is_on=is_on)
+
+    monkeypatch.setattr(PairGates, "switch", noted)
+    found = [clique_counts(mode, ((0, 1), (2, 3)), most=3)[1] for mode in ("off", "auto")]
+    assert found[0] == found[1] > 0
+    assert True in switched
+    assert False in switched
 
 
 def test_demands_that_drop_little_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +312,7 @@ def test_demands_that_drop_little_are_given_up(monkeypatch: pytest.MonkeyPatch) 
             )
     assert found == 8**3
     assert join.measure().detail["partial results not made"] == 0
-    assert not any(join._demands.values())
+    assert not join._demands
 
 
 @pytest.mark.parametrize("make", [left_deep, bushy])
