@@ -24,6 +24,7 @@ TOP = 10
 MOST_TEXT = 40
 VISIT_COLUMNS = ("place", "visits", "packets skipped", "visits per tuple", "tickets")
 KEPT_COLUMNS = ("bodies", "eager", "lazy", "changes", "rows", "trees")
+FEEDBACK_COLUMNS = ("suspended", "blacklisted", "resumed")
 JOIN_COLUMNS = ("probes", "candidates", "found", "bytes")
 
 
@@ -43,6 +44,7 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         table(OPERATOR_HEADER, operator_rows(summary.operators)),
         table(("state", "tuples kept", "memory"), state_rows(run.engine)),
         table(("join input", *JOIN_COLUMNS[:3], "memory"), join_rows(summary.operators)),
+        table(("feedback", *FEEDBACK_COLUMNS), feedback_rows(summary.operators)),
         table(("filter", *VISIT_COLUMNS), visit_rows(summary.operators)),
         table(("probe from", "to", "place", "tickets"), probe_rows(summary.operators)),
         table(("phase", "compared", "kept", "selectivity"), phase_rows(summary.operators)),
@@ -115,6 +117,14 @@ def join_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
             *numbers,
             memory(counts.get("bytes", 0)),
         )
+
+
+def feedback_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """On each edge of a join tree: rows and pairs held back because nobody asked, still waiting, and let go."""
+    for each, name, counts in parts(operators, "suspended"):
+        waiting = f"{counts['blacklisted']:,}" if "blacklisted" in counts else "-"
+        numbers = (f"{counts['suspended']:,}", waiting, f"{counts.get('resumed', 0):,}")
+        yield (f"{each.name} {name}", *numbers)
 
 
 def visit_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:

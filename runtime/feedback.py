@@ -26,12 +26,13 @@ from cqc.runtime.operators.tree_gate import Gate
 from cqc.runtime.operators.tree_node import columns_between
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from cqc.runtime.operators.tree_node import Edge, Node
+    from cqc.runtime.operators.tree_state import TreeState
 
 _MOST_PAIR_GATES = 2  # of a join: the first drops most of what a second or third would
 
@@ -40,9 +41,15 @@ class Feedback:
     """All gates of one tree; `mode` is exact (presence by index), bloom (by filter) or auto (exact where it pays)."""
 
     def __init__(
-        self, root: Node, edges: list[Edge], mode: str, is_static: Callable[[Node], bool]
+        self,
+        root: Node,
+        edges: list[Edge],
+        mode: str,
+        is_static: Callable[[Node], bool],
+        names: Sequence[str],
     ) -> None:
-        """Place the gates, before there are rows."""
+        """Place the gates, before there are rows; `names` of the items are for people."""
+        self._names = names
         self._nodes = root.all_nodes()
         self._mode = mode
         self._seconds: defaultdict[object, float] = defaultdict(float)  # that each gate took
@@ -111,33 +118,30 @@ class Feedback:
 
     def counters(self) -> dict[str, int]:
         """What was suspended and resumed, in all and on each edge."""
-        counted = {
-            "suspended": 0,
-            "resumed": 0,
-            "blacklisted": 0,
-            "pairs held": 0,
-            "pairs resumed": 0,
-        }
+        counted = dict.fromkeys(
+            ("suspended", "resumed", "blacklisted", "pairs held", "pairs resumed"), 0
+        )
         for node in self._nodes:
             for gate in node.gates:
-                edge = f"{node.name} for {'x'.join(map(str, gate.awaited.items))}"
+                edge = f"{self._label(node.state)} for {self._label(gate.awaited)}"
                 own = {
-                    "suspended": gate.parked,
-                    "resumed": gate.resumed,
-                    "blacklisted": gate.waiting,
-                }
+                    "suspended": gate.parked, "resumed": gate.resumed, "blacklisted": gate.waiting
+                }  # fmt: skip
                 for name, count in own.items():
                     counted[name] += count
                     counted[f"{edge} {name}"] = count
             pairs = node.pairs
             for number, leaf in enumerate(pairs.leaves if pairs else ()):
                 assert pairs is not None
-                edge = f"pairs {node.name} for {leaf.items[0]}"
-                own = {"held": pairs.held[number], "resumed": pairs.resumed[number]}
-                for name, count in own.items():
-                    counted[f"pairs {name}"] += count
-                    counted[f"{edge} {name}"] = count
+                edge = f"pairs {self._label(node.state)} for {self._label(leaf)}"
+                counted["pairs held"] += pairs.held[number]
+                counted["pairs resumed"] += pairs.resumed[number]
+                counted[f"{edge} suspended"] = pairs.held[number]
+                counted[f"{edge} resumed"] = pairs.resumed[number]
         return counted
+
+    def _label(self, state: TreeState) -> str:
+        return " x ".join(self._names[item] for item in state.items)
 
     def _place_gates(
         self, node: Node, edges: list[Edge], is_static: Callable[[Node], bool]

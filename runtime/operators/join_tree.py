@@ -148,9 +148,9 @@ class JoinTree(MultiJoin):
         self._leaves = {}
         root = self._root = self._node(self.shape, edges)
         self._nodes = root.all_nodes()
-        self._feedback = (
-            None if self._mode == "off" else Feedback(root, edges, self._mode, self._is_static)
-        )
+        if self._mode != "off":
+            names = [each.state.relation.name for each in self._inputs]
+            self._feedback = Feedback(root, edges, self._mode, self._is_static, names)
         slots = list(self._table.slots.values())
         for node in root.all_nodes():
             if node.parent is not None:

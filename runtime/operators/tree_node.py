@@ -46,11 +46,6 @@ class Node:
         for child in children:
             child.parent = self
 
-    @property
-    def name(self) -> str:
-        """Its items by number."""
-        return "x".join(map(str, self.state.items))
-
     def leaves(self) -> list[Node]:
         """The leaves below, from left to right."""
         return [leaf for child in self.children for leaf in child.leaves()] or [self]

@@ -142,3 +142,20 @@ def test_json_of_the_graph_round_trips(call: Call, join: Path) -> None:
 
     text = call("compile", join, "--emit", "json").out
     assert json.loads(Graph.from_json(text).to_json()) == json.loads(text)
+
+
+def test_analyze_shows_what_feedback_did_on_each_edge(call: Call, place: Path) -> None:
+    (place / "tree.cq").write_text(
+        JOIN.replace(
+            "CREATE QUERY near AS SELECT a.x FROM a, b WHERE a.k = b.k",
+            "CREATE STREAM c (ts BIGINT, x BIGINT) WITH (path = 'c.csv');\n"
+            "CREATE QUERY near AS SELECT a.x FROM a, b, c WHERE a.k = b.k AND a.x = c.x",
+        )
+    )
+    (place / "a.csv").write_text("ts,k,x\n1,1,1\n2,2,2\n")
+    (place / "b.csv").write_text("ts,k\n2,1\n3,3\n")
+    (place / "c.csv").write_text("ts,x\n3,1\n")
+    asked = ("explain", "--analyze", "tree.cq", "--join", "left-deep", "--feedback", "exact")
+    printed = call(*asked)
+    assert printed.code == 0
+    assert re.search(r"join0 a for c +2 +1 +1\n", printed.out)

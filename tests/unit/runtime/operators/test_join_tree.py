@@ -353,3 +353,20 @@ def test_random_joins_on_demand_give_the_oracles_answer(
     monkeypatch.setattr(random_joins, "MultiJoin", OnDemand)
     monkeypatch.setattr(test_multi_join, "random_shape", dense)
     test_multi_join._run(seed, rows=False)
+
+
+def test_counts_of_each_edge_say_what_is_suspended_blacklisted_and_resumed() -> None:
+    running = Running(TABLE_1, ((0, 1), 2), "exact")
+    running.push("C", 0, 7)
+    running.push("B", 0, 1)
+    running.push("A", 1, 1, 100)  # MNS a1, of value y=100
+    running.push("A", 3, 1, 100)  # a2 goes straight to the blacklist
+    assert edge(running, "A for C") == (2, 2, 0)
+    assert edge(running, "B for C") == (0, 0, 0)  # C is not empty
+    running.push("C", 4, 100)
+    assert edge(running, "A for C") == (2, 0, 2)
+
+
+def edge(running: Running, name: str) -> tuple[int, ...]:
+    detail = running.join.measure().detail
+    return tuple(detail[f"{name} {what}"] for what in ("suspended", "blacklisted", "resumed"))
