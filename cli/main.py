@@ -32,6 +32,7 @@ COMMANDS = {
     "invoke": "Ask a query of a running service for its answer.",
     "unregister": "Remove a query from a running service.",
     "watch": "Follow the results of a running service.",
+    "package": "Pack this installation for the executors of a cluster.",
     "bench": "Run a benchmark beside its peers.",
 }
 CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +57,16 @@ class CoordinatorState:
     bytes_sent: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        # `asdict` makes a Counter of a Counter's items.
+        plain = replace(
+            self,
+            results=dict(self.results),  # type: ignore[arg-type]  # as JSON has it
+            counts={
+                name: replace(count, reasons=dict(count.reasons))  # type: ignore[arg-type]  # likewise
+                for name, count in self.counts.items()
+            },
+        )
+        return asdict(plain)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> CoordinatorState:

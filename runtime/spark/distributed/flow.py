@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 
+from cqc.runtime.errors import RunError
 from cqc.runtime.spark.distributed.spec import digest
 from cqc.runtime.spark.distributed.worker import FOUND, SENT, CellProcessor, found_blob, spec_name
 
@@ -40,6 +41,8 @@ class Flow:
         self.has_cells = bool(spec.groups) or spec.keeps_past is not None
         self._settings = {
             "spark.sql.streaming.stateStore.providerClass": _STATE,
+            # Else the whole of what changed in RocksDB's files is written again with every micro-batch.
+            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
             "spark.sql.shuffle.partitions": str(spec.shuffle_partitions),
         }
         self._spark = spark
@@ -79,6 +82,13 @@ class Flow:
             return sent.select("blob")
         processor = CellProcessor(self.digest)
         return sent.groupBy("key").transformWithState(processor, FOUND, "update", "none")
+
+
+def worker_failed(error: PySparkException) -> RunError | None:
+    """What a worker has to say to the user, when it was one of ours that could not go on."""
+    marker = f"{RunError.__module__}.{RunError.__name__}: "
+    told = [line for line in str(error).splitlines() if line.startswith(marker)]
+    return RunError(told[-1].removeprefix(marker)) if told else None
 
 
 def found_in(batch: DataFrame, *, cells: bool) -> list[bytes]:

@@ -28,7 +28,7 @@ from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.sources import open_source
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.files import write_whole
-from cqc.runtime.spark.distributed.flow import Flow, found_in
+from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
 from cqc.runtime.spark.slots import TAG, Slots
@@ -251,8 +251,9 @@ class DistributedHandle:
                 self._publish()
                 self._changed.notify_all()
         except BaseException as error:  # it loses its type on the way through the JVM
+            own = worker_failed(error) if isinstance(error, PySparkException) else None
             with self._changed:
-                self._failure = error
+                self._failure = own or error
                 self._changed.notify_all()
             raise
 

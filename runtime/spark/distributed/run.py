@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S
 from cqc.runtime.spark.distributed.files import write_whole
-from cqc.runtime.spark.distributed.flow import Flow, found_in
+from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.work import DurableWork, Work, feed_lines
 from cqc.runtime.spark.distributed.worker import RangesTask
 from cqc.runtime.spark.session import spark_failed
@@ -195,6 +195,10 @@ class DistributedRun:
                     self._ended.set()
                 else:
                     self._go_on()
+            except PySparkException as error:  # its text cannot be asked for when the JVM has gone
+                self._failure = worker_failed(error) or spark_failed(error, self._session)
+                self._ended.set()
+                raise
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 self._ended.set()

@@ -264,6 +264,7 @@ def feed_lines(header: Header, ranges: list[Range], tasks: int) -> str:
             {
                 "origin": at,
                 "header": text,
+                "folder": str(Path.cwd()),
                 "ranges": [asdict(each) for each in ranges[cuts[at] : cuts[at + 1]]],
             }
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 SENT = "key INT, origin BIGINT, blob BINARY"  # what stage one sends
 FOUND = "blob BINARY"  # what stage two finds
 HEADERS = "cqc.headers"  # Spark's local property with the headers of the micro-batches to come
+FILE_FORMATS = ("csv", "jsonl", "parquet")
 _MOST_KEPT = 3
 _LENGTH = struct.Struct("<I")
 _SENT_SCHEMA = pa.schema([("key", pa.int32()), ("origin", pa.int64()), ("blob", pa.binary())])
@@ -88,11 +90,18 @@ class RangesTask:
             for text in batch.column(0).to_pylist():
                 given = json.loads(text)
                 header = Header.from_json(given["header"])
-                ranges = [Range(**each) for each in given["ranges"]]
+                ranges = [_absolute(Range(**each), given["folder"]) for each in given["ranges"]]
                 one = _stage_one(self._digest, header)
                 origin = given["origin"]
                 rows = _rows(one, ranges)
                 yield _batch(header, one.run(header, origin, rows, ticks=origin == 0))
+
+
+def _absolute(part: Range, folder: str) -> Range:
+    """Paths are relative to where the driver runs; a worker runs elsewhere."""
+    if part.format not in FILE_FORMATS:
+        return part
+    return replace(part, path=str(Path(folder) / part.path))
 
 
 def _rows(one: StageOne, ranges: Iterable[Range]) -> Iterator[tuple[str, Taken]]:

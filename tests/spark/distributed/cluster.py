@@ -6,6 +6,7 @@ durable of them.
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,8 @@ class Cluster:
             found.append(cells.process(place, header, blobs, store).pack())
         self.random.shuffle(found)
         findings = self.coordinator.take(found)
-        self.coordinator.state = CoordinatorState.from_json(self.coordinator.state.to_json())
+        text = json.dumps(self.coordinator.state.to_json())
+        self.coordinator.state = CoordinatorState.from_json(json.loads(text))
         self.blocks.append(findings.blocks)
         self.answers.update(findings.answers)
         self.batch += 1

@@ -58,3 +58,5 @@ def check(seed: int, partitions: int) -> None:
         results = executor.results()
         found.append({name: Counter(map(repr, rows)) for name, rows in results.items()})
     assert found[0] == found[1], f"seed {seed}\n{case.program}"
+    counted = executor.started().coordinator.result_counts()
+    assert counted == {name: rows.total() for name, rows in found[1].items()}

@@ -1,0 +1,1 @@
+"""The graph on Spark's executors, beside the floor that Spark itself sets."""
