@@ -46,6 +46,11 @@ class Flow:
             "spark.sql.shuffle.partitions": str(spec.shuffle_partitions),
         }
         self._spark = spark
+        server = getattr(spark.sparkContext, "_accumulatorServer", None)
+        if server is not None:
+            server.handle_error = lambda *request: (
+                None
+            )  # it complains when the JVM goes, to the user
         self._before: dict[str, Any] = {}
 
     def configure(self) -> None:
@@ -61,9 +66,6 @@ class Flow:
         ):  # it may have ended by itself, or its JVM
             query.stop()
             self._restore()
-        server = getattr(self._spark.sparkContext, "_accumulatorServer", None)
-        if server is not None:
-            server.server_shutdown = True  # it would complain when the JVM goes
 
     def _restore(self) -> None:
         for name, value in self._before.items():
