@@ -15,7 +15,6 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-import cqc
 from cqc.runtime.errors import RunError
 
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc", "benchmarks", ".*")
@@ -33,7 +32,7 @@ def build_package(out: Path, *, kernels: bool = True) -> Path:
     """
     with tempfile.TemporaryDirectory(prefix="cqc-package-") as folder:
         tree = Path(folder) / "tree"
-        shutil.copytree(Path(cqc.__file__).parent, tree / "cqc", ignore=_LEFT_OUT)
+        shutil.copytree(Path(__file__).parents[1], tree / "cqc", ignore=_LEFT_OUT)
         (tree / "cqc_main.py").write_text(LAUNCHER, encoding="utf-8")
         for file in tree.rglob("*"):
             seconds = int(file.stat().st_mtime)
