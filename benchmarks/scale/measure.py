@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cqc
-from cqc.benchmarks.scale.floor import PassingProcessor, PassingTask
 from cqc.benchmarks.scale.workload import filter_program, join_program
 from cqc.benchmarks.spark.workload import SCHEMA, write_files
+from cqc.runtime.spark.distributed.floor import PassingProcessor, PassingTask
 from cqc.runtime.spark.distributed.worker import FOUND, SENT
 from cqc.runtime.spark.session import Session
 
