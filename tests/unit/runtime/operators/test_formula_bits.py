@@ -56,7 +56,7 @@ def test_always_and_never_are_pairs_of_the_fixed_rows() -> None:
 
 def test_alternatives_become_code_that_keeps_their_shape() -> None:
     code = compiled(AllOf((AnyOf((A, B)), C)))
-    assert code == Code(((PUSH, 0, 1), (OR, 10, 11), (AND, 20, 21)), 1, None)
+    assert code == Code(((PUSH, 0, 1), (OR, 10, 11), (AND, 20, 21)), 1, None, firm=((20, 21),))
     code = compiled(AnyOf((AllOf((A, B)), AllOf((C, D)))))
     assert isinstance(code, Code)
     assert [instruction[0] for instruction in code.instructions] == [PUSH, AND, PUSH, AND, OR_TOP]
