@@ -105,7 +105,8 @@ class _Kinds(dict[str, str]):
         if len(text) > 1 and first in "'\"`":
             return STRING if first == "'" else NAME
         if first == "_" or _WORD.match(text):
-            return kind_of_word(text.upper())
+            # In upper case the dotless i and the long s become I and S, but no keyword is written with them.
+            return kind_of_word(text.upper()) if text.isascii() else NAME
         self.strange.add(text)
         return text
 

@@ -60,6 +60,13 @@ def test_mistakes_are_the_same_when_a_file_is_read_in_parts(
     assert parse(source) == whole
 
 
+def test_only_ascii_words_are_keywords() -> None:
+    (statement,) = tokenize(
+        SourceFile("test.cq", "\u0131n l\u0131m\u0131t \u017fet 5 \u017fec in")
+    ).statements
+    assert statement.kinds == ["x", "x", "x", "1", "x", "IN"]
+
+
 def test_a_byte_order_mark_is_white_space() -> None:
     assert parse(SourceFile("test.cq", "\ufeffSELECT a FROM s"))[1] == []
 
