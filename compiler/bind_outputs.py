@@ -72,11 +72,9 @@ def _item(scope: Scope, node: syntax.SelectItem) -> BoundOutput:
         expression = _as_column_type(scope, expression)
     if node.name is not None:
         return BoundOutput(node.name.text, expression, node.name.span)
-    inner = node.expression
-    while isinstance(inner, syntax.Parenthesised):
-        inner = inner.inner
-    if isinstance(inner, syntax.ColumnName):
-        return _plain_column(scope, inner, expression, node.span)
+    column = syntax.plain_column(node)
+    if column is not None:
+        return _plain_column(scope, column, expression, node.span)
     return BoundOutput(source_name(node.expression.span.text), expression, node.span)
 
 

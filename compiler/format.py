@@ -1,8 +1,9 @@
 """A program as canonical text, for `cqc fmt`.
 
 Only white space, the case of keywords and the spelling of `!=` change: the tokens of a program are written again in their
-order, so comments stay where they are, names stay as written, and the formatted program means the same. Every clause of a
-query begins a line; `format_lines.py` breaks those that are too long.
+order, so comments stay where they are, names stay as written, and the formatted program means the same. An output without
+AS that is named by its source text keeps that text. Every clause of a query begins a line; `format_lines.py` breaks those
+that are too long.
 """
 
 from __future__ import annotations

@@ -95,13 +95,11 @@ def chunks_of(words: Sequence[Word]) -> Iterator[list[Word]]:
     """Words that belong on one line: a list is broken after commas, a condition before AND and OR."""
     chunk: list[Word] = []
     for word in words:
-        if chunk and word.connects:
+        follows_comma = bool(chunk) and chunk[-1].kind == ","
+        if chunk and (word.connects or follows_comma) and not word.glued:
             yield chunk
             chunk = []
         chunk.append(word)
-        if word.text == "," and not word.is_name:
-            yield chunk
-            chunk = []
     if chunk:
         yield chunk
 

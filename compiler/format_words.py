@@ -1,4 +1,8 @@
-"""Tokens as they are written: keywords in upper case, names as they are, one space or none in front."""
+"""Tokens as they are written: keywords in upper case, names as they are, one space or none in front.
+
+`SELECT x+1` gives out a column named `x+1`. Written as `x + 1` it would have another name, so the tokens of such an output
+stay as they are: a gap between two of them becomes one space, and where there is none there will be none.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,10 @@ from cqc.compiler import syntax
 from cqc.compiler.tokens import COMPARISON, NAME, NUMBER, STRING, UNIT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cqc.compiler.format_comments import Commented
+    from cqc.compiler.source import Span
 
 _NO_SPACE_BEFORE = frozenset({",", ")", "]", "."})
 _NO_SPACE_AFTER = frozenset({"(", "[", "."})
@@ -20,7 +27,11 @@ _OPERAND_ENDS = frozenset(
 
 @dataclass(slots=True)
 class Word:
-    """One token of formatted text. `depth` counts the brackets and CASEs around it; `connects` marks AND and OR."""
+    """One token of formatted text.
+
+    `depth` counts the brackets and CASEs around it; `connects` marks AND and OR; `glued` says that nothing may come between
+    it and the word before.
+    """
 
     text: str
     kind: str
@@ -28,6 +39,7 @@ class Word:
     space: bool
     depth: int
     connects: bool
+    glued: bool
     before: list[str]
     after: list[str]
 
@@ -40,6 +52,7 @@ class Word:
 def words_of(commented: Commented, statement: syntax.Statement) -> list[Word]:
     """The words of a statement, which tell names and calls apart."""
     names, calls = _names_and_calls(statement)
+    named_by_text = _named_by_text(statement)
     tokens = commented.tokens
     words: list[Word] = []
     nesting = _Nesting()
@@ -49,14 +62,20 @@ def words_of(commented: Commented, statement: syntax.Statement) -> list[Word]:
         comments = commented.inside.get(at)
         is_name = start in names
         depth, connects = nesting.enter(kind, is_name)
+        output = named_by_text.holding(start)
+        space = _has_space(words, kind, text, start, calls, tokens.starts)
+        inside = output is not None and start > output.start
+        if inside:
+            space = start > tokens.ends[at - 1]
         words.append(
             Word(
-                text=_written(kind, text, is_name),
+                text=_written(kind, text, is_name or output is not None),
                 kind=kind,
                 is_name=is_name,
-                space=_has_space(words, kind, text, start, calls, tokens.starts),
+                space=space,
                 depth=depth,
                 connects=connects,
+                glued=inside and not space,
                 before=comments.before if comments else [],
                 after=comments.after if comments else [],
             )
@@ -82,8 +101,33 @@ def _names_and_calls(statement: syntax.Statement) -> tuple[set[int], set[int]]:
     return names, calls
 
 
-def _written(kind: str, text: str, is_name: bool) -> str:
-    if is_name:
+class _Places:
+    """Spans in the order of the text, asked about places in the same order."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._spans = iter(spans)
+        self._next = next(self._spans, None)
+
+    def holding(self, place: int) -> Span | None:
+        """The span around a place that is not before the last one asked about."""
+        while self._next is not None and self._next.end <= place:
+            self._next = next(self._spans, None)
+        return self._next if self._next is not None and self._next.start <= place else None
+
+
+def _named_by_text(statement: syntax.Statement) -> _Places:
+    """Where the outputs are whose source text is their name."""
+    outputs = statement.select.outputs if isinstance(statement, syntax.CreateQuery) else ()
+    items = (item for item in outputs if isinstance(item, syntax.SelectItem))
+    return _Places(
+        item.expression.span
+        for item in items
+        if item.name is None and syntax.plain_column(item) is None
+    )
+
+
+def _written(kind: str, text: str, stays: bool) -> str:
+    if stays:
         return text
     if kind == UNIT and len(text) == 1:
         return text.lower()

@@ -252,6 +252,14 @@ class SelectItem:
     span: Span = field(compare=False, repr=False)
 
 
+def plain_column(item: SelectItem) -> ColumnName | None:
+    """The column that an output is, with or without parentheses; None for any other expression."""
+    inner = item.expression
+    while isinstance(inner, Parenthesised):
+        inner = inner.inner
+    return inner if isinstance(inner, ColumnName) else None
+
+
 @dataclass(frozen=True, slots=True)
 class FromItem:
     """`relation [[AS] alias] [RANGE duration | ROWS n]`."""

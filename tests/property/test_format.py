@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cqc.compiler import syntax
+from cqc.compiler.bind_outputs import source_name
 from cqc.compiler.format import format_program
 from cqc.compiler.parse import parse
 from cqc.compiler.source import SourceFile
@@ -37,8 +39,17 @@ def check(text: str) -> str:
     assert again == formatted
     before, after = parse(SourceFile("test.cq", text)), parse(SourceFile("test.cq", formatted))
     assert after == before
+    assert names_by_text(after[0]) == names_by_text(before[0])
     assert remarks(formatted) == remarks(text)
     return formatted
+
+
+def names_by_text(program: syntax.Program) -> list[str]:
+    """The outputs without AS, as a query would show them."""
+    queries = (each for each in program.statements if isinstance(each, syntax.CreateQuery))
+    outputs = (item for query in queries for item in query.select.outputs)
+    items = (item for item in outputs if isinstance(item, syntax.SelectItem) and not item.name)
+    return [source_name(each.span.text) for each in items if not syntax.plain_column(each)]
 
 
 def remarks(text: str) -> list[str]:

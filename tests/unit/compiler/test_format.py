@@ -69,9 +69,34 @@ def test_names_stay_as_written() -> None:
 
 def test_operators_and_signs_are_spaced() -> None:
     check(
-        "select -a, a- -b, - -a, a*-3, +f(x,-1), (a+b)%2, cast(a as int), 10s, a!=1 from s",
+        "select a from s group by -a, a- -b, - -a, a*-3, +f(x,-1), (a+b)%2, cast(a as int), 10s, a!=1",
         """
-        SELECT -a, a - -b, - -a, a * -3, +f(x, -1), (a + b) % 2, CAST(a AS INT), 10s, a <> 1
+        SELECT a
+        FROM   s
+        GROUP BY -a, a - -b, - -a, a * -3, +f(x, -1), (a + b) % 2, CAST(a AS INT), 10s, a <> 1;
+        """,
+    )
+
+
+def test_an_output_that_is_named_by_its_source_text_keeps_it() -> None:
+    check(
+        "select x+1, case  when x=1 then /* one */not x!=2 end, x+1 as y, ( X ), count (*)from s",
+        """
+        SELECT x+1, case when x=1 then /* one */ not x!=2 end, x + 1 AS y, (X), count (*)
+        FROM   s;
+        """,
+    )
+
+
+def test_a_long_name_is_broken_only_where_it_has_a_gap() -> None:
+    call = f"concat({','.join('abcdefghij' for _ in range(12))})"
+    check(
+        f"select a,{call}, {call}  +1 from s",
+        f"""
+        SELECT a,
+               {call},
+               {call}
+               +1
         FROM   s;
         """,
     )
