@@ -133,6 +133,7 @@ class BatchRun(LocalRun):
         feeds: list[Feed] = []
         try:
             declared = new_relations(program.catalog, self._catalog)
+            self._check_data(program)
             rows = {relation.name: self._open_new(relation, feeds) for relation in declared}
         except RunError as error:
             for feed in feeds:
@@ -148,6 +149,18 @@ class BatchRun(LocalRun):
         self._used |= relations.keys()
         for change in self._queries.change_to(texts_of(program, self._options.only)):
             say(change)
+
+    def _check_data(self, program: Program) -> None:
+        """See that every stream and table that runs and is asked for is being read.
+
+        Raises:
+            RunError: when neither the program nor the command line says where the rows of one are.
+        """
+        for name in texts_of(program, self._options.only):
+            for relation in program.graph.queries[fold(name)].body.relations:
+                folded = fold(relation.name)
+                if folded in self._catalog.relations and folded not in self._used:
+                    source_path(relation, self._options.binds)
 
     def _open_new(self, relation: Relation, feeds: list[Feed]) -> list[Taken]:
         """Open the feed of a new stream, or read the rows of a new table.
@@ -169,12 +182,14 @@ class BatchRun(LocalRun):
 
     def _add_places(self) -> None:
         """Queries that come later may speak of any stream that has data."""
+        binds = self._options.binds
+        bound = {fold(name) for name in binds}
         for name, relation in self._catalog.relations.items():
-            if name not in self._places and (
-                "path" in relation.options or name in self._options.binds
-            ):
-                self._places[name] = source_path(relation, self._options.binds)
-        self._used = set(self._places)
+            if is_connection(relation, binds):
+                self._used.add(name)
+            elif "path" in relation.options or name in bound:
+                self._places[name] = source_path(relation, binds)
+        self._used |= self._places.keys()
 
 
 def with_retention(program: Program) -> Program:

@@ -12,6 +12,7 @@ import cqc
 from cqc.runtime import file_feed
 from cqc.runtime.batch_run import BatchRun
 from cqc.runtime.options import RunOptions
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,6 +189,46 @@ def test_a_new_stream_without_data_is_reported_and_changes_nothing(
     said = capsys.readouterr().err
     assert re.search(reason, said)
     assert said.count("the queries that run stay as they were") == 1
+
+
+def test_a_stream_that_nobody_asks_for_yet_is_read_from_where_it_is_bound(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the case of its name; one that has no data at all is reported when it is asked for."""
+    (place / "queries" / "a.cq").write_text(
+        STREAM
+        + "CREATE STREAM Other (ts BIGINT, x BIGINT); CREATE STREAM Nothing (ts BIGINT, x BIGINT);"
+        + "CREATE STREAM made (ts BIGINT, x BIGINT) WITH (format = 'rate', rows_per_second = '1000', rows = '1');"
+        + "CREATE QUERY all_of_it AS SELECT x FROM s; CREATE QUERY made_up AS SELECT x FROM made;"
+    )
+    other = place / "other.csv"
+    other.write_text("ts,x\n")
+    folder = place / "queries"
+    run = BatchRun(
+        cqc.compile_files([str(folder / "a.cq")]),
+        RunOptions(
+            programs=(str(folder),),
+            binds={"Other": str(other)},
+            out=str(place / "out.jsonl"),
+            follow=True,
+        ),
+    )
+
+    def made() -> bool:
+        step(run)
+        return found(place) == [("made_up", 0)]
+
+    wait_until(made)
+    (folder / "b.cq").write_text("CREATE QUERY later AS SELECT x FROM other;")
+    other.write_text("ts,x\n1,7\n")
+    step(run)
+    (folder / "c.cq").write_text("CREATE QUERY never AS SELECT x FROM nothing;")
+    step(run)
+    run.close()
+    assert found(place) == [("made_up", 0), ("later", 7)]
+    said = capsys.readouterr().err
+    assert "stream Nothing has no data" in said
+    assert "never registered" not in said
 
 
 def test_a_stream_that_runs_cannot_be_declared_in_another_way(
