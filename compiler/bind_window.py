@@ -1,6 +1,7 @@
 """The WINDOW clause: conditions between event times, and nothing else.
 
-Each conjunct is bound and checked by itself, so that one that belongs in WHERE does not hide a mistake in the next.
+Each conjunct is bound and checked by itself, so that one that belongs in WHERE does not hide a mistake in the next. Nor does
+a mistake in its types hide that it belongs there: `A.x - B.x <= 4 SECONDS` has both.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler import syntax
 from cqc.compiler.bind_expression import bind_condition, conjunction
+from cqc.compiler.bind_scope import bind_column
 from cqc.compiler.bound import ColumnRef, children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cqc.compiler.bind_scope import Scope
     from cqc.compiler.bound import Expression
@@ -24,12 +26,20 @@ def bind_window(scope: Scope, node: syntax.Expression) -> Expression | None:
     bound: list[Expression] = []
     complete = True
     for conjunct in _conjuncts(node):
+        found = len(scope.diagnostics)
         condition = bind_condition(scope, conjunct, "WINDOW")
-        if condition is None or not _is_about_event_times(scope, condition, conjunct.span):
+        if condition is None:
             complete = False
-        else:
+            if all(each.code in _OF_TYPES for each in scope.diagnostics[found:]):
+                _check_columns(scope, _columns_as_written(scope, conjunct), conjunct.span)
+        elif _is_about_event_times(scope, condition, conjunct.span):
             bound.append(condition)
+        else:
+            complete = False
     return conjunction(bound, node.span) if complete else None
+
+
+_OF_TYPES = frozenset({"CQ040", "CQ041", "CQ042", "CQ043", "CQ044"})
 
 
 def _conjuncts(node: syntax.Expression) -> Iterator[syntax.Expression]:
@@ -52,11 +62,23 @@ def _is_about_event_times(scope: Scope, condition: Expression, span: Span) -> bo
         detail = "There is no event time in this condition."
         scope.report("CQ052", span, detail=detail, hint="Write it in WHERE.")
         return False
+    return _check_columns(scope, columns, span)
+
+
+def _check_columns(scope: Scope, columns: Iterable[ColumnRef], span: Span) -> bool:
+    """Whether all columns of a condition are event times; the first that is not is reported."""
     for column in columns:
         if not scope.shaky[column.item] and not scope.is_event_time(column):
             _report_other_column(scope, column, span)
             return False
     return True
+
+
+def _columns_as_written(scope: Scope, condition: syntax.Expression) -> list[ColumnRef]:
+    """The columns that a condition names, whether or not it could be bound as a whole."""
+    names = (node for node in syntax.nodes_of(condition) if isinstance(node, syntax.ColumnName))
+    columns = (bind_column(scope, name) for name in names)
+    return [column for column in columns if isinstance(column, ColumnRef)]
 
 
 def _columns(expression: Expression) -> Iterator[ColumnRef]:

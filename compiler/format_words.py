@@ -6,7 +6,7 @@ stay as they are: a gap between two of them becomes one space, and where there i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cqc.compiler import syntax
@@ -87,17 +87,11 @@ def _names_and_calls(statement: syntax.Statement) -> tuple[set[int], set[int]]:
     """Where names are, and which of them are the names of called functions."""
     names: set[int] = set()
     calls: set[int] = set()
-    todo: list[object] = [statement]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, tuple):
-            todo.extend(node)
-        elif isinstance(node, syntax.Name):
+    for node in syntax.nodes_of(statement):
+        if isinstance(node, syntax.Name):
             names.add(node.span.start)
-        elif is_dataclass(node):
-            if isinstance(node, syntax.Call):
-                calls.add(node.name.span.start)
-            todo.extend(getattr(node, part.name) for part in fields(node) if part.name != "span")
+        elif isinstance(node, syntax.Call):
+            calls.add(node.name.span.start)
     return names, calls
 
 

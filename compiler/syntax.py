@@ -6,10 +6,12 @@ user left out are None. Spans do not take part in equality, so a formatted progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cqc.compiler.source import Span
     from cqc.compiler.types import ColumnType
 
@@ -383,3 +385,16 @@ class Program:
 
     statements: tuple[Statement, ...]
     broken: frozenset[str] = field(default=frozenset(), compare=False)
+
+
+def nodes_of(root: object) -> Iterator[object]:
+    """A node and all that it is made of, in the order of the fields."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting.extend(reversed(node))
+        elif is_dataclass(node):
+            yield node
+            parts = [getattr(node, part.name) for part in fields(node) if part.name != "span"]
+            waiting.extend(reversed(parts))

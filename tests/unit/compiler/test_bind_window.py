@@ -34,6 +34,11 @@ def test_conditions_about_event_times_are_accepted(window: str) -> None:
         ("B.ts > T.pressure", ["CQ031"]),
         ("COUNT(*) > B.ts", ["CQ063"]),
         ("B.ts > NOW - 5", ["CQ057"]),
+        ("B.bed - T.bed <= 4 SECONDS", ["CQ040", "CQ052"]),
+        ("B.ts > T.bed AND B.ts > T.ts", ["CQ040", "CQ052"]),
+        ("B.bed", ["CQ042", "CQ052"]),
+        ("B.ts > 5", ["CQ040"]),
+        ("MAX(B.bed) > 'a'", ["CQ063"]),
     ],
 )
 def test_other_conditions_point_to_where(window: str, expected: list[str]) -> None:
