@@ -153,7 +153,9 @@ def _other_hint(left: Expression, right: Expression) -> str | None:
 def cast_hint(value: Expression, target: ColumnType) -> str | None:
     """How to turn a STRING into what it met."""
     if target is _INTERVAL and value.type in _NUMERIC:
-        return f"Write `{_one_line(value.span)} * INTERVAL 1 SECOND`."
+        text = _one_line(value.span)
+        factor = f"({text})" if type(value) is Arithmetic else text
+        return f"Write `{factor} * INTERVAL 1 SECOND`."
     if value.type is not _STRING or target in (_INTERVAL, _NULL):
         return None
     cast = f"`CAST({_one_line(value.span)} AS {target.value})`"

@@ -161,6 +161,7 @@ def test_equal_expressions_are_equal_wherever_they_are_written() -> None:
     ("name > 5", "Write `CAST(name AS BIGINT)`."),
     ("bed = '5'", "Write `5` without quotes, or `CAST('5' AS BIGINT)`."),
     ("name = \"Ann\"", "Texts are written in single quotes: `'Ann'`."),
+    ("bed - 1 > 4 SECONDS", "Write `(bed - 1) * INTERVAL 1 SECOND`."),
 ])  # fmt: skip
 def test_hints_can_be_typed(text: str, hint: str) -> None:
     (found,) = bind_text(DECLARATIONS, f"SELECT 1 AS x FROM B WHERE {text}").diagnostics
