@@ -5,7 +5,7 @@ useless result comes into being. What is asked for is the lattice of the candida
 
 - a row of one input of the producer (a tuple, or the combination that a join below made): a `Gate` before that input. Rows
   that the gate of a tuple holds are in no combination, so what a gate further up holds is minimal;
-- a pair that spans both inputs (Type II): a `PairGates` mark within the producer's join.
+- a pair that spans both inputs (Type II): a `PairGates` mark within the producer's join, where it has two inputs.
 
 Each gate sits at the lowest input that has its columns: what a consumer does not ask for is stopped there, and everything in
 between has nothing to pass on. Where rows are not asked for because a selection or a table refuses them they are forgotten.
@@ -70,9 +70,9 @@ class Feedback:
 
     def join(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Join active rows of a node with what is beside it; the rows made in its parent."""
-        assert node.step is not None
+        assert node.way is not None
         started = perf_counter()
-        made = node.step.join(rows)
+        made = node.way.join(rows)
         node.seconds += perf_counter() - started
         node.joined += len(rows)
         return made
@@ -82,13 +82,13 @@ class Feedback:
     ) -> Iterator[tuple[Node, NDArray[np.int64]]]:
         """Pairs that waited for tuples like these: the join that made them now, and their rows."""
         for node, gate in leaf.asked_by:
-            step, pairs = node.children[0].step, node.pairs
-            assert step is not None
+            way, pairs = node.children[0].way, node.pairs
+            assert way is not None
             assert pairs is not None
             if pairs.is_silent[gate]:
                 continue
             started = perf_counter()
-            made = step.resume(gate, rows)
+            made = way.resume(gate, rows)
             self._seconds[node, gate] += perf_counter() - started
             if len(made):
                 yield node, made
@@ -149,8 +149,9 @@ class Feedback:
         """Rows of a node wait for the sides that the results of the joins above it must meet."""
         producer = node.parent
         while producer is not None and producer.parent is not None:
-            awaited = producer.sibling
-            if not awaited.children or producer.is_left:
+            for awaited in producer.siblings:
+                if awaited.children and awaited.place < producer.place:
+                    continue
                 own, there = columns_between(edges, node.state.items, awaited.state.items)
                 gate = Gate(
                     node.state, own, awaited.state, there,
@@ -167,7 +168,7 @@ class Feedback:
             left, right = (child.state.items for child in node.children)
             _, joined = columns_between(edges, left, right)
         while node.pairs is not None and above.parent is not None:
-            for leaf in above.sibling.leaves():
+            for leaf in [leaf for beside in above.siblings for leaf in beside.leaves()]:
                 own, there = columns_between(edges, node.state.items, leaf.state.items)
                 sides = {item in left for item, _ in own}
                 if len(sides) == 2 and len(node.pairs) < _MOST_PAIR_GATES:

@@ -3,7 +3,8 @@
 - `--join flat`: one n-ary join; with feedback a pair of tuples goes on only when what it must meet is there.
 - `--join left-deep`, `--join bushy`: a tree with states between its joins; feedback suspends what nobody above asks for.
   With `--feedback demand` the tree keeps no states: the flat join goes in the tree's order.
-- `--join "((A B) (C D))"`: that tree, for joins of just these streams; others are flat. `(A B C)` is `((A B) C)`.
+- `--join "((A B) (C D))"`: that tree, for joins of just these streams; others are flat. A node may have any number of inputs:
+  `((A B C) D)` keeps nothing between A, B and C, and `(A B C D)` is the flat join.
 - `--join auto`: flat. It wins where combinations are rare, as in the clique joins of `cqc bench jit`. Where most partial
   combinations become results a tree makes each once, the flat join finds it again for every arrival, and the tree wins (the
   dense setting of that benchmark): `auto` does not measure that.
@@ -74,7 +75,10 @@ def tree_of(host: JoinHost, join: str) -> Shape | None:
     names = [fold(relation.name) for relation in host.relations]
     shape, _ = _shape(shape_words(join), names)
     written = [] if shape is None else sorted(items_of(shape))
-    return shape if written == list(range(count)) else None
+    is_flat = (
+        shape is None or isinstance(shape, int) or all(isinstance(part, int) for part in shape)
+    )
+    return shape if written == list(range(count)) and (count == 2 or not is_flat) else None
 
 
 def _shape(words: Sequence[str], names: Sequence[str]) -> tuple[Shape | None, Sequence[str]]:
@@ -88,7 +92,7 @@ def _shape(words: Sequence[str], names: Sequence[str]) -> tuple[Shape | None, Se
     while rest[0] != ")":
         part, rest = _shape(rest, names)
         parts.append(part)
-    shape = parts[0]
-    for part in parts[1:]:
-        shape = None if shape is None or part is None else (shape, part)
-    return shape, rest[1:]
+    known_parts = tuple(part for part in parts if part is not None)
+    if len(known_parts) < len(parts):
+        return None, rest[1:]
+    return (known_parts[0] if len(parts) == 1 else known_parts), rest[1:]

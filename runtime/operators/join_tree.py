@@ -1,4 +1,4 @@
-"""A host's join as a tree of binary joins with states between them (X-Join), left-deep or bushy.
+"""A host's join as a tree of joins with states between them (X-Join): left-deep, bushy, or with nodes of more than two inputs.
 
 Slots, filters, lineage and delivery are those of the flat join; only how combinations are found differs. The tuples of a
 packet become rows of their item's leaf. Active rows join the state beside them; what they make goes one node up and does the
@@ -30,7 +30,7 @@ from cqc.runtime.operators.probe import count_slots, keep_rows
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, bitmap
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.operators.tree_kernels import living, take_tuples
-from cqc.runtime.operators.tree_node import Node, Step, key_columns_above
+from cqc.runtime.operators.tree_node import Node, Way, key_columns_above
 from cqc.runtime.operators.tree_shape import items_of
 from cqc.runtime.operators.tree_state import TreeState
 from cqc.runtime.packet import Packet
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cqc.runtime.found import Seat
     from cqc.runtime.operators.join_plan import JoinPlan
     from cqc.runtime.operators.join_slots import JoinSeat
-    from cqc.runtime.operators.tree_node import Edge
+    from cqc.runtime.operators.tree_node import Edge, Step
     from cqc.runtime.operators.tree_shape import Shape
 
 _AT_ONCE = 4096  # base tuples at a time when the tree is made anew
@@ -75,7 +75,7 @@ class JoinTree(MultiJoin):
         self._nodes: list[Node] = []
         self._leaves: dict[int, Node] = {}
         self._forms_of: dict[int, NDArray[np.int64]] = {}  # of the key columns of each leaf
-        self._checks_at: dict[Node, list[tuple[Expression, NDArray[np.uint64]]]] = {}
+        self._checks_at: dict[Step, list[tuple[Expression, NDArray[np.uint64]]]] = {}
         self._gone: dict[str, int] = {}  # counters of trees that were made anew
         self.peak_rows = 0
         self.peak_bytes = 0
@@ -154,7 +154,9 @@ class JoinTree(MultiJoin):
         slots = list(self._table.slots.values())
         for node in root.all_nodes():
             if node.parent is not None:
-                node.step = Step(node, edges, slots, self._words, nested_loops=self._nested_loops)
+                node.way = Way(
+                    node, edges, slots, self._words, self._checked, nested_loops=self._nested_loops
+                )
         self._place_checks(root)
         for item in items_of(self.shape):
             self._move_dead(item)
@@ -175,7 +177,7 @@ class JoinTree(MultiJoin):
             leaf = self._leaves[shape] = Node(state, ())
             self._forms_of[shape] = np.array([form for _, form in columns], np.int64)
             return leaf
-        return Node(state, (self._node(shape[0], edges), self._node(shape[1], edges)))
+        return Node(state, tuple(self._node(part, edges) for part in shape))
 
     def _edges(self) -> list[Edge]:
         found: list[Edge] = []
@@ -203,14 +205,15 @@ class JoinTree(MultiJoin):
     def _place_checks(self, root: Node) -> None:
         """Theta conditions are checked by expression where their two items first meet."""
         self._checks_at = {}
-        for slot in self._table.slots.values():
-            for at, theta in enumerate(slot.body.theta_joins):
-                if at == 0 and slot.is_family:
-                    continue  # the members' ranks decide
-                pair = {theta.left_item, theta.right_item}
-                node = next(each for each in root.all_nodes() if pair <= set(each.state.items))
-                mask = bitmap([slot.number], self._words)
-                self._checks_at.setdefault(node, []).append((theta.expression, mask))
+        ways = [node.way for node in root.all_nodes() if node.way is not None]
+        for step in [step for way in ways for step in way.steps]:
+            for slot in self._table.slots.values():
+                for at, theta in enumerate(slot.body.theta_joins):
+                    if at == 0 and slot.is_family:
+                        continue  # the members' ranks decide
+                    if (theta.left_item, theta.right_item) in step.new_pairs:
+                        mask = bitmap([slot.number], self._words)
+                        self._checks_at.setdefault(step, []).append((theta.expression, mask))
 
     # Rows
 
@@ -235,7 +238,8 @@ class JoinTree(MultiJoin):
             assert parent is not None
             if parent.parent is None:
                 if complete:
-                    yield from self._combinations(parent, self._join(node, rows))
+                    self._join(node, rows)
+                    yield from self._combinations(parent)
             else:
                 self._note_made(parent, self._join(node, rows), queue)
             if feedback is not None:
@@ -244,14 +248,13 @@ class JoinTree(MultiJoin):
     def _join(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._feedback is not None:
             return self._feedback.join(node, rows)
-        assert node.step is not None
-        return node.step.join(rows)
+        assert node.way is not None
+        return node.way.join(rows)
 
     def _note_made(
         self, node: Node, rows: NDArray[np.int64], queue: list[tuple[Node, NDArray[np.int64]]]
     ) -> None:
-        """New rows of a node go on when they pass its conditions."""
-        rows = self._checked(node, rows)
+        """New rows of a node go on."""
         node.made += len(rows)
         if len(rows):
             queue.append((node, rows))
@@ -266,12 +269,12 @@ class JoinTree(MultiJoin):
         )  # fmt: skip
         return np.arange(begin, state.count)
 
-    def _checked(self, node: Node, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _checked(self, step: Step, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """New rows of a node without those that fail the node's conditions."""
-        checks = self._checks_at.get(node)
+        checks = self._checks_at.get(step)
         if not checks or not len(rows):
             return rows
-        state, begin = node.state, int(rows[0])
+        state, begin = step.out, int(rows[0])
         kept = living(state.positions, state.ts, begin, state.count, state.dead)
         positions = np.zeros((len(self._inputs), len(kept)), np.int64)
         positions[list(state.items)] = state.positions[:, begin + kept]
@@ -287,9 +290,8 @@ class JoinTree(MultiJoin):
         return np.arange(begin, state.count)
 
     def _combinations(
-        self, root: Node, rows: NDArray[np.int64]
+        self, root: Node
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]]:
-        self._checked(root, rows)
         state = root.state
         if state.count:
             end = state.count

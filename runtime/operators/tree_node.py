@@ -1,11 +1,16 @@
-"""One node of a join tree: a state of rows, and how its rows meet the state of the node beside it.
+"""One node of a join tree: a state of rows, and how its rows meet the states of the nodes beside it.
 
-A leaf holds the tuples of one item, an inner node the results of its two children. A `Step` is everything the join kernel
-needs to carry rows from a child to its parent, made when the slots change.
+A leaf holds the tuples of one item, an inner node the results of its children. A `Step` is everything the join kernel needs
+to join rows of one state with another state into a third, made when the slots change. The `Way` of a node leads to its parent:
+one step where a single node is beside it. In a node of three inputs or more, rows of one input meet the others one after the
+other, as in the flat join; what is made in between is forgotten at once.
+
+    (A B C) over D: a new a meets B, what that makes meets C, and only (a, b, c) is kept
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +18,7 @@ import numpy as np
 from cqc.runtime.operators.rank_lineage import interval_sets
 from cqc.runtime.operators.tree_kernels import join_states
 from cqc.runtime.operators.tree_pairs import PairGates, resume_pairs
+from cqc.runtime.operators.tree_state import TreeState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +27,13 @@ if TYPE_CHECKING:
 
     from cqc.runtime.operators.join_slots import Slot
     from cqc.runtime.operators.tree_gate import Gate
-    from cqc.runtime.operators.tree_state import KeyColumn, TreeState
+    from cqc.runtime.operators.tree_state import KeyColumn
 
 Edge = tuple["KeyColumn", "KeyColumn"]  # an equality between key columns of two items
 
 
 class Node:
-    """A leaf (no children) or a join of two nodes."""
+    """A leaf (no children) or a join of two nodes or more."""
 
     def __init__(self, state: TreeState, children: tuple[Node, ...]) -> None:
         self.state = state
@@ -36,9 +42,10 @@ class Node:
         self.gates: list[Gate] = []  # that this node's rows must pass
         self.watchers: list[tuple[Gate, Node]] = []  # gates that wait for this node's rows
         # Gates for the pairs that this node joins; and, of a leaf, the joins whose pairs wait for its rows.
-        self.pairs = PairGates(*(child.state for child in children)) if children else None
+        two = [child.state for child in children] if len(children) == 2 else []
+        self.pairs = PairGates(*two) if two else None
         self.asked_by: list[tuple[Node, int]] = []
-        self.step: Step | None = None  # to the parent
+        self.way: Way | None = None  # to the parent
         self.made = 0  # rows that came into being here
         self.candidates = 0
         self.joined = 0  # rows that met what is beside, and how long that took
@@ -51,22 +58,25 @@ class Node:
         return [leaf for child in self.children for leaf in child.leaves()] or [self]
 
     @property
-    def sibling(self) -> Node:
-        assert self.parent is not None
-        left, right = self.parent.children
-        return right if self is left else left
+    def place(self) -> int:
+        """Among the children of the parent."""
+        return self.parent.children.index(self) if self.parent is not None else 0
 
     @property
-    def is_left(self) -> bool:
-        return self.parent is not None and self.parent.children[0] is self
+    def siblings(self) -> list[Node]:
+        """The nodes beside this one, from left to right."""
+        return [each for each in self.parent.children if each is not self] if self.parent else []
 
     def all_nodes(self) -> list[Node]:
         """This node and everything below, children first."""
         return [each for child in self.children for each in child.all_nodes()] + [self]
 
 
-class Step:
-    """How active rows of a node join with the active rows of its sibling, into their parent's state."""
+Refine = Callable[["Step", "NDArray[np.int64]"], "NDArray[np.int64]"]
+
+
+class Way:
+    """How active rows of a node meet the active rows of the nodes beside it, into their parent's state."""
 
     def __init__(
         self,
@@ -74,33 +84,95 @@ class Step:
         edges: Sequence[Edge],
         slots: Sequence[Slot],
         words: int,
+        refine: Refine,
         *,
         nested_loops: bool,
     ) -> None:
-        """`nested_loops`: compare with every row there, as the papers do, instead of asking an index."""
-        assert node.parent is not None
-        assert node.parent.pairs is not None
-        self._scans = nested_loops
-        self._gates = node.parent.pairs
-        self._sources = self._gates.sources(from_left=node.is_left)
-        self._held = np.zeros(len(self._gates), np.int64)
-        self._own, self._there, self._out = node.state, node.sibling.state, node.parent.state
-        self._parent = node.parent
-        own, there = columns_between(edges, self._own.items, self._there.items)
-        self._columns = self._own.columns(own)
-        columns_there = self._there.columns(there)
-        self._index = self._there.add_index(columns_there)
-        self._columns_there = self._there.index_columns(self._index)
-        self._places = _places(self._own.items, self._out.items)
-        self._places_there = _places(self._there.items, self._out.items)
-        self._key_source = np.array(
-            [self._source(each) for each in self._out.key_columns], np.int64
-        )
-        self._prepare_windows(slots, words)
+        """`refine`: which of the new rows of a step go on. `nested_loops`: compare with every row there, as the papers do."""
+        parent = node.parent
+        assert parent is not None
+        self._refine = refine
+        self.steps: list[Step] = []
+        own, others = node.state, _in_order(node, edges)
+        for there in others:
+            out = parent.state
+            if there is not others[-1]:
+                items = own.items + there.state.items
+                unused = np.zeros((len(items), 2), np.int64)
+                out = TreeState(items, key_columns_above(items, edges), words, unused)
+            pairs = parent.pairs or PairGates(own, there.state)
+            step = Step(own, there.state, out, parent, pairs, edges, nested_loops=nested_loops)
+            step.prepare_windows(slots, words)
+            self.steps.append(step)
+            own = out
 
     def join(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Append what the rows find to the parent's state; the numbers of the new rows there."""
-        out = self._out
+        for step in self.steps:
+            rows = self._refine(step, step.join(rows))
+        for step in self.steps[:-1]:
+            step.out.clear()
+        return rows
+
+    def resume(self, gate: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Append the pairs that a gate held for want of these rows of its leaf; from the left of two nodes only."""
+        (step,) = self.steps
+        return self._refine(step, step.resume(gate, rows))
+
+
+def _in_order(node: Node, edges: Sequence[Edge]) -> list[Node]:
+    """The nodes beside one in the order in which its rows meet them: those first that an equality connects."""
+    met = set(node.state.items)
+    rest, order = node.siblings, []
+    while rest:
+        at = 0
+        for number, each in enumerate(rest):
+            if columns_between(edges, tuple(met), each.state.items)[0]:
+                at = number
+                break
+        order.append(rest.pop(at))
+        met |= set(order[-1].state.items)
+    return order
+
+
+class Step:
+    """How rows of one state join with the active rows of another one, into a third."""
+
+    def __init__(
+        self,
+        own: TreeState,
+        there: TreeState,
+        out: TreeState,
+        parent: Node,
+        gates: PairGates,
+        edges: Sequence[Edge],
+        *,
+        nested_loops: bool,
+    ) -> None:
+        """`parent`: the node where it happens; `gates` of the pairs that are made."""
+        self._scans = nested_loops
+        self._gates = gates
+        self._sources = gates.sources(from_left=own is gates.left)
+        self._held = np.zeros(len(gates), np.int64)
+        self._own, self._there, self.out = own, there, out
+        self._parent = parent
+        own_columns, columns_there = columns_between(edges, own.items, there.items)
+        self._columns = own.columns(own_columns)
+        self._index = there.add_index(there.columns(columns_there))
+        self._columns_there = there.index_columns(self._index)
+        self._places = _places(own.items, out.items)
+        self._places_there = _places(there.items, out.items)
+        self._key_source = np.array([self._source(each) for each in out.key_columns], np.int64)
+
+    @property
+    def new_pairs(self) -> set[tuple[int, int]]:
+        """Two items each, in both orders, that come together here."""
+        met = {(one, two) for one in self._own.items for two in self._there.items}
+        return met | {(two, one) for one, two in met}
+
+    def join(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Append what the rows find to the parent's state; the numbers of the new rows there."""
+        out = self.out
         found, candidates = self._call(rows)
         if out.count + found > out.room:
             out.reserve(found)
@@ -116,19 +188,19 @@ class Step:
         if not len(fresh) or not self._own.count or not self._there.count:
             return fresh[:0]
         found = self._resume(gate, fresh, absent_since)
-        if self._out.count + found > self._out.room:
-            self._out.reserve(found)
+        if self.out.count + found > self.out.room:
+            self.out.reserve(found)
             found = self._resume(gate, fresh, absent_since)
         self._gates.resumed[gate] += found
         return self._taken(found)
 
     def _taken(self, found: int) -> NDArray[np.int64]:
-        begin = self._out.count
-        self._out.count += found
-        return np.arange(begin, self._out.count)
+        begin = self.out.count
+        self.out.count += found
+        return np.arange(begin, self.out.count)
 
     def _call(self, rows: NDArray[np.int64]) -> tuple[int, int]:
-        own, there, out, gates = self._own, self._there, self._out, self._gates
+        own, there, out, gates = self._own, self._there, self.out, self._gates
         return join_states(  # type: ignore[no-any-return]  # a numba kernel
             rows, own.positions, own.ts, own.lineage, own.keys, self._columns,
             there.positions, there.ts, there.lineage, there.keys, self._columns_there,
@@ -139,7 +211,7 @@ class Step:
         )  # fmt: skip
 
     def _resume(self, gate: int, rows: NDArray[np.int64], absent_since: NDArray[np.int64]) -> int:
-        own, there, out, gates = self._own, self._there, self._out, self._gates
+        own, there, out, gates = self._own, self._there, self.out, self._gates
         left_index, right_index = gates.indexes[gate]
         return resume_pairs(  # type: ignore[no-any-return, call-arg]  # a numba kernel
             rows, absent_since, gate, gates.leaves[gate].keys, *gates.resume_arguments(gate),
@@ -157,7 +229,8 @@ class Step:
             return self._own.key_columns.index(column)
         return -1 - self._there.key_columns.index(column)
 
-    def _prepare_windows(self, slots: Sequence[Slot], words: int) -> None:
+    def prepare_windows(self, slots: Sequence[Slot], words: int) -> None:
+        """Take the windows of the slots."""
         numbers = [slot.number for slot in slots]
         here, there, starts = [], [], [0]
         cuts, sets = [np.zeros(0, np.int64)], [np.zeros((0, words), np.uint64)]

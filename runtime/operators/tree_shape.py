@@ -1,7 +1,8 @@
-"""Shapes of join trees: which items meet first. A shape is an item, or the pair of shapes whose results are joined.
+"""Shapes of join trees: which items meet first. A shape is an item, or the shapes whose results are joined.
 
     left-deep over 4 items   (((0, 1), 2), 3)
     bushy over 6 items       (((0, 1), (2, 3)), (4, 5))
+    a node of three inputs   ((0, 1, 2), 3): nothing is kept between 0, 1 and 2
 
 Items that an equality connects are brought together where possible, because without one a join is a cross product within
 the window.
@@ -16,15 +17,14 @@ if TYPE_CHECKING:
 
     from cqc.compiler.normal import EquiJoin
 
-Shape = Union[int, tuple["Shape", "Shape"]]  # noqa: UP007  # a recursive alias needs the name as text
+Shape = Union[int, tuple["Shape", ...]]  # noqa: UP007  # a recursive alias needs the name as text
 
 
 def items_of(shape: Shape) -> tuple[int, ...]:
     """The items of a shape from left to right."""
     if isinstance(shape, int):
         return (shape,)
-    left, right = shape
-    return items_of(left) + items_of(right)
+    return tuple(item for part in shape for item in items_of(part))
 
 
 def left_deep(count: int, equi_joins: Sequence[EquiJoin]) -> Shape:
@@ -65,10 +65,8 @@ def _beside(shape: Shape, start: int) -> list[Shape]:
     """What is beside the start, beside its parent, and so on up."""
     if isinstance(shape, int):
         return []
-    left, right = shape
-    if start in items_of(left):
-        return [*_beside(left, start), right]
-    return [*_beside(right, start), left]
+    (own,) = [part for part in shape if start in items_of(part)]
+    return [*_beside(own, start), *(part for part in shape if part is not own)]
 
 
 def _partner(shape: Shape, others: Sequence[Shape], equi_joins: Sequence[EquiJoin]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from cqc.compiler import compile as compile_program
@@ -11,7 +13,10 @@ from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.operators.multi_join import MultiJoin
 from cqc.runtime.operators.routed_join import RoutedJoin
 from cqc.runtime.operators.shared_state import SharedState
-from cqc.runtime.options import Strategy
+from cqc.runtime.options import Strategy, parse_join
+
+if TYPE_CHECKING:
+    from cqc.runtime.operators.tree_shape import Shape
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (ts BIGINT, k BIGINT, l BIGINT, m BIGINT);" for name in "abcd"
@@ -43,6 +48,26 @@ def test_shapes_are_those_that_were_asked_for(feedback: str) -> None:
     assert isinstance(pairs, JoinTree)
     assert left.shape == (((0, 1), 2), 3)
     assert pairs.shape == ((0, 1), (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("((a b) (c d))", ((0, 1), (2, 3))),
+        ("((A B C) D)", ((0, 1, 2), 3)),
+        ("(a, (c b), d)", (0, (2, 1), 3)),
+        ("((a b) ((c)) d)", ((0, 1), 2, 3)),
+        ("(a b c d)", None),  # the flat join
+        ("((a b) (c e))", None),  # of other streams
+        ("((a b) c)", None),
+        ("((a b) (c c))", None),
+    ],
+)
+def test_a_tree_that_is_written_out_has_nodes_of_any_number_of_inputs(
+    text: str, shape: Shape | None
+) -> None:
+    join = join_of(CHAIN, Strategy(join=parse_join(text), feedback="off"))
+    assert (join.shape if isinstance(join, JoinTree) else None) == shape
 
 
 def test_the_flat_join_asks_only_where_a_pair_has_two_values_to_ask_for() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from cqc.runtime.packet import Packet
 from tests.unit.runtime.operators import random_joins, test_multi_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cqc.compiler.graph.nodes import JoinHost
     from cqc.runtime.operators.tree_shape import Shape
@@ -330,6 +331,59 @@ def test_random_joins_in_trees_give_the_oracles_answer(
 
     monkeypatch.setattr(random_joins, "MultiJoin", Tree)
     test_multi_join._run(100 * seed + len(feedback), rows=False)
+
+
+def nested(random: Random, items: Sequence[int]) -> Shape:
+    """Any tree over the items, with nodes of two inputs or more."""
+    if len(items) == 1:
+        return items[0]
+    cuts = sorted(random.sample(range(1, len(items)), random.randint(1, len(items) - 1)))
+    ends = [0, *cuts, len(items)]
+    return tuple(nested(random, items[one:two]) for one, two in itertools.pairwise(ends))
+
+
+@pytest.mark.parametrize("feedback", ["off", "exact", "bloom", "auto"])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_joins_in_any_tree_give_the_oracles_answer(
+    seed: int, feedback: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(seed)
+
+    class Tree(JoinTree):
+        def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
+            items = random.sample(range(len(host.relations)), len(host.relations))
+            super().__init__(host, states, nested(random, items), feedback=feedback)
+
+    monkeypatch.setattr(random_joins, "MultiJoin", Tree)
+    test_multi_join._run(100 * seed + len(feedback), rows=False)
+
+
+@pytest.mark.parametrize("shape", [((0, 1, 2), 3), (0, 1, 2, 3), (0, (1, 2), 3), (3, (2, (1, 0)))])
+def test_nodes_of_more_inputs_give_the_same_results_with_any_feedback(shape: Shape) -> None:
+    flat = clique_counts("off", None)[1]
+    for feedback in ("off", "exact", "bloom", "auto"):
+        made, found = clique_counts(feedback, shape)
+        assert found == flat > 0
+        if shape == (0, 1, 2, 3):
+            assert made == 0
+
+
+def test_a_node_of_three_inputs_keeps_nothing_between_them() -> None:
+    running = Running(clique_program("5 MIN"), ((0, 1, 2), 3))
+    running.push("A", 0, 1, 1, 1)
+    assert running.push("B", 1, 1, 1, 1) == (0, 0, 0, 0)
+    assert running.push("C", 2, 1, 1, 1) == (1, 0, 0, 0)  # (a, b, c), and no (a, b)
+    assert running.push("D", 3, 1, 1, 1) == (1, 0, 0, 1)
+    assert running.push("B", 4, 1, 1, 1) == (2, 0, 0, 2)
+
+
+def test_a_row_of_a_node_of_three_inputs_waits_for_what_is_above() -> None:
+    running = Running(clique_program("5 MIN"), ((0, 1, 2), 3), "exact")
+    running.push("D", 0, 9, 9, 9)
+    assert running.push("A", 0, 1, 1, 1)[1] == 1  # no d asks for it
+    assert running.push("B", 1, 1, 1, 1)[1] == 2
+    assert running.push("C", 2, 1, 1, 1) == (0, 3, 0, 0)
+    assert running.push("D", 3, 1, 1, 1) == (1, 3, 3, 1)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -43,3 +43,9 @@ def test_items_are_listed_from_left_to_right() -> None:
 def test_a_tuple_meets_what_is_beside_it_first() -> None:
     shape: Shape = (((0, 1), (2, 3)), (4, 5))
     assert order_by_shape(shape, 3, clique(6)) == (2, 0, 1, 4, 5)
+
+
+def test_in_a_node_of_more_inputs_a_tuple_meets_the_other_inputs_next() -> None:
+    shape: Shape = ((0, (1, 2), 3), 4)
+    assert items_of(shape) == (0, 1, 2, 3, 4)
+    assert order_by_shape(shape, 2, clique(5)) == (1, 0, 3, 4)
