@@ -1,15 +1,17 @@
 """`cqc explain --analyze`: the graph of a program with what a run of it measured, and where time and memory went.
 
-The run is a local one whose results go nowhere. The graph shows the counts beside the streams, joins and queries; below it
+The results of the run go nowhere. The graph shows the counts beside the streams, joins and queries; below it
 each operator has a line in a table (most time first), each join input has one, and the queries with most results follow.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cqc.cli.report import counted
 from cqc.compiler.emit.explain import emit
+from cqc.runtime.errors import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from cqc.runtime.engine import Engine
     from cqc.runtime.found import OperatorCount
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.run import RunSummary
+    from cqc.runtime.run import LocalRun, RunSummary
+    from cqc.runtime.spark.run import SparkRun
 
 TOP = 10
 MOST_TEXT = 40
@@ -34,10 +37,13 @@ def analyze_run(program: Program, options: RunOptions) -> str:
     Raises:
         RunError: when the run fails.
     """
-    from cqc.runtime.run import LocalRun
-
-    run = LocalRun(program, options)
-    run.to_end()
+    run = measured_run(program, options)
+    try:
+        run.to_end()
+    except BaseException:
+        with suppress(RunError):  # what went wrong first is what the user should read
+            run.abandon()
+        raise
     summary = run.close()
     sections = [
         emit(program, notes(program, summary, run.engine)).rstrip(),
@@ -54,6 +60,17 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         closing(summary),
     ]
     return "\n\n".join(section for section in sections if section)
+
+
+def measured_run(program: Program, options: RunOptions) -> LocalRun | SparkRun:
+    """A run whose engine is in this process, where its counters can be read; Spark is loaded only where it is asked for."""
+    if options.engine == "spark":
+        from cqc.runtime.spark.run import SparkRun
+
+        return SparkRun(program, options)
+    from cqc.runtime.run import LocalRun
+
+    return LocalRun(program, options)
 
 
 def notes(program: Program, summary: RunSummary, engine: Engine) -> dict[str, str]:

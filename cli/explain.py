@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cqc.cli.options import check_only, parse_binds, parse_strategy, strategy_options
+from cqc.cli.options import check_only, parse_at, parse_binds, parse_strategy, strategy_options
 from cqc.cli.programs import load_program, program_argument
 
 if TYPE_CHECKING:
@@ -21,9 +21,18 @@ CODE = re.compile(r"CQ\d{3}", re.IGNORECASE)
 
 @click.command("explain")
 @program_argument
-@click.option("--analyze", is_flag=True, help="Run the program here, then show what was measured.")
+@click.option("--analyze", is_flag=True, help="Run the program, then show what was measured.")
+@click.option("--engine", type=click.Choice(["spark", "local"]), default="local", show_default=True)
+@click.option("--master", help="The Spark master; local mode by default.")
 @click.option("--bind", "binds", multiple=True, metavar="NAME=PATH", help="Read NAME from PATH.")
 @click.option("--only", multiple=True, metavar="QUERY", help="Run this query only (repeatable).")
+@click.option(
+    "--at", "at_text", metavar="INSTANT", help="NOW for the closing invocation of pull queries."
+)
+@click.option("--late", type=click.Path(), help="Write late tuples there.")
+@click.option("--rejects", type=click.Path(), help="Write rejected rows there, as JSON lines.")
+@click.option("--strict", is_flag=True, help="A rejected row ends the run.")
+@click.option("--stats", type=click.Path(), help="Write counters there, as JSON.")
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
 @click.option(
     "--partitions",
@@ -65,15 +74,17 @@ def explain_command(
 
 
 def analyze_options(program: Program, given: dict[str, Any]) -> RunOptions:
-    """A local run whose results are counted only."""
+    """A run whose results are counted only."""
     from cqc.runtime.options import RunOptions
 
+    plain = ("engine", "master", "late", "rejects", "strict", "stats", "rows_per_batch")
     return RunOptions(
         binds=parse_binds(given["binds"], program),
         only=check_only(given["only"], program),
         sink="none",
-        rows_per_batch=given["rows_per_batch"],
+        at_us=parse_at(given["at_text"]),
         strategy=parse_strategy(given),
+        **{name: given[name] for name in plain},
     )
 
 

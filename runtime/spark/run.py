@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.compiler import Program
+    from cqc.runtime.engine import Engine
     from cqc.runtime.options import RunOptions
     from cqc.runtime.range import Range
     from cqc.runtime.run import RunSummary
@@ -65,6 +66,11 @@ class SparkRun:
         self._stopping = False
         self._working = threading.Lock()
         self._progress: Callable[[int], None] | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for its counters."""
+        return self._run.engine
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Run until the input has ended (with `follow`: until somebody interrupts).

@@ -59,3 +59,22 @@ def test_a_run_follows_its_folder_until_ctrl_c_and_leaves_nothing_behind(tmp_pat
     assert "interrupted" in told
     assert "WARN" not in told
     assert "Traceback" not in told
+
+
+def test_explain_analyze_measures_a_run_on_spark(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("ts,x\n1,1\n2,2\n", encoding="utf-8")
+    (tmp_path / "p.cq").write_text(
+        "CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = 's.csv'); SELECT x FROM s WHERE x > 1;",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "cqc.cli.main", "explain", str(tmp_path / "p.cq")]
+    finished = subprocess.run(
+        [*command, "--analyze", "--engine", "spark", "--master", "local[1]"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "[2 read, 0 late, 0 rejected]" in finished.stdout
+    assert "q1 (push)  [1 result]" in finished.stdout

@@ -123,6 +123,21 @@ def test_analyze_of_missing_data_fails(call: Call, join: Path) -> None:
     assert "missing.csv" in finished.err
 
 
+def test_analyze_takes_the_options_of_a_run(call: Call, join: Path, place: Path) -> None:
+    (place / "join.cq").write_text(
+        f"{JOIN}CREATE QUERY total AS SELECT COUNT(*) AS n FROM a BEGIN 0 END NOW;"
+    )
+    (place / "a.csv").write_text("ts,k,x\n1,1,1\n2,2,2\nx,2,2\n")
+    options = ("--engine", "local", "--at", "1", "--rejects", "rejects", "--stats", "stats")
+    finished = call("explain", join, "--analyze", *options)
+    assert finished.code == 0, finished.err
+    assert json.loads(Path("rejects").read_text())["row"]["ts"] == "x"
+    assert json.loads(Path("stats").read_text())["queries"]["total"] == {"results": 1}
+    strict = call("explain", join, "--analyze", "--strict")
+    assert strict.code == 3
+    assert "a row of a was rejected" in strict.err
+
+
 def test_analyze_of_a_program_without_queries(call: Call) -> None:
     assert call("explain", "-", "--analyze", stdin="").code == 1
 
