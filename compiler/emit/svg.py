@@ -6,6 +6,7 @@ no text lies under another.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -121,14 +122,22 @@ def _kind(operator: Operator) -> str:
     return f"{kind}, {queries}"
 
 
+def _text(text: str) -> str:
+    """A text inside an element. Quoted names may hold control characters, which XML cannot."""
+    return escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
 def _box(box: _Box) -> str:
     middle = box.x + box.width / 2
     return (
-        f'<g><title>{escape(box.operator.label)}</title><rect x="{box.x:.1f}" y="{box.y:.1f}" '
+        f'<g><title>{_text(box.operator.label)}</title><rect x="{box.x:.1f}" y="{box.y:.1f}" '
         f'width="{box.width:.1f}" height="{_HEIGHT:.0f}" rx="5" fill="{_COLOURS[box.operator.kind]}"/>'
         f'<text class="kind" x="{middle:.1f}" y="{box.y + 16:.1f}" text-anchor="middle">'
-        f"{escape(_kind(box.operator))}</text>"
-        f'<text x="{middle:.1f}" y="{box.y + 32:.1f}" text-anchor="middle">{escape(box.text)}</text></g>'
+        f"{_text(_kind(box.operator))}</text>"
+        f'<text x="{middle:.1f}" y="{box.y + 32:.1f}" text-anchor="middle">{_text(box.text)}</text></g>'
     )
 
 

@@ -103,6 +103,12 @@ def test_a_program_without_queries_is_shown_too() -> None:
     program = cqc.compile("CREATE STREAM s (ts TIMESTAMP);")
     assert "read by no query" in explain.emit(program)
     ET.fromstring(svg.emit(program))
+
+
+def test_a_control_character_in_a_name_leaves_the_picture_well_formed() -> None:
+    program = cqc.compile('CREATE STREAM "a\x01b" (ts BIGINT); SELECT ts FROM "a\x01b";')
+    titles = [title.text for title in ET.fromstring(svg.emit(program)).iter(f"{SVG}title")]
+    assert "a\N{REPLACEMENT CHARACTER}b" in titles
     assert dot.emit(program).startswith("digraph")
 
 
