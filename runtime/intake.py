@@ -75,7 +75,7 @@ class Intake:
             RunError: when the data has another form.
         """
         if isinstance(data, pa.Table | pa.RecordBatch):
-            return self._take_arrow(data)
+            return self.take_arrow(data)
         if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
             return self._take_foreign(data)
         if hasattr(data, "to_dict") and not isinstance(data, Mapping):
@@ -132,7 +132,8 @@ class Intake:
                 reasons.setdefault(row, no_instant)
         return ts_us
 
-    def _take_arrow(self, data: Any) -> Taken:
+    def take_arrow(self, data: Any, row_of: Callable[[int], Any] | None = None) -> Taken:
+        """Take a pyarrow Table or RecordBatch; `row_of` says how a row came where that was in another form."""
         names = tuple(data.schema.names)
         given = self._match(names)
         conversions: list[Conversion] = []
@@ -146,7 +147,8 @@ class Intake:
             if isinstance(array, pa.ChunkedArray):  # too much text for one array
                 raise RunError(f"more than 2 GB of text in one batch of {self.relation.name}")
             conversions.append(column_of_arrow(declared.type, array))
-        return self.assemble(conversions, data.num_rows, lambda row: _row_of_arrow(data, row))
+        as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
+        return self.assemble(conversions, data.num_rows, as_it_came)
 
     def _take_foreign(self, data: Any) -> Taken:
         """Arrow's interchange protocol; where the foreign columns are of mixed types, row by row."""
@@ -156,7 +158,7 @@ class Intake:
             if not hasattr(data, "to_dict"):
                 raise
             return self._take_records(_records_of_frame(data))
-        return self._take_arrow(table)
+        return self.take_arrow(table)
 
     def _take_records(self, records: list[Any]) -> Taken:
         rows = [record for record in records if isinstance(record, Mapping)]

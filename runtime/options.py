@@ -53,6 +53,7 @@ class RunOptions:
         return self.follow and any(Path(name).is_dir() for name in self.programs)
 
 
+_TIMESTAMP_LITERAL = re.compile(r"\s*TIMESTAMP\s*'([^']*)'\s*", re.IGNORECASE)
 JOINS = ("auto", "flat", "left-deep", "bushy")
 
 
@@ -97,7 +98,7 @@ def parse_packet(text: str) -> int | None:
 
 
 def parse_instant(text: str) -> int:
-    """An instant in microseconds: a number of seconds (numeric event time) or ISO 8601 text.
+    """An instant in microseconds: a number of seconds (numeric event time), ISO 8601 text, or that as programs write it.
 
     Raises:
         ValueError: for anything else.
@@ -107,7 +108,8 @@ def parse_instant(text: str) -> int:
     try:
         return round(float(text) * 1_000_000)
     except (ValueError, OverflowError):
-        instant = parse_text(text)
+        literal = _TIMESTAMP_LITERAL.fullmatch(text)
+        instant = parse_text(text if literal is None else literal[1])
     if instant is None:
         raise ValueError(
             f"--at wants an instant such as 2024-01-01T00:00:00Z or a number of seconds, not {text!r}"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cqc.runtime.intake import Reject
     from cqc.runtime.packet import Packet
 
+_NOT_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
+
 
 def reject_lines(relation: Relation, rejects: Sequence[Reject]) -> bytes:
     """Rejected rows, one object a line."""
@@ -55,13 +57,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat() if value.tzinfo else value.isoformat()
+        return _iso_utc(value)
     if isinstance(value, date | Decimal):
         return str(value)
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(value)
+        return float(value) if math.isfinite(value) else _NOT_FINITE.get(float(value), "NaN")
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return str(value)
+
+
+def _iso_utc(value: datetime) -> str:
+    """A datetime as results write it; one without a zone is UTC."""
+    in_utc = value.astimezone(UTC) if value.tzinfo else value
+    return f"{in_utc.replace(tzinfo=None).isoformat()}Z"

@@ -60,7 +60,7 @@ class JsonLinesReader:
             table = self._by_arrow(block)
             self._surprises = self._surprises + 1 if table is None else 0
             if table is not None:
-                return self._intake.take(table)
+                return self._intake.take_arrow(table, _objects_of(block))
         return _read_lines(self._intake, block)
 
     def _by_arrow(self, block: bytes) -> pa.Table | None:
@@ -90,6 +90,19 @@ def _object_lines(block: bytes) -> int:
     starts = np.concatenate([[0], ends[:-1] + 1])
     regular = (data[starts] == _OPEN).all() and (data[ends - 1] == _CLOSE).all()
     return len(ends) if regular else 0
+
+
+def _objects_of(block: bytes) -> Callable[[int], Any]:
+    """The object on each line of a block, as it came: Arrow has put NULL in the place of keys that are not there."""
+    lines: list[bytes] = []
+
+    def object_of(row: int) -> Any:
+        if not lines:  # most blocks are never asked
+            lines.extend(block.split(b"\n"))
+        parsed = parse_line(_decoded(lines[row]).strip(_WHITE))
+        return parsed.row if isinstance(parsed, Reject) else parsed
+
+    return object_of
 
 
 def line_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:

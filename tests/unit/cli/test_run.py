@@ -49,6 +49,7 @@ def test_pull_queries_are_invoked_once_at_the_end(run: Call) -> None:
         ("2024-01-01 00:00:01.5", "2024-01-01T00:00:01.500000Z", 1),
         ("2024-01-01T01:00:02+01:00", "2024-01-01T00:00:02Z", 2),
         ("2024-01-01", "2024-01-01T00:00:00Z", 0),
+        ("timestamp '2024-01-01 00:00:02'", "2024-01-01T00:00:02Z", 2),
     ],
 )
 def test_at_is_the_closing_instant(run: Call, instant: str, at: str, count: int) -> None:

@@ -22,7 +22,9 @@ def test_a_reject_shows_stream_reason_and_row() -> None:
 def test_rows_hold_anything_and_are_still_json() -> None:
     row = {
         "when": datetime(2024, 1, 1, tzinfo=UTC),
+        "no zone": datetime(2024, 1, 1, 0, 0, 0, 5),
         "not a number": math.nan,
+        "beyond": [math.inf, -math.inf],
         "half": "\ud800",
         "raw": b"\xff",
         "exact": Decimal("1.5"),
@@ -30,8 +32,10 @@ def test_rows_hold_anything_and_are_still_json() -> None:
         5: object,
     }
     shown = json.loads(reject_lines(EVERYTHING, [Reject("r", row)]))["row"]
-    assert shown["when"] == "2024-01-01T00:00:00+00:00"
-    assert (shown["not a number"], shown["half"], shown["exact"]) == ("nan", "?", "1.5")
+    assert shown["when"] == "2024-01-01T00:00:00Z"
+    assert shown["no zone"] == "2024-01-01T00:00:00.000005Z"
+    assert (shown["not a number"], shown["half"], shown["exact"]) == ("NaN", "?", "1.5")
+    assert shown["beyond"] == ["Infinity", "-Infinity"]
     assert shown["list"] == [1, {"a": None}]
 
 

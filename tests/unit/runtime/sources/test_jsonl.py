@@ -89,6 +89,16 @@ VALUES = st.one_of(
     st.sampled_from(["NaN", "Infinity", [1], {}]),
 )
 OBJECTS = st.dictionaries(st.sampled_from(["x", "d", "s", "ok", "X", "y"]), VALUES, max_size=4)
+
+
+def test_a_rejected_object_is_shown_as_it_came_whoever_read_it() -> None:
+    regular = b'{"ts": "2024-01-01", "x": 1}\n{"x": 2}\n{}\n{"ts": "soon", "name": "a"}\n'
+    shown = [{"x": 2}, {}, {"ts": "soon", "name": "a"}]
+    assert [reject.row for reject in read(regular).rejects] == shown
+    irregular = b'{"ts": "2024-01-01", "other": 1}\n' + regular
+    assert [reject.row for reject in read(irregular).rejects] == shown
+
+
 LINES = st.one_of(
     OBJECTS.map(json.dumps),
     OBJECTS.map(lambda made: json.dumps(made, ensure_ascii=False, separators=(",", ":"))),
