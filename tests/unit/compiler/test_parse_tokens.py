@@ -67,6 +67,19 @@ def test_only_ascii_words_are_keywords() -> None:
     assert statement.kinds == ["x", "x", "x", "1", "x", "IN"]
 
 
+def test_combining_marks_are_part_of_the_name_they_stand_in() -> None:
+    names = ["i\u0307zmir", "e\u0301te\u0301", "\u0939\u093f\u0928\u094d\u0926\u0940"]
+    (statement,) = tokenize(SourceFile("test.cq", " ".join(names))).statements
+    assert statement.texts == names
+    assert statement.kinds == ["x", "x", "x"]
+    assert comments_in("e\u0301--\u0301") == [(2, 5)]
+
+
+def test_a_mark_that_follows_no_letter_is_strange() -> None:
+    found = tokenize(SourceFile("test.cq", "e\u0301 + \u0301"))
+    assert found.strange == [5]
+
+
 def test_a_byte_order_mark_is_white_space() -> None:
     assert parse(SourceFile("test.cq", "\ufeffSELECT a FROM s"))[1] == []
 
