@@ -17,11 +17,14 @@ from cqc.compiler.bind_pull import bind_pull
 from cqc.compiler.bind_scope import Environment, Scope
 from cqc.compiler.bind_window import bind_window
 from cqc.compiler.bound import Query
+from cqc.compiler.join_hint import HintError, find_hint, read_hint
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cqc.compiler import syntax
-    from cqc.compiler.bound import Expression, Pull
+    from cqc.compiler.bound import Expression, Item, JoinShape, Pull
     from cqc.compiler.diagnostics import Diagnostic
 
 
@@ -46,7 +49,21 @@ def _bind(scope: Scope, node: syntax.Select, name: str) -> Query | None:
         return None
     if pull is not None:
         _warn_if_empty(scope, node, name, pull)
-    return Query(name, tuple(items), outputs, where, window, max_window_us, pull, node.span)
+    hint = _join_hint(scope, node, items, pull)
+    return Query(name, tuple(items), outputs, where, window, max_window_us, pull, node.span, hint)
+
+
+def _join_hint(
+    scope: Scope, node: syntax.Select, items: Sequence[Item], pull: Pull | None
+) -> str | JoinShape | None:
+    comment = find_hint(node.span)
+    if comment is None:
+        return None
+    try:
+        return read_hint(comment.text, items, pull)
+    except HintError as error:
+        scope.report("CQ091", comment, detail=error.detail, hint=error.hint)
+        return None
 
 
 def _has_pull_clauses(scope: Scope, node: syntax.Select) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
 from cqc.compiler.types import ColumnType
 
@@ -363,6 +363,9 @@ class Pull:
     is_aggregate: bool  # has GROUP BY or an aggregate anywhere: rows are groups, not combinations
 
 
+JoinShape = Union[int, tuple["JoinShape", ...]]  # noqa: UP007  # a recursive alias needs the name as text
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A bound query. `where` and `window` are single conditions as written (ON conditions are part of `where`)."""
@@ -375,6 +378,7 @@ class Query:
     max_window_us: int | None
     pull: Pull | None
     span: Span = field(compare=False, repr=False)
+    join_hint: str | JoinShape | None = None  # a kind of shape, or a tree of FROM positions
 
     @property
     def stream_items(self) -> tuple[int, ...]:

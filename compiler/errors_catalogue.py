@@ -76,6 +76,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ068": (_ERROR, "{clause} {position} is not the number of an output"),
     # Warnings
     "CQ090": (_WARNING, "query {name} can never match"),
+    "CQ091": (_WARNING, "the hint is not used"),
 }
 
 

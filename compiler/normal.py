@@ -17,7 +17,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cqc.compiler.bound import ComparisonOp, Expression, Item, Output, PatternKind, Pull
+    from cqc.compiler.bound import (
+        ComparisonOp,
+        Expression,
+        Item,
+        JoinShape,
+        Output,
+        PatternKind,
+        Pull,
+    )
     from cqc.compiler.source import Span
     from cqc.compiler.types import ColumnType
 
@@ -177,3 +185,4 @@ class NormalQuery:
     residuals: tuple[Residual, ...]
     bounds: TimeBounds
     span: Span = field(compare=False, repr=False)
+    join_hint: str | JoinShape | None = None

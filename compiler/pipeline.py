@@ -51,6 +51,7 @@ def normalise(query: Query) -> NormalQuery:
         tuple(classes.residuals),
         infer_time_bounds(rewritten, classes.limits),
         query.span,
+        query.join_hint,
     )
 
 

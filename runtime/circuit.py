@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.catalog import fold
 from cqc.compiler.graph.graph import Graph
-from cqc.runtime.join_choice import is_plain, make_join
+from cqc.runtime.join_choice import hint_of, is_plain, make_join
 from cqc.runtime.operators.multi_join import MultiJoin
 from cqc.runtime.operators.row_windows import RowsJoin
 from cqc.runtime.operators.selections import Selections, SelectionSeat
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
     from cqc.compiler.normal import NormalQuery
     from cqc.runtime.found import Found, OperatorCount, Seat
+    from cqc.runtime.join_choice import Hint
     from cqc.runtime.operators.shared_state import SharedState
     from cqc.runtime.options import Strategy
 
@@ -34,7 +35,16 @@ _MOST_SLOTS = 1024
 # A push query sees tuples from its registration on, so queries with one body share its seat at a join only when no tuple
 # came between their registrations: the epoch holds how many had come. A pull query sees the past as well.
 Epoch = tuple[int, ...]
-SeatKey = tuple["Body", bool, Epoch]
+
+
+@dataclass(frozen=True, slots=True)
+class SeatKey:
+    """What queries have in common that share a seat."""
+
+    body: Body
+    past: bool
+    hint: Hint
+    epoch: Epoch
 
 
 @dataclass(slots=True, eq=False)
@@ -52,8 +62,8 @@ class Group:
 
     graph: Graph = field(default_factory=Graph)
     selections: dict[str, Selections] = field(default_factory=dict)  # by folded stream name
-    # By host number and "keeps the past"; hosts that are served together have the same join.
-    joins: dict[tuple[int, bool], MultiJoin] = field(default_factory=dict)
+    # By host number, "keeps the past" and hint; hosts that are served together have the same join.
+    joins: dict[tuple[int, bool, Hint], MultiJoin] = field(default_factory=dict)
     seats: dict[SeatKey, Seated] = field(default_factory=dict)
     key_of: dict[str, SeatKey] = field(default_factory=dict)  # by query name
 
@@ -70,6 +80,7 @@ class Circuit:
         self._selections_of: dict[str, list[Selections]] = {name: [] for name in states}
         self._joins_of: dict[str, list[Join]] = {name: [] for name in states}
         self._past_joins: set[Join] = set()  # the joins of pull queries
+        self._hinted_joins: set[Join] = set()  # of queries that ask for a shape, and of no others
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
         self._failures_of_gone = 0
 
@@ -100,10 +111,11 @@ class Circuit:
         query = group.graph.add(normal).query
         self._groups[query.name] = group
         past = query.pull is not None
-        key = (query.body, past, self._epoch(query.body, past=past))
+        hint = None if past else hint_of(query, self._strategy)
+        key = SeatKey(query.body, past, hint, self._epoch(query.body, past=past))
         seated = group.seats.get(key)
         if seated is None:
-            group.seats[key] = seated = self._seat(group, query.body, past=past)
+            group.seats[key] = seated = self._seat(group, key)
         else:
             seated.users += 1
         group.key_of[query.name] = key
@@ -118,7 +130,7 @@ class Circuit:
         seated.users -= 1
         if not seated.users:
             del group.seats[key]
-            self._unseat(group, seated, key[0], past=key[1])
+            self._unseat(group, seated, key)
 
     def past(self, query: QueryNode) -> Sequence[Found]:
         """What the body of a pull query finds in the tuples that are already there."""
@@ -180,7 +192,8 @@ class Circuit:
         streams = [self._states[fold(each.name)] for each in body.relations if each.is_stream]
         return tuple(state.head for state in streams)
 
-    def _seat(self, group: Group, body: Body, *, past: bool) -> Seated:
+    def _seat(self, group: Group, key: SeatKey) -> Seated:
+        body, past = key.body, key.past
         if body.host is None:
             return Seated(self._selections(group, body).add(body), None)
         if body.rows and not past:  # a pull query applies ROWS when it is asked
@@ -188,16 +201,17 @@ class Circuit:
             self.row_joins.append(rows_join)
             self._connect(rows_join, body)
             return Seated(rows_join.seat, rows_join)
-        join = self._join(group, body.host, past=past)
+        join = self._join(group, body.host, key.hint, past=past)
         return Seated(join.add(body, past=past), join)
 
-    def _unseat(self, group: Group, seated: Seated, body: Body, *, past: bool) -> None:
+    def _unseat(self, group: Group, seated: Seated, key: SeatKey) -> None:
+        body = key.body
         if isinstance(seated.join, RowsJoin):
             self.row_joins.remove(seated.join)
             self._disconnect(seated.join, body)
             self._failures_of_gone += seated.join.failures
         elif seated.join is not None:
-            self._leave_join(group, seated.join, seated.seat, body, past=past)
+            self._leave_join(group, seated.join, seated.seat, key)
         else:
             stream = fold(body.relations[0].name)
             selections = group.selections[stream]
@@ -218,19 +232,21 @@ class Circuit:
             self._selections_of[stream].append(group.selections[stream])
         return group.selections[stream]
 
-    def _join(self, group: Group, host: JoinHost, *, past: bool) -> MultiJoin:
+    def _join(self, group: Group, host: JoinHost, hint: Hint, *, past: bool) -> MultiJoin:
         """The join of a host: one that serves hosts with the same streams, where there is one, else its own."""
-        key = (host.number, past)
+        key = (host.number, past, hint)
         if key in group.joins:
             return group.joins[key]
         # What pull queries keep is asked for by a window of its own: only the flat join answers over the past.
-        plain = past or is_plain(host, self._strategy)
+        plain = past or (hint is None and is_plain(host, self._strategy))
         near = self._near(group, host, past=past) if plain else []
         if not near:
-            join = make_join(host, self._states, self._strategy, plain=plain)
+            join = make_join(host, self._states, self._strategy, hint, plain=plain)
             self._connect(join, host)
             if past:
                 self._past_joins.add(join)
+            if hint is not None:
+                self._hinted_joins.add(join)
         else:
             join, *others = near
             before = join.relations
@@ -251,7 +267,8 @@ class Circuit:
             for relation in host.relations
             for join in self._joins_of[fold(relation.name)]
             if relation.is_stream
-            if type(join) is MultiJoin and (join in self._past_joins) == past
+            if type(join) is MultiJoin and join not in self._hinted_joins
+            if (join in self._past_joins) == past
         )
         near: list[MultiJoin] = []
         room = _MOST_SLOTS
@@ -274,17 +291,17 @@ class Circuit:
             if seated.join is other:
                 seated.join = join
 
-    def _leave_join(
-        self, group: Group, join: MultiJoin, seat: Seat, body: Body, *, past: bool
-    ) -> None:
+    def _leave_join(self, group: Group, join: MultiJoin, seat: Seat, key: SeatKey) -> None:
+        body = key.body
         assert body.host is not None
         before = join.relations
         join.remove(seat)
         gone = before - join.relations
         if not len(join) or not join.serves(body.host):
-            del group.joins[body.host.number, past]
+            del group.joins[body.host.number, key.past, key.hint]
         if not len(join):
             self._past_joins.discard(join)
+            self._hinted_joins.discard(join)
             join.close()
             self._failures_of_gone += join.failures
             gone = before

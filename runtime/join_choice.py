@@ -8,14 +8,17 @@
 - `--join auto`: flat. It wins where combinations are rare, as in the clique joins of `cqc bench jit`. Where most partial
   combinations become results a tree makes each once, the flat join finds it again for every arrival, and the tree wins (the
   dense setting of that benchmark): `auto` does not measure that.
+- `/*+ JOIN((A B) C) */` after SELECT: that tree for this query, at a join that only queries with the same hint share. It is
+  followed under `--join auto`; any other `--join` comes before it.
 - `--routing` forces the probe order of the flat join; it then wants no feedback unless that was asked for too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
 from cqc.compiler.catalog import fold
+from cqc.compiler.join_hint import move_shape
 from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.operators.multi_join import MultiJoin
@@ -26,23 +29,42 @@ from cqc.runtime.options import shape_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cqc.compiler.graph.nodes import JoinHost
+    from cqc.compiler.graph.nodes import JoinHost, QueryNode
     from cqc.runtime.operators.shared_state import SharedState
     from cqc.runtime.operators.tree_shape import Shape
     from cqc.runtime.options import Strategy
 
 
+Hint = Union["Shape", str, None]  # of a query, over the items of its host
+
+
+def hint_of(query: QueryNode, strategy: Strategy) -> Hint:
+    """The shape that a query asks for in a comment, where the strategy leaves that to it."""
+    if query.join_hint is None or strategy.join != "auto" or query.body.rows:
+        return None
+    return move_shape(query.join_hint, query.positions)
+
+
 def make_join(
-    host: JoinHost, states: Mapping[str, SharedState], strategy: Strategy, *, plain: bool = False
+    host: JoinHost,
+    states: Mapping[str, SharedState],
+    strategy: Strategy,
+    hint: Hint = None,
+    *,
+    plain: bool = False,
 ) -> MultiJoin:
-    """The join of a host as the strategy wants it; `plain`: the flat join, whatever it wants."""
-    join = MultiJoin(host, states) if plain else _join_of(host, states, strategy)
+    """The join of a host as the strategy and a hint want it; `plain`: the flat join, whatever they want."""
+    join = MultiJoin(host, states) if plain else _join_of(host, states, strategy, hint)
     join.phases.order = strategy.order
     return join
 
 
-def _join_of(host: JoinHost, states: Mapping[str, SharedState], strategy: Strategy) -> MultiJoin:
-    tree = tree_of(host, strategy.join)
+def _join_of(
+    host: JoinHost, states: Mapping[str, SharedState], strategy: Strategy, hint: Hint
+) -> MultiJoin:
+    tree = tree_of(host, hint if isinstance(hint, str) else strategy.join)
+    if hint is not None and not isinstance(hint, str):
+        tree = None if _is_flat(hint) else hint
     if tree is not None and strategy.feedback != "demand":
         loops = strategy.nested_loops
         return JoinTree(host, states, tree, feedback=strategy.feedback, nested_loops=loops)
@@ -75,10 +97,18 @@ def tree_of(host: JoinHost, join: str) -> Shape | None:
     names = [fold(relation.name) for relation in host.relations]
     shape, _ = _shape(shape_words(join), names)
     written = [] if shape is None else sorted(items_of(shape))
-    is_flat = (
-        shape is None or isinstance(shape, int) or all(isinstance(part, int) for part in shape)
+    if shape is None or written != list(range(count)) or _is_flat(shape):
+        return None
+    return shape
+
+
+def _is_flat(shape: Shape) -> bool:
+    """Whether the shape is one node with all items, which the flat join is too; a tree of two is a tree."""
+    return (
+        not isinstance(shape, int)
+        and len(shape) > 2
+        and all(isinstance(each, int) for each in shape)
     )
-    return shape if written == list(range(count)) and (count == 2 or not is_flat) else None
 
 
 def _shape(words: Sequence[str], names: Sequence[str]) -> tuple[Shape | None, Sequence[str]]:

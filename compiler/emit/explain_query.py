@@ -9,6 +9,7 @@ from cqc.compiler.emit.wording import duration_text, expression_text, formula_te
 from cqc.compiler.graph.lower import restore
 from cqc.compiler.graph.picture import expression_atoms
 from cqc.compiler.instants import format_instant
+from cqc.compiler.join_hint import hint_text
 from cqc.compiler.normal import ALWAYS, TimeBounds
 from cqc.compiler.types import ColumnType
 
@@ -60,6 +61,9 @@ def _facts(query: NormalQuery) -> Iterator[tuple[str, str]]:
         yield "residual", f"{text}   (evaluated on what survives the rest)"
     if many:
         yield from _time_facts(query, aliases)
+    if query.join_hint is not None:
+        shape = hint_text(query.join_hint, [name_text(alias) for alias in aliases])
+        yield "shape", f"{shape}   (hint; --join other than auto comes before it)"
     if query.pull is not None:
         yield "asks", _pull_text(query)
     yield "delivers", ", ".join(name_text(output.name) for output in query.outputs)

@@ -96,6 +96,7 @@ class Graph:
             parts.positions,
             self._items.take(_items_key(query.items), query.items),
             query.span,
+            query.join_hint,
         )
         self._queries[name] = node
         _attach(body, name, node)

@@ -130,6 +130,7 @@ def _query(node: QueryNode) -> Plain:
         ],
         "outputs": [_plain(output) for output in node.outputs],
         "pull": _plain(node.pull),
+        "join_hint": _plain(node.join_hint),
     }
 
 
@@ -228,6 +229,7 @@ def _read_query(stored: Plain, body: Plain, relations: Mapping[str, Relation]) -
         parts.residuals,
         parts.bounds,
         _NOWHERE,
+        _read(stored.get("join_hint")),
     )
     return Stored(query, parts, body["number"], body["host"])
 

@@ -87,6 +87,7 @@ def restore(node: QueryNode) -> NormalQuery:
         _move_residuals(body.residuals, order),
         _move_bounds(body.bounds, positions),
         node.span,
+        node.join_hint,
     )
 
 

@@ -26,7 +26,7 @@ from cqc.compiler.normal import NEVER
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cqc.compiler.bound import Item, Output, Pull
+    from cqc.compiler.bound import Item, JoinShape, Output, Pull
     from cqc.compiler.catalog import Relation
     from cqc.compiler.normal import EquiJoin, Formula, Residual, ThetaJoin, TimeBounds
     from cqc.compiler.source import Span
@@ -88,6 +88,7 @@ class QueryNode:
     positions: tuple[int, ...]  # FROM position -> host position
     items: tuple[Item, ...] = field(repr=False)  # by FROM position
     span: Span = field(repr=False)
+    join_hint: str | JoinShape | None = None  # a kind of shape, or a tree of FROM positions
 
 
 class Direction(Enum):

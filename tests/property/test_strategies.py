@@ -43,9 +43,9 @@ def executor_of(program: cqc.Program, strategy: Strategy, seed: int) -> EngineEx
     return executor
 
 
-def check_case(case: Case, strategy: Strategy) -> None:
-    """Run one program with the strategy; raises with everything needed to see why when an answer differs."""
-    program = cqc.compile(case.program)
+def check_case(case: Case, strategy: Strategy, text: str | None = None) -> None:
+    """Run one program (or a text of it) with the strategy; raises with all that is needed to see why an answer differs."""
+    program = cqc.compile(text or case.program)
     executor = executor_of(program, strategy, case.seed)
     executor.push([(name, row) for name, rows in case.tables.items() for row in rows])
     executor.push(case.arrivals)
@@ -56,7 +56,7 @@ def check_case(case: Case, strategy: Strategy) -> None:
             continue
         expected = [(at, *row) for at, row in oracle_answer(query, data)]
         wrong = difference(expected, [(at, *row) for at, row in found[query.name]])
-        assert wrong is None, f"seed {case.seed}, {strategy}\n{case.program}\n{wrong}\n{data}"
+        assert wrong is None, f"seed {case.seed}, {strategy}\n{text or case.program}\n{wrong}\n{data}"
 
 
 @pytest.mark.parametrize("feedback", FEEDBACKS)
@@ -67,6 +67,31 @@ def test_a_sample_of_the_switches_gives_the_oracles_answers(join: str, feedback:
         kind = random.choice(("join", "joins"))
         case = random_case(seed, kinds=(kind,))
         check_case(case, random_strategy(random, join, feedback))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hints_never_change_an_answer(seed: int) -> None:
+    """Some queries ask for shapes, also of the same question as others, or of several nodes of any width."""
+    random = Random(seed)
+    case = random_case(1000 * seed + 7, kinds=("join", "joins"))
+    text = case.program
+    for query in sorted(cqc.compile(text).queries, key=lambda each: -each.span.start):
+        if len(query.items) > 1 and random.random() < 0.7:
+            names = random.sample([each.alias for each in query.items], len(query.items))
+            hint = random.choice((_nested(random, names), "bushy", "left-deep", "flat"))
+            at = query.span.start + len("SELECT")
+            text = f"{text[:at]} /*+ JOIN({hint}) */ {text[at:]}"
+    assert "/*+" in text or seed
+    feedback = random.choice(FEEDBACKS)
+    check_case(case, Strategy(feedback=feedback, sharing=seed % 4 > 0), text)
+
+
+def _nested(random: Random, names: list[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    cut = random.randint(1, len(names) - 1)
+    parts = [names[:cut], names[cut:]] if random.random() < 0.7 else [[name] for name in names]
+    return " ".join(f"({_nested(random, part)})" for part in parts)
 
 
 def test_a_table_between_two_streams_that_only_time_connects() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import cqc
 from cqc.compiler import compile as compile_program
 from cqc.runtime.join_choice import make_join
 from cqc.runtime.operators.demand_join import DemandJoin
@@ -81,3 +82,26 @@ def test_the_flat_join_asks_only_where_a_pair_has_two_values_to_ask_for() -> Non
 def test_a_forced_routing_comes_before_feedback_that_nobody_forced(routing: str) -> None:
     assert type(join_of(TRIANGLE, Strategy(routing=routing))) is RoutedJoin
     assert type(join_of(TRIANGLE, Strategy(routing=routing, feedback="demand"))) is DemandJoin
+
+
+HINTED = "SELECT /*+ JOIN({}) */ a.k AS x FROM {}, d WHERE a.k = b.k AND b.l = c.l AND c.m = d.m MAXWINDOW {} SEC;"
+
+
+def test_a_hint_gives_its_queries_a_join_of_their_own() -> None:
+    text = STREAMS + CHAIN
+    text += HINTED.format("(a b c) d", "a, b, c", 9) + HINTED.format("d (c a b)", "c, b, a", 8)
+    text += HINTED.format("(a b c) d", "c, b, a", 7) + HINTED.format("bushy", "a, b, c", 9)
+    engine = cqc.Engine(cqc.compile(text))
+    joins = [engine._circuit.join(f"q{number}") for number in range(1, 6)]
+    shapes = [each.shape if isinstance(each, JoinTree) else None for each in joins]
+    assert shapes == [None, ((0, 1, 2), 3), (3, (2, 0, 1)), ((0, 1, 2), 3), ((0, 1), (2, 3))]
+    assert joins[1] is joins[3]
+    for number in range(1, 6):
+        engine.unregister(f"q{number}")
+    assert not engine._circuit._hinted_joins
+
+
+def test_a_switch_comes_before_a_hint() -> None:
+    text = STREAMS + HINTED.format("(a b c) d", "a, b, c", 9)
+    engine = cqc.Engine(cqc.compile(text), strategy=Strategy(join="flat"))
+    assert type(engine._circuit.join("q1")) is MultiJoin
