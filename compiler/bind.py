@@ -6,7 +6,7 @@ and after. `bind_query` binds one more query against what is already declared, f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler import syntax
@@ -27,11 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A program after binding. Queries with errors are left out; `diagnostics` says why."""
+    """A program after binding. Queries with errors are left out; `diagnostics` says why.
+
+    `unselected` are those of them in which only the SELECT list is wrong, without it: whether a join is bounded can be said.
+    """
 
     catalog: Catalog
     queries: tuple[Query, ...]
     diagnostics: tuple[Diagnostic, ...]
+    unselected: tuple[Query, ...] = ()
 
 
 def bind_program(
@@ -60,12 +64,32 @@ def bind_program(
     lost = frozenset(fold(name) for program, _, _ in programs for name in program.broken)
     environment = Environment(catalog.relations, functions, declarations.broken, lost)
     bound: list[Query] = []
+    unselected: list[Query] = []
     for name, node in zip(_names(queries, diagnostics), queries, strict=True):
         query, found = bind_select(environment, node.select, name)
         diagnostics.extend(found)
         if query is not None:
             bound.append(query)
-    return Bound(catalog, tuple(bound), tuple(diagnostics))
+        elif _is_wrong_in_outputs_only(node.select, found):
+            rest, _ = bind_select(environment, _without_outputs(node.select), name)
+            unselected += [rest] if rest is not None else []
+    return Bound(catalog, tuple(bound), tuple(diagnostics), tuple(unselected))
+
+
+def _is_wrong_in_outputs_only(node: syntax.Select, found: Sequence[Diagnostic]) -> bool:
+    """Whether all mistakes are in the SELECT list, and none is mended by BEGIN-END, which bounds joins too."""
+    start, end = node.outputs[0].span.start, node.outputs[-1].span.end
+    return all(
+        start <= each.span.start and each.span.end <= end and each.code != "CQ060" for each in found
+    )
+
+
+def _without_outputs(node: syntax.Select) -> syntax.Select:
+    """The query with nothing but TRUE in its SELECT list."""
+    span = node.outputs[0].span
+    return replace(
+        node, outputs=(syntax.SelectItem(syntax.BooleanLiteral(True, span), None, span),)
+    )
 
 
 def bind_query(

@@ -96,6 +96,8 @@ def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
     mistakes = tuple(diagnostics)
     bound = bind_program(parsed, user_functions())
     diagnostics.extend(without_follow_ons(mistakes, bound.diagnostics))
+    for query in bound.unselected:
+        diagnostics.extend(without_follow_ons(mistakes, check_bounds(query, normalise(query))))
     has_errors = any(each.severity is Severity.ERROR for each in diagnostics)
     graph = Graph()
     program_ = Program(bound.catalog, graph, ())
