@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import Comparison, IsTruth, Not
+from cqc.compiler.bound import Comparison, IsTruth, Not, Or
 from cqc.compiler.emit.wording import duration_text, formula_text, name_text
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.normal import NEVER, AllOf, ValueAtom
@@ -78,8 +78,8 @@ def _unbounded(query: Query, bounds: TimeBounds, waiting: int, awaited: int) -> 
 
 
 def _what_to_add(query: Query, bounds: TimeBounds, waiting: int, awaited: int) -> str:
-    """MAXWINDOW bounds any join; a condition is worth naming where one alone would do."""
-    if len(query.stream_items) > 2:
+    """MAXWINDOW bounds any join; a condition is worth naming where one alone would do, and not after an OR."""
+    if len(query.stream_items) > 2 or isinstance(query.window, Or):
         return "Add `MAXWINDOW 6 SEC`."
     item, other = _time(query.items[waiting]), _time(query.items[awaited])
     condition = f"{other} - {item} <= 6 SEC"

@@ -70,6 +70,11 @@ def test_an_unbounded_join_names_the_pair(query: str, pair: str | None) -> None:
         assert "MAXWINDOW" in (found[0].hint or "")
 
 
+def test_no_condition_is_offered_after_an_or() -> None:
+    (found,) = errors("SELECT A.x FROM A, B WINDOW A.ts = B.ts OR A.ts > B.ts")
+    assert found.hint == "Add `MAXWINDOW 6 SEC`."
+
+
 def test_the_error_shows_both_items_and_says_what_to_add() -> None:
     text = render_text(errors("SELECT A.x\nFROM   A, B, C\nWINDOW A.ts = B.ts"))
     assert text.splitlines()[-3:] == [
