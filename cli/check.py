@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from cqc.cli.programs import program_argument, read_sources
@@ -22,9 +24,11 @@ def check_command(programs: tuple[str, ...], form: str) -> int:
         diagnostics = compile_sources(read_sources(programs)).warnings
     except CompileError as error:
         diagnostics = error.diagnostics
-    if form == "json":
-        for diagnostic in diagnostics:
-            click.echo(render_json(diagnostic))
-    else:
-        show_diagnostics(diagnostics)
+    # `cqc check ... | head`: nobody reads on, and the exit code still says what was found.
+    with suppress(BrokenPipeError):
+        if form == "json":
+            for diagnostic in diagnostics:
+                click.echo(render_json(diagnostic))
+        else:
+            show_diagnostics(diagnostics)
     return int(any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics))

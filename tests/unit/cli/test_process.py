@@ -101,6 +101,17 @@ def test_a_graph_piped_into_head_is_no_error(many: Path, tmp_path: Path) -> None
     assert end(process)[::2] == (0, "")
 
 
+def test_a_reader_that_has_seen_enough_does_not_make_a_program_right(tmp_path: Path) -> None:
+    queries = "".join(f"SELECT y{at} FROM s;\n" for at in range(500))
+    (tmp_path / "wrong.cq").write_text("CREATE STREAM s (ts BIGINT, x BIGINT);\n" + queries)
+    process = start("check", tmp_path / "wrong.cq", "--format", "json")
+    assert process.stdout is not None
+    process.stdout.read(1)
+    process.stdout.close()
+    process.stdout = None
+    assert end(process)[::2] == (1, "")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
