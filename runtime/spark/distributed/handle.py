@@ -360,8 +360,9 @@ class DistributedHandle:
         ordered = {name: streams[name] for name in relations if name in streams}
         slots = Slots(ordered)
         data = slots.union
-        if len(ordered) == 1:
-            data = data.withColumn(TAG, functions.lit(0))
+        if len(ordered) == 1:  # it has the names of the stream's own columns
+            (seat,) = slots.seats.values()
+            data = data.toDF(*(slot.name for slot in seat.slots)).withColumn(TAG, functions.lit(0))
         data = data.withColumn(CONTROL_COLUMN, functions.lit(None).cast("string"))
         control = self._spark.readStream.format("text").option("maxFilesPerTrigger", 1)
         rows = control.load(str(self._control))

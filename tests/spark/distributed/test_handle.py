@@ -84,6 +84,16 @@ def test_queries_come_and_go_on_executors(session: Session, tmp_path: Path) -> N
     }
 
 
+def test_a_stream_alone_keeps_its_columns_apart_from_ours(session: Session, tmp_path: Path) -> None:
+    program = cqc.compile(
+        "CREATE STREAM s (ts BIGINT, tag BIGINT, control STRING);"
+        "CREATE QUERY q AS SELECT control FROM s WHERE tag > 1;"
+    )
+    executor = DistributedExecutor(program, session, tmp_path, 1)
+    executor.push([("s", (1, 1, "a")), ("s", (2, 2, "b"))])
+    assert executor.results() == {"q": [(2_000_000, ("b",))]}
+
+
 @pytest.mark.parametrize(("case", "partitions"), [marked(case) for case in GOOD])
 def test_a_program_answers_on_executors_as_the_language_says(
     case: LanguageCase, partitions: int, session: Session, tmp_path: Path
