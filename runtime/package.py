@@ -50,10 +50,10 @@ def build_package(out: Path, *, kernels: bool = True) -> Path:
 def how_to_use(package: Path) -> str:
     """The command that uses a package."""
     return (
-        f"{package} is written. Use it as\\n\\n"
-        f"  spark-submit --master MASTER --archives {package}#cqc_package \\\\\\n"
-        "    --conf spark.executorEnv.PYTHONPATH=cqc_package \\\\\\n"
-        "    cqc_main.py run PROGRAM.cq --distribute --checkpoint SHARED_FOLDER\\n\\n"
+        f"{package} is written. Use it as\n\n"
+        f"  spark-submit --master MASTER --archives {package}#cqc_package \\\n"
+        "    --conf spark.executorEnv.PYTHONPATH=cqc_package \\\n"
+        "    cqc_main.py run PROGRAM.cq --distribute --checkpoint SHARED_FOLDER\n\n"
         "where cqc_main.py is the file of that name in the archive, and cqc is installed beside the driver."
     )
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def unpacked(tmp_path: Path, *, kernels: bool) -> Path:
     package = build_package(tmp_path / "package.tar.gz", kernels=kernels)
-    assert str(package) in how_to_use(package)
+    words = how_to_use(package)
+    assert f"--archives {package}#cqc_package \\\n" in words
     folder = tmp_path / "unpacked"
     with tarfile.open(package) as archive:
         archive.extractall(folder, filter="data")
