@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.runtime.columns import Column
+from cqc.runtime.errors import RunError
 from cqc.runtime.intake import Taken
 
 if TYPE_CHECKING:
@@ -55,17 +57,29 @@ def measure(module: str, *arguments: str, peers: bool = False) -> dict[str, Any]
     if peers and not PEERS.exists():
         return None
     environment = {**os.environ, "POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    finished = subprocess.run(
-        [python, "-m", module, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=TIME_LIMIT_S,
-        check=True,
-        env=environment,
-        cwd=ROOT,
-    )
+    command = f"python -m {' '.join([module, *arguments])}"
+    try:
+        finished = subprocess.run(
+            [python, "-m", module, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+            env=environment,
+            cwd=ROOT,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RunError(f"`{command}` has not ended after {TIME_LIMIT_S} s") from error
+    if finished.returncode:
+        raise RunError(f"`{command}` failed: {_last_words(finished)}")
     result: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
     return result
+
+
+def _last_words(finished: subprocess.CompletedProcess[str]) -> str:
+    """Why a process failed: the last exception it shows, else its exit code."""
+    shown = re.findall(r"^[\w.]+(?:Error|Exception): .+$", finished.stderr, re.MULTILINE)
+    return shown[-1] if shown else f"exit code {finished.returncode}"
 
 
 @dataclass(frozen=True)

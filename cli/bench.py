@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 from importlib.resources import files
 
 import click
+
+from cqc.runtime.errors import RunError
 
 
 def names() -> list[str]:
@@ -23,4 +26,7 @@ def bench_command(name: str, *, quick: bool) -> None:
     The full run also records it in benchmarks/NAME/results.md.
     """
     module = importlib.import_module(f"cqc.benchmarks.{name}.run")
-    click.echo(module.run(quick=quick))
+    try:
+        click.echo(module.run(quick=quick))
+    except subprocess.SubprocessError as error:
+        raise RunError(f"a measurement failed: {error}") from error
