@@ -1,14 +1,13 @@
 """What the benchmarks of strategies share: the same input in several settings, side by side, and the record of it.
 
-Settings run in turns, so that a machine that slows down slows all of them down, and the middle of their CPU times counts. Every
-setting must find what the first one finds, or the benchmark stops.
+Settings run in turns, so that a machine that slows down slows all of them down, and the least of their CPU times counts: what
+else runs on the machine only adds to it. Every setting must find what the first one finds, or the benchmark stops.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING
 
 import cqc
@@ -68,15 +67,12 @@ def tuples_in(batches: Sequence[Mapping[str, Taken]], warm: int = 2) -> int:
 
 
 def in_turns(settings: Mapping[str, Callable[[], Timed]], repeats: int) -> dict[str, Timed]:
-    """Every setting so many times, in turns; the run of each whose CPU time is in the middle."""
+    """Every setting so many times, in turns; the run of each that took the least CPU time."""
     runs: dict[str, list[Timed]] = {name: [] for name in settings}
     for _ in range(repeats):
         for name, setting in settings.items():
             runs[name].append(setting())
-    found: dict[str, Timed] = {}
-    for name, own in runs.items():
-        middle = median(each.cpu_s for each in own)
-        found[name] = min(own, key=lambda each: abs(each.cpu_s - middle))
+    found = {name: min(own, key=lambda each: each.cpu_s) for name, own in runs.items()}
     expected = next(iter(found.values())).results
     for name, each in found.items():
         if each.results != expected:

@@ -76,11 +76,11 @@ def field_batches(
 
 
 def turned(batches: Sequence[Mapping[str, Taken]]) -> list[dict[str, Taken]]:
-    """The same tuples with the fields a and c exchanged."""
+    """The same tuples with the fields in the opposite order."""
     found = []
     for batch in batches:
-        ts, a, b, c, *rest = batch["S"].columns
-        found.append({"S": Taken((ts, c, b, a, *rest), batch["S"].ts_us, len(batch["S"]))})
+        ts, *fields = batch["S"].columns
+        found.append({"S": Taken((ts, *fields[::-1]), batch["S"].ts_us, len(batch["S"]))})
     return found
 
 

@@ -35,17 +35,21 @@ if TYPE_CHECKING:
 _SAMPLE_TUPLES = 256
 _SAMPLE_QUERIES = 128
 _LEAST_PERIOD, _MOST_PERIOD = 1 << 15, 1 << 20  # tuples between two samples
+_SAMPLE_SHARE = 0.03  # of the time of the visits is spent on samples, once costs are known
 _SURPRISE = 0.15  # a gate that lets in so much more or less than expected: sample again
 _PER_ROW = 8e-9  # seconds for a row of a gate and a block of tuples
 _PER_BLOCK = 4e-7  # and for the block itself
 _PER_GATE = 5e-5  # and for asking it at all
 _PER_PICKED = 1.5e-8  # for a tuple that is picked out to visit a station
+_ALIKE = 0.1  # orders whose expected costs differ by no more are alike
 _WORTH = 0.9  # an order must be expected to cost less than so much of visiting everything
 _MOST_WORK = 1 << 12  # rows of a gate that is asked, whatever it may save
 _NEWEST = 0.3
 _FIRST_COST = 3e-9  # seconds a tuple, before anything was measured
 _LEAST_COST = 1e-9
 _ENOUGH = 512  # tuples whose visit says what one costs
+# The clock of a thread takes 5 us to read, and many times that on a busy machine: the first visits are timed, then few.
+_ALWAYS_TIMED, _TIMED = 8, 16
 
 
 @dataclass(slots=True)
@@ -56,15 +60,16 @@ class Visits:
     skipped: int = 0  # that had no tuple for it
     tuples: int = 0
     returned: int = 0  # tuples that some of its queries still wanted, where that was counted
-    seconds: float = 0.0
     cost: float = _FIRST_COST  # seconds a tuple, lately
     place: int = 0  # in the order, lately
 
-    def saw(self, tuples: int, seconds: float, *, picked: bool) -> None:
-        """Take note of a visit, by all tuples of a packet or by some that were picked out."""
-        self.packets += 1
-        self.tuples += tuples
-        self.seconds += seconds
+    @property
+    def is_timed(self) -> bool:
+        """Whether the clock is read at the next visit."""
+        return self.packets < _ALWAYS_TIMED or self.packets % _TIMED == 0
+
+    def took(self, tuples: int, seconds: float, *, picked: bool) -> None:
+        """Take note of what a visit cost, of all tuples of a packet or of some that were picked out."""
         if tuples >= _ENOUGH:
             cost = seconds / tuples - (_PER_PICKED if picked else 0.0)
             # One measurement that is far off says more about the machine than about the station.
@@ -85,6 +90,7 @@ class _Plan:
     """What `selectivity` worked out."""
 
     steps: list[Step] = field(default_factory=list)
+    cost: float = 0.0  # seconds a tuple, as expected
     period: int = _LEAST_PERIOD
     since: int = _LEAST_PERIOD  # tuples since it was worked out
 
@@ -101,6 +107,7 @@ class FilterRoute:
         self._plan = _Plan()
         self._sampled: Sampled | None = None
         self._random = np.random.default_rng(17)
+        self._sample_s = 0.0
         self.samples = 0
 
     def settle(self, stations: Stations | None) -> None:
@@ -135,12 +142,15 @@ class FilterRoute:
         """Take a sample through every station; tells what one costs where nothing is known yet."""
         stations = self._stations
         assert stations is not None
+        begun = self._clock()
         for station in stations.all:
-            known, started = self._of(station), self._clock()
+            known = self._of(station)
+            started = 0.0 if known.packets else self._clock()
             self._go(index, station, None)
             if not known.packets:
                 seconds = self._clock() - started - _PER_GATE
                 known.cost = max(_FIRST_COST, seconds / max(len(index), 1))
+        self._sample_s = self._clock() - begun
 
     def learn_from(self, index: PacketIndex, tuples: int) -> None:
         """Work out the order on some tuples that visited every station, for packets of so many."""
@@ -158,11 +168,16 @@ class FilterRoute:
         order, shares = greedy_order(
             rows, known.query_of, known.station_of, known.needs, costs, len(index)
         )
-        steps = self._steps(order.tolist(), shares.tolist(), tuples)
-        same = [step.station for step in steps] == [step.station for step in self._plan.steps]
-        same = same and [step.gated for step in steps] == [step.gated for step in self._plan.steps]
-        period = min(2 * self._plan.period, _MOST_PERIOD) if same else _LEAST_PERIOD
-        self._plan = _Plan(steps, period, 0)
+        steps, cost = self._steps(order.tolist(), shares.tolist(), tuples)
+        before = self._plan
+        same = [step.station for step in steps] == [step.station for step in before.steps]
+        # Filters that are alike change places from sample to sample: that is no change.
+        same = same or (bool(steps) and abs(cost - before.cost) < _ALIKE * before.cost)
+        period = 2 * before.period if same else _LEAST_PERIOD
+        if self.samples > 1:
+            spent = cost or self._open_cost(1)
+            period = max(period, int(self._sample_s / (_SAMPLE_SHARE * max(spent, _LEAST_COST))))
+        self._plan = _Plan(steps, cost, min(period, _MOST_PERIOD), 0)
 
     def route(self, index: PacketIndex) -> None:
         """Take a packet through all stations."""
@@ -196,10 +211,15 @@ class FilterRoute:
     def _visit(
         self, index: PacketIndex, station: Station, known: Visits, rows: NDArray[np.int64] | None
     ) -> None:
-        started = self._clock()
-        self._go(index, station, rows)
         count = len(index) if rows is None else len(rows)
-        known.saw(count, self._clock() - started, picked=rows is not None)
+        if known.is_timed:
+            started = self._clock()
+            self._go(index, station, rows)
+            known.took(count, self._clock() - started, picked=rows is not None)
+        else:
+            self._go(index, station, rows)
+        known.packets += 1
+        known.tuples += count
 
     def _go(self, index: PacketIndex, station: Station, rows: NDArray[np.int64] | None) -> None:
         if station.mask >= 0:
@@ -247,8 +267,10 @@ class FilterRoute:
         assert self._stations is not None
         return [Step(station, False, 1.0) for station in range(len(self._stations))]
 
-    def _steps(self, order: Sequence[int], shares: Sequence[float], tuples: int) -> list[Step]:
-        """The order with the gates that pay; no gates at all where they save little."""
+    def _steps(
+        self, order: Sequence[int], shares: Sequence[float], tuples: int
+    ) -> tuple[list[Step], float]:
+        """The order with the gates that pay, and its cost a tuple; no gates at all where they save little."""
         assert self._stations is not None
         steps, visited, cost = [], 0, 0.0
         blocks = (tuples + BLOCK - 1) // BLOCK
@@ -261,7 +283,8 @@ class FilterRoute:
             steps.append(Step(station, gated, share))
             cost += min(picked, whole) if gated else whole
             visited |= 1 << station
-        return steps if cost < _WORTH * self._open_cost(tuples) else []
+        is_worth_it = cost < _WORTH * self._open_cost(tuples)
+        return (steps, cost / tuples) if is_worth_it else ([], 0.0)
 
     def _open_cost(self, tuples: int) -> float:
         assert self._stations is not None
