@@ -22,6 +22,11 @@ from cqc.runtime.timestamps import FIRST_US, LAST_US, parse_iso
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_LAYOUTS = {
+    ColumnType.BIGINT: (pa.lib.Type_INT64, np.dtype(np.int64)),
+    ColumnType.DOUBLE: (pa.lib.Type_DOUBLE, np.dtype(np.float64)),
+    ColumnType.TIMESTAMP: (pa.lib.Type_TIMESTAMP, np.dtype(np.int64)),
+}
 _UNITS_US = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
@@ -42,23 +47,18 @@ def column_of_arrow(type_: ColumnType, array: Any) -> Converted:
 
 def _same_layout(type_: ColumnType, array: Any) -> NDArray[Any] | None:
     """The array's own memory, where it holds just what the column does: small packets are mostly such, and each call counts."""
-    count = len(array)
-    if not count or array.null_count:
-        return None
+    known = _LAYOUTS.get(type_)
     given = array.type
-    if type_ is ColumnType.BIGINT:
-        if given.id != pa.lib.Type_INT64:
-            return None
-        return np.frombuffer(array.buffers()[1], np.int64, count, 8 * array.offset)
-    if type_ is ColumnType.DOUBLE:
-        if given.id != pa.lib.Type_DOUBLE:
-            return None
-        return np.frombuffer(array.buffers()[1], np.float64, count, 8 * array.offset)
-    if type_ is ColumnType.TIMESTAMP and given.id == pa.lib.Type_TIMESTAMP and given.unit == "us":
-        instants = np.frombuffer(array.buffers()[1], np.int64, count, 8 * array.offset)
-        least, largest = span(instants)
-        return instants if least >= FIRST_US and largest <= LAST_US else None
-    return None
+    if known is None or given.id != known[0] or array.null_count:
+        return None
+    count = len(array)
+    if not count or (type_ is ColumnType.TIMESTAMP and given.unit != "us"):
+        return None
+    values = np.frombuffer(array.buffers()[1], known[1], count, 8 * array.offset)
+    if type_ is ColumnType.TIMESTAMP:
+        least, largest = span(values)
+        return values if least >= FIRST_US and largest <= LAST_US else None
+    return values
 
 
 def values_of_arrow(array: Any) -> list[Any]:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 
 _MOST_FOUND = 1 << 20  # rows of findings that wait to be delivered together
+_PURGE_SHIFT = 3  # an eighth more than after the last purge is worth the next one
 _MOST_GONE = 10_000  # queries that have left and whose results are still told
 
 
@@ -116,6 +117,7 @@ class Engine:
         self._names: dict[str, str] = {}
         self._started = False
         self._finished = False
+        self._purged_to = 0  # how many tuples were left by the last purge
         wanted = {fold(name) for name in only}
         for name in program.queries.names:
             if not wanted or fold(name) in wanted:
@@ -258,6 +260,7 @@ class Engine:
         else:
             self._pulls.remove(node)
         self._circuit.remove(name)
+        self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name]
 
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
@@ -386,7 +389,19 @@ class Engine:
         return found if self._collect and not self._deliveries.is_empty else []
 
     def _purge(self) -> None:
-        """Forget tuples that no future tuple can meet, nor any pull query ask for."""
+        """Forget tuples that no future tuple can meet, nor any pull query ask for.
+
+        Not after every micro-batch: one that adds little to what is kept leaves it to a later one. Where queries ask for the
+        past, what is kept shows in their answers, and is what they say.
+        """
+        if not self._keep_past and not any(map(self._pulls.needs, self._states)):
+            kept = sum(len(state) for state in self._states.values())
+            if kept < self._purged_to + (self._purged_to >> _PURGE_SHIFT):
+                return
+        self._purge_now()
+        self._purged_to = sum(len(state) for state in self._states.values())
+
+    def _purge_now(self) -> None:
         watermarks = self._watermarks()
         for name, state in self._states.items():
             if not self._lines[name].relation.is_stream or not len(state):

@@ -67,6 +67,7 @@ class Intake:
         self.relation = relation
         self._positions = {fold(column.name): at for at, column in enumerate(relation.columns)}
         self._matches: dict[tuple[Any, ...], list[Any]] = {}
+        self._places: dict[tuple[str, ...], list[int | None]] = {}  # the same for Arrow's columns
 
     def take(self, data: Any) -> Taken:
         """Take rows in any of the accepted forms.
@@ -134,21 +135,35 @@ class Intake:
 
     def take_arrow(self, data: Any, row_of: Callable[[int], Any] | None = None) -> Taken:
         """Take a pyarrow Table or RecordBatch; `row_of` says how a row came where that was in another form."""
-        names = tuple(data.schema.names)
-        given = self._match(names)
+        is_chunked = isinstance(data, pa.Table)
         conversions: list[Conversion] = []
-        for declared, name in zip(self.relation.columns, given, strict=True):
-            if name is None:
+        places = self._arrow_places(tuple(data.schema.names))
+        for declared, place in zip(self.relation.columns, places, strict=True):
+            if place is None:
                 conversions.append((null_column(declared.type, data.num_rows), None))
                 continue
-            array = data.column(names.index(name))
-            if isinstance(array, pa.ChunkedArray):
-                array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
-            if isinstance(array, pa.ChunkedArray):  # too much text for one array
-                raise RunError(f"more than 2 GB of text in one batch of {self.relation.name}")
+            array = data.column(place)
+            if is_chunked:
+                array = self._one_chunk(array)
             conversions.append(column_of_arrow(declared.type, array))
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
         return self.assemble(conversions, data.num_rows, as_it_came)
+
+    def _arrow_places(self, names: tuple[str, ...]) -> list[int | None]:
+        found = self._places.get(names)
+        if found is None:
+            given = self._match(names)
+            found = [None if name is None else names.index(name) for name in given]
+            if len(self._places) > 1000:  # tables whose columns never repeat
+                self._places.clear()
+            self._places[names] = found
+        return found
+
+    def _one_chunk(self, array: Any) -> Any:
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):  # too much text for one array
+            raise RunError(f"more than 2 GB of text in one batch of {self.relation.name}")
+        return array
 
     def _take_foreign(self, data: Any) -> Taken:
         """Arrow's interchange protocol; where the foreign columns are of mixed types, row by row."""

@@ -47,7 +47,9 @@ def keys_of(column: Column, kind: KeyKind) -> NDArray[np.int64]:
         return hash_texts(offsets, writable(data))  # type: ignore[no-any-return]  # a numba kernel
     if column.type is ColumnType.DOUBLE or kind is KeyKind.AS_DOUBLE:
         return double_keys(writable(column.values.astype(np.float64, copy=False)))  # type: ignore[no-any-return]
-    return column.values.astype(np.int64, copy=False)  # type: ignore[no-any-return]
+    if column.type is ColumnType.BOOLEAN:
+        return column.values.astype(np.int64)  # type: ignore[no-any-return]
+    return column.values  # type: ignore[no-any-return]  # int64 already
 
 
 @njit(cache=True, nogil=True)
@@ -130,22 +132,25 @@ class HashChains:
         """Chain the tuples from position `first` on in one form; they have these values in the form's column."""
         (kind,) = (kind for (_, kind), number in self._forms.items() if number == form)
         count = len(column.values)
-        self._write(form, kind, column, first - base, count)
+        at = first - base
+        self.links[at : at + count, form, KEY] = keys_of(column, kind)
+        self._valid[at : at + count, form] = True if column.valid is None else column.valid
         link(self.heads, self.links, self._valid, form, form + 1, first, base, count, self.shift)
 
     def insert_all(self, columns: Sequence[Column], first: int, base: int) -> None:
         """Chain tuples that have these columns in every form."""
         if not self._forms:
             return
-        count = len(columns[0].values)
-        for (column, kind), form in self._forms.items():
-            self._write(form, kind, columns[column], first - base, count)
+        at, count = first - base, len(columns[0].values)
+        links, valid = self.links[at : at + count], self._valid[at : at + count]
+        valid[:] = True
+        for (place, kind), form in self._forms.items():
+            column = columns[place]
+            links[:, form, KEY] = keys_of(column, kind)
+            if column.valid is not None:
+                valid[:, form] = column.valid
         forms = len(self._forms)
         link(self.heads, self.links, self._valid, 0, forms, first, base, count, self.shift)
-
-    def _write(self, form: int, kind: KeyKind, column: Column, at: int, count: int) -> None:
-        self.links[at : at + count, form, KEY] = keys_of(column, kind)
-        self._valid[at : at + count, form] = True if column.valid is None else column.valid
 
     def relocate(self, start: int, count: int, capacity: int, first: int) -> None:
         """Move with the state; when the capacity changed, the chains are linked anew in as many buckets."""

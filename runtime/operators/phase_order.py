@@ -143,6 +143,7 @@ class PhaseOrder:
         self._adapts = forced not in ORDERS
         self.order = ("AJW" if by_key else "AWJ") if self._adapts else forced
         self.access = Access.FUSED if self._adapts else self._access_of(forced)
+        self._label = f"{self.order} {self.access.value}"
         self._own = {letter: PhaseCount() for letter in "AJW"}
         self._steps = 0
         self._fused_cost = _PER_CANDIDATE["fused"]
@@ -155,8 +156,8 @@ class PhaseOrder:
         self._steps += 1
         if self._adapts and self._is_due():
             self._decide(make_parts(), rows, limit)
-        label = f"{self.order} {self.access.value}"
-        self._counts.orders[label] = self._counts.orders.get(label, 0) + 1
+        label, orders = self._label, self._counts.orders
+        orders[label] = orders.get(label, 0) + 1
         return self.access is not Access.FUSED
 
     def _is_due(self) -> bool:
@@ -344,6 +345,7 @@ class PhaseOrder:
         else:
             first = "W" if self.access is Access.TIME else "J"
             self.order = _by_rank(self._own, first)
+        self._label = f"{self.order} {self.access.value}"
 
     def _estimate(self, access: Access, parts: StepParts, rows: Rows, limit: int) -> float:
         """How many candidates a structure would list for all rows, from a few of them."""
