@@ -129,9 +129,17 @@ def _explain_failure(error: Exception, *, debug: bool) -> int:
     if isinstance(error, MemoryError):
         return _say("out of memory")
     return _say(
-        f"this is a bug in cqc ({type(error).__name__}: {error}). "
+        f"this is a bug in cqc ({_named(error)}). "
         "Please report it with your program; --debug shows where it happened."
     )
+
+
+def _named(error: Exception) -> str:
+    """An exception's type and message; one of the JVM cannot tell its message when the JVM has gone."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def _say(sentence: str) -> int:

@@ -20,6 +20,10 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import (  # type: ignore[import-untyped]  # it has no types
+    Py4JError,
+    Py4JJavaError,
+)
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -154,10 +158,13 @@ class Session:
             try:
                 gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]  # pyspark's own
                 self._java = gateway.proc
-                context = SparkContext(conf=conf, gateway=gateway)
-            except (PySparkException, OSError) as error:
-                raise RunError(f"Spark does not start; {self.keep_log()}") from error
-        return SparkSession(context)
+                return SparkSession(SparkContext(conf=conf, gateway=gateway))
+            except (PySparkException, Py4JError, OSError) as error:
+                # Asked for before the JVM is ended, which is the one that knows.
+                place = "" if master is None else f" with --master {master}"
+                raise RunError(
+                    f"Spark does not start{place}{_why_in_java(error)}; {self.keep_log()}"
+                ) from error
 
     def _own_settings(self, master: str | None) -> list[tuple[str, str]]:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -176,11 +183,26 @@ class Session:
 def spark_failed(error: BaseException, session: Session | None) -> RunError:
     """What went wrong inside Spark, in one sentence."""
     log = "" if session is None else f"; {session.keep_log()}"
-    reason = str(error).strip().partition("\n")[0]
-    if not isinstance(error, PySparkException):
+    if isinstance(error, PySparkException):
+        reason = str(error).strip().partition("\n")[0]
+    else:
         reason = "its process has gone"  # there is nobody left who could say why
     reason = reason.partition("terminated with exception: ")[2] or reason
     return RunError(f"Spark failed: {reason.partition(' SQLSTATE')[0]}{log}")
+
+
+def _why_in_java(error: Exception) -> str:
+    """The message of an exception in the JVM, to go on a sentence with; nothing when there is none, or nobody to ask."""
+    if not isinstance(error, Py4JJavaError):
+        return ""
+    try:
+        message = error.java_exception.getMessage()
+    except (Py4JError, OSError):
+        return ""
+    lines = str(message or "").strip().splitlines()
+    if lines and "stopped SparkContext" in lines[0]:  # what the first call after that finds
+        return ": it gave up before it was ready"
+    return f": {lines[0].rstrip('.')}" if lines else ""
 
 
 def _be_silent() -> None:

@@ -78,3 +78,24 @@ def test_explain_analyze_measures_a_run_on_spark(tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert "[2 read, 0 late, 0 rejected]" in finished.stdout
     assert "q1 (push)  [1 result]" in finished.stdout
+
+
+def test_a_master_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("ts\n1\n", encoding="utf-8")
+    (tmp_path / "p.cq").write_text(
+        "CREATE STREAM s (ts BIGINT) WITH (path = 's.csv'); SELECT ts FROM s;", encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "cqc.cli.main", "run", str(tmp_path / "p.cq")]
+    finished = subprocess.run(
+        [*command, "--master", "local[none]"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert finished.returncode == 3
+    assert finished.stdout == ""
+    (sentence,) = finished.stderr.splitlines()
+    assert "Spark does not start with --master local[none]: Could not parse Master URL" in sentence
+    assert Path(sentence.rpartition("its log is ")[2]).exists()

@@ -47,6 +47,13 @@ def test_wrong_usage_is_two(arguments: tuple[str, ...], call: Call, place: Path)
     assert finished.out == ""
 
 
+class WordlessError(Exception):
+    """As one of the JVM after the JVM has gone."""
+
+    def __str__(self) -> str:
+        raise ConnectionRefusedError
+
+
 @pytest.mark.parametrize(
     ("failure", "code", "message"),
     [
@@ -56,6 +63,7 @@ def test_wrong_usage_is_two(arguments: tuple[str, ...], call: Call, place: Path)
         (OSError(28, "No space left on device"), 3, "error: No space left on device"),
         (MemoryError(), 3, "error: out of memory"),
         (ValueError("odd"), 3, "error: this is a bug in cqc (ValueError: odd)."),
+        (WordlessError(), 3, "error: this is a bug in cqc (WordlessError)."),
     ],
 )
 def test_no_failure_gives_a_traceback(
