@@ -42,13 +42,14 @@ def check_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
 
 
 def _bounds_as_written(query: Query, normal: NormalQuery) -> TimeBounds:
-    """The bounds of a query without what NOT and IS TRUE say: they may be used in windows and bound nothing."""
+    """The bounds of a query without what NOT, OR and IS TRUE say: they may be used in windows and bound nothing."""
     parts = split_conjunctions(query)
-    if not any(isinstance(part, Not | IsTruth) for part in parts):
+    if not any(isinstance(part, Not | Or | IsTruth) for part in parts):
         return normal.bounds
     written = split_conjunctions(fold_constants(query))
     comparisons = [part for part in written if isinstance(part, Comparison)]
-    return infer_time_bounds(query, classify_predicates(query, comparisons).limits)
+    classes = classify_predicates(query, comparisons)
+    return infer_time_bounds(query, classes.limits, classes.filters())
 
 
 def _unbounded_pair(normal: NormalQuery, bounds: TimeBounds) -> tuple[int, int] | None:

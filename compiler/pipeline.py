@@ -40,16 +40,17 @@ def normalise(query: Query) -> NormalQuery:
     classes = classify_predicates(rewritten, conditions)
     if classes.equi_joins:
         carry_constants(query.items, classes.equi_joins, classes.attributes)
+    filters = classes.filters()
     return NormalQuery(
         query.name,
         query.items,
         query.outputs,
         query.pull,
-        classes.filters(),
+        filters,
         tuple(classes.equi_joins),
         tuple(classes.theta_joins),
         tuple(classes.residuals),
-        infer_time_bounds(rewritten, classes.limits),
+        infer_time_bounds(rewritten, classes.limits, filters),
         query.span,
         query.join_hint,
     )

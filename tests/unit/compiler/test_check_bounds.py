@@ -36,6 +36,8 @@ def warnings(query: str) -> list[Diagnostic]:
         "SELECT A.x FROM A, B WINDOW A.ts = B.ts",
         "SELECT A.x FROM A, B WHERE B.ts BETWEEN A.ts AND A.ts + 4 SEC",
         "SELECT A.x FROM A, B, C WINDOW A.ts = B.ts AND B.ts = C.ts",
+        "SELECT A.x FROM A, B WINDOW A.ts BETWEEN '2024-01-01' AND '2024-01-02' AND B.ts BETWEEN '2024-01-01' AND '2024-01-02'",
+        "SELECT A.x FROM A, B WHERE A.ts > '2024-01-01' AND B.ts < '2024-01-02' WINDOW A.ts < B.ts",
         "SELECT A.x FROM A, t WHERE A.x = t.x",
         "SELECT x FROM A",
         "SELECT A.x FROM A, B BEGIN NOW - 10 END NOW",
@@ -60,6 +62,12 @@ def test_bounded_joins_compile_without_a_word(query: str) -> None:
             "A and B",
         ),
         ("SELECT A.x FROM A, t, B", "A and B"),
+        ("SELECT A.x FROM A, B WINDOW A.ts > '2024-01-01' AND B.ts > '2024-01-01'", "A and B"),
+        (
+            "SELECT A.x FROM A, B WINDOW A.ts = '2024-01-01' AND (B.ts = '2024-01-01' OR B.ts = '2024-01-02')",
+            "A and B",
+        ),
+        ("SELECT A.x FROM A, B WINDOW A.ts < '2024-01-01' AND B.ts < '2024-01-01'", "A and B"),
     ],
 )
 def test_an_unbounded_join_names_the_pair(query: str, pair: str | None) -> None:
