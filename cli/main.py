@@ -100,6 +100,7 @@ def run_command(arguments: list[str], *, debug: bool = False) -> int:
         wrong.show()
         return wrong.exit_code
     except (KeyboardInterrupt, click.Abort):
+        _forget_interrupt()
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
@@ -108,6 +109,15 @@ def run_command(arguments: list[str], *, debug: bool = False) -> int:
     except Exception as error:  # the only place: no traceback reaches a user
         return _explain_failure(error, debug=debug)
     return result if isinstance(result, int) else 0
+
+
+def _forget_interrupt() -> None:
+    """Let the process end by its exit code.
+
+    Python notes a Ctrl-C that ends an `exec` of text, as modules do while they are loaded, and would end by the signal
+    although somebody has handled it; the next `exec` of text clears the note.
+    """
+    exec("")
 
 
 def _explain_failure(error: Exception, *, debug: bool) -> int:

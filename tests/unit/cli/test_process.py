@@ -60,6 +60,19 @@ def test_ctrl_c_stops_cleanly_with_every_result_written(many: Path, tmp_path: Pa
     assert "Traceback" not in messages
 
 
+def test_ctrl_c_inside_generated_code_has_the_same_exit_code() -> None:
+    """As modules run while they are loaded: Python itself would end by the signal then."""
+    text = (
+        "import cqc.cli.main as command\n"
+        "command.cqc.invoke = lambda context: exec('raise KeyboardInterrupt')\n"
+        "command.main(['check', '-'])"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert (finished.returncode, finished.stderr) == (130, "interrupted\n")
+
+
 def test_a_service_managers_stop_is_quiet(many: Path) -> None:
     process = start("run", many, "--engine", "local", "--rows-per-batch", "10")
     assert process.stdout is not None
