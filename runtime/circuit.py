@@ -242,6 +242,7 @@ class Circuit:
         near = self._near(group, host, past=past) if plain else []
         if not near:
             join = make_join(host, self._states, self._strategy, hint, plain=plain)
+            join.queues.one_at_a_time = self._strategy.packet == 1
             self._connect(join, host)
             if past:
                 self._past_joins.add(join)

@@ -171,8 +171,8 @@ class Engine:
                 self._fill_table(name, packet)
                 continue
             self._started = True
-            for part in self._packets[name].split(packet):
-                found += self._process(name, part)
+            for part, more in self._packets[name].split(packet):
+                found += self._process(name, part, more=more)
                 if sum(len(each) for each in found) > _MOST_FOUND:
                     groups += self._deliveries.deliver_all(found)
                     found = []
@@ -292,6 +292,11 @@ class Engine:
         """The base tuples that are kept, by folded name."""
         return self._states
 
+    @property
+    def packets(self) -> Mapping[str, Packets]:
+        """How the micro-batches of each stream were cut, by folded name."""
+        return self._packets
+
     def next_instants(self) -> dict[str, int]:
         """The next instant of each query with EVERY."""
         return self._pulls.next_instants()
@@ -356,14 +361,14 @@ class Engine:
             self._counted_from[node.name] = 0
             self._pulls.add(node, seat, self._circuit)
 
-    def _process(self, name: str, packet: Packet) -> list[Found]:
+    def _process(self, name: str, packet: Packet, *, more: bool = False) -> list[Found]:
         state = self._states[name]
         joins = self._circuit.joins_of(name)
         keep_all = self._keep_past or self._pulls.needs(name)
         first = state.head
         found: list[Found] = []
         if joins or keep_all:
-            found += push_packet(state, joins, packet, keep_all=keep_all)
+            found += push_packet(state, joins, packet, keep_all=keep_all, more=more)
         found += [each.process(packet, first) for each in self._circuit.selections_of(name)]
         return self._note(found)
 

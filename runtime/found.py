@@ -110,9 +110,18 @@ class PacketJoin(Protocol):
         """Which tuples of a packet some body wants."""
 
     def process(
-        self, relation: str, packet: Packet, first: int, rows: NDArray[np.int64] | None = None
+        self,
+        relation: str,
+        packet: Packet,
+        first: int,
+        rows: NDArray[np.int64] | None = None,
+        *,
+        more: bool = False,
     ) -> Sequence[Found]:
-        """Join tuples that were stored from position `first` on; `rows` are their rows in the packet admitted."""
+        """Join tuples that were stored from position `first` on; `rows` are their rows in the packet admitted.
+
+        With `more` the next packet is of the same relation, and what is found may wait for it.
+        """
 
 
 @dataclass(frozen=True, slots=True)

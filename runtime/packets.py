@@ -1,4 +1,4 @@
-"""How many tuples go through the operators together (Teddies' packets).
+"""How many new tuples enter the operators together (Teddies' packets; partial combinations have `operators/metaqueues`).
 
 A micro-batch waits in line; packets are taken from its front until nothing is left. With a fixed size every packet has so
 many tuples. Otherwise a threshold adapts: it doubles when twice as many tuples wait, halves when the line is starved, and
@@ -30,16 +30,19 @@ class Packets:
         self.threshold = 2 * LEAST if size is None else size
         self.starved = 0
         self.packets = 0
+        self.tuples = 0
 
-    def split(self, packet: Packet) -> Iterator[Packet]:
-        """The packets of a micro-batch, in order."""
+    def split(self, packet: Packet) -> Iterator[tuple[Packet, bool]]:
+        """The packets of a micro-batch, in order, each with whether more follow."""
         begin, count = 0, len(packet)
+        self.tuples += count
         while begin < count:
             if self._adapts:
                 self._adapt(count - begin, is_first=begin == 0)
             end = min(count, begin + self.threshold)
             self.packets += 1
-            yield packet if end - begin == count else packet.take(np.arange(begin, end))
+            part = packet if end - begin == count else packet.take(np.arange(begin, end))
+            yield part, end < count
             begin = end
 
     def _adapt(self, waiting: int, *, is_first: bool) -> None:

@@ -45,7 +45,7 @@ class Exit:
     stream_places: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Branch:
     """A level, the hosts that leave after it, and where the others go on."""
 

@@ -103,9 +103,16 @@ class JoinTree(MultiJoin):
         return wanted
 
     def process(
-        self, relation: str, packet: Packet, first: int, rows: NDArray[np.int64] | None = None
+        self,
+        relation: str,
+        packet: Packet,
+        first: int,
+        rows: NDArray[np.int64] | None = None,
+        *,
+        more: bool = False,
     ) -> list[JoinResults]:
-        """Join a packet that was inserted at position `first`."""
+        """Join a packet that was inserted at position `first`; nothing waits for a next one."""
+        del more
         started = perf_counter()
         plan = self._plan or self._prepare()
         found: list[JoinResults] = []

@@ -12,6 +12,11 @@ some of the streams only leave where they have all of theirs (`join_routes`). Co
 Exactly once: a packet is inserted first, then joined with what the other states hold, so a combination appears when the
 last of its tuples is processed. Where a relation is in FROM twice, items before the one that starts see only tuples from
 before the packet: a combination with several new tuples is made by the first item that has one.
+
+While more packets of one stream follow, partial combinations may wait for others of the same history (`metaqueues`). The other
+states do not change before the stream's turn ends, so a row that waits meets what it would have met at once; at the end of the
+turn nothing waits. A relation that is in FROM twice changes a state that its rows still have to meet: there nothing waits past
+its packet.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.join_seating import JoinSeating
 from cqc.runtime.operators.join_slots import JoinSeat
 from cqc.runtime.operators.member_ranks import rank_members
+from cqc.runtime.operators.metaqueues import MetaQueues
 from cqc.runtime.operators.phase_order import ORDERS, PhaseCounts
 from cqc.runtime.operators.probe import (
     count_slots,
@@ -55,10 +61,9 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.join_checks import JoinChecks
     from cqc.runtime.operators.join_level import JoinInput, Rows
     from cqc.runtime.operators.join_routes import Branch, Exit
+    from cqc.runtime.operators.metaqueues import MetaQueue
 
-# How many tuples start a join at a time, between these two, so that its partial combinations stay near a size.
-_LEAST_PART, _MOST_PART = 64, 16_384
-_ROWS_AT_ONCE = 1 << 20
+_FIRST_PART = 64  # tuples that start a join, before it is known what they find
 
 
 class MultiJoin(JoinSeating):
@@ -72,8 +77,8 @@ class MultiJoin(JoinSeating):
         self._orders: dict[int, tuple[int, ...]] = {}
         self.phases = PhaseCounts()
         self._admitted: dict[int, NDArray[np.uint64]] = {}
-        self._part_rows = _LEAST_PART
-        self._peak = 0  # partial combinations at once, from the last start
+        self.queues = MetaQueues()
+        self._part_rows: dict[int, int] = {}  # by starting item, tuples that start at a time
         self._tuples_in = 0
         self._results = 0
         self._seconds = 0.0
@@ -107,6 +112,7 @@ class MultiJoin(JoinSeating):
             self._inputs, parts, slots, self._words, self._orders, self._work, self.phases
         )
         self._plan = plan
+        self.queues.forget()
         self._reach_us = {name: {} for name in self._items_of}
         for one, two, us in plan.reaches():
             reach = self._reach_us[fold(one.state.relation.name)]
@@ -134,9 +140,18 @@ class MultiJoin(JoinSeating):
         return wanted
 
     def process(
-        self, relation: str, packet: Packet, first: int, rows: NDArray[np.int64] | None = None
+        self,
+        relation: str,
+        packet: Packet,
+        first: int,
+        rows: NDArray[np.int64] | None = None,
+        *,
+        more: bool = False,
     ) -> list[JoinResults]:
-        """Join a packet that was inserted at position `first`; `rows` are its rows in the packet that was admitted."""
+        """Join a packet that was inserted at position `first`; `rows` are its rows in the packet that was admitted.
+
+        With `more` another packet of the relation follows before one of any other: what is not enough for a train may wait.
+        """
         started = perf_counter()
         plan = self._plan or self._prepare()
         for item in self._items_of[relation]:
@@ -144,15 +159,20 @@ class MultiJoin(JoinSeating):
             if rows is not None:
                 lineage = self._admitted[item] = lineage[rows]
             self._store(self._inputs[item], lineage, first)
+        found: list[JoinResults] = []
         if plan.whole_limits and any(limit.exceeded for limit in plan.whole_limits):
+            self._drain(plan, first, found)
             plan = self._prepare()
         else:
             self._store_in_order(plan, relation, len(packet), first)
-        found = []
+        more = more and len(self._items_of[relation]) == 1
         for item in self._items_of[relation]:
             if self._inputs[item].state.relation.is_stream and len(packet):
                 ts_us = self._times(self._inputs[item], first, len(packet))
-                found += self._in_parts(plan, item, self._admitted[item], ts_us, first, first)
+                lineage = self._admitted[item]
+                self._in_parts(plan, item, lineage, ts_us, first, first, found, more=more)
+        if not more and self.queues:
+            self._drain(plan, first, found)
         self._seconds += perf_counter() - started
         return found
 
@@ -185,18 +205,19 @@ class MultiJoin(JoinSeating):
         ts_us: NDArray[np.int64],
         first: int,
         packet_first: int,
-    ) -> list[JoinResults]:
-        """Start with so many tuples at a time that the partial combinations of the last part would fit again."""
-        found: list[JoinResults] = []
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """Start with so many tuples at a time that what they find first would fit, as far as it is known."""
         begin = 0
         while begin < len(ts_us):
-            part = slice(begin, begin + self._part_rows)
-            found += self._start(
-                plan, item, lineage[part], ts_us[part], first + begin, packet_first
-            )
-            begin = part.stop
-            self._part_rows = _part_rows(self._part_rows, self._peak)
-        return found
+            end = begin + self._part_rows.get(item, _FIRST_PART)
+            self._start(
+                plan, item, lineage[begin:end], ts_us[begin:end], first + begin, packet_first,
+                found, more=more or end < len(ts_us),
+            )  # fmt: skip
+            begin = end
 
     def _start(
         self,
@@ -205,24 +226,26 @@ class MultiJoin(JoinSeating):
         lineage: NDArray[np.uint64],
         ts_us: NDArray[np.int64],
         first: int,
-        packet_first: int | None = None,
-    ) -> list[JoinResults]:
+        packet_first: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """Take tuples into the join, and everything on that is ready then."""
         routes = plan.routes(item, ts_us)
         rows = routes.start
         if len(ts_us) > rows.room:
             rows.resize(2 * len(ts_us))
-        self._peak = 0
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
-        if not rows.count:
-            return []
-        found: list[JoinResults] = []
-        oldest_us = int(ts_us.min())
-        packet_first = first if packet_first is None else packet_first
-        for branch in routes.branches:
-            self._follow(plan, branch, rows, packet_first, oldest_us, found)
-        return found
+        if rows.count:
+            oldest_us = int(ts_us.min())
+            for branch in routes.branches:
+                self._arrive(plan, branch, rows, packet_first, oldest_us, found, more=more)
+            self._part_rows[item] = self.queues.start_rows(routes.branches)
+        while (queue := self.queues.next_ready()) is not None:
+            self._take(plan, queue, packet_first, found, more=more)
 
-    def _follow(
+    def _arrive(
         self,
         plan: JoinPlan,
         branch: Branch,
@@ -230,26 +253,65 @@ class MultiJoin(JoinSeating):
         packet_first: int,
         oldest_us: int,
         found: list[JoinResults],
+        *,
+        more: bool,
     ) -> None:
-        """Take the rows through a level and on from there; what is complete is added to `found`."""
-        level = branch.level
-        state = level.target.state
+        """Rows come to a branch: they go on, or wait for others."""
+        state = branch.level.target.state
         if state.head == state.first or state.newest_us < oldest_us + branch.least_us:
             return  # nothing that is there is young enough
         if branch.picked is not None:
             rows = _pick(rows, branch.mask, branch.picked)
-        probes = rows.count
-        if not probes:
+        if not rows.count:
             return
-        made = self._extend(branch, rows, packet_first)
-        if plan.observing:
-            plan.observe(branch, probes, made.count)
-        if made.count:
-            self._peak = max(self._peak, made.count)
-            for each in branch.exits:
-                found += self._finish(plan, each, made, whole=level.completes)
-            for child in branch.children:
-                self._follow(plan, child, made, packet_first, oldest_us, found)
+        queue = self.queues.of(branch)
+        if self.queues.passes(queue, rows.count, more=more):
+            self._go_on(plan, queue, rows, packet_first, oldest_us, found, more=more)
+        else:
+            self.queues.put(queue, rows, oldest_us)
+
+    def _take(
+        self,
+        plan: JoinPlan,
+        queue: MetaQueue,
+        packet_first: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """The rows that wait in a queue go on."""
+        oldest_us = queue.oldest_us
+        self._go_on(plan, queue, queue.take(), packet_first, oldest_us, found, more=more)
+
+    def _go_on(
+        self,
+        plan: JoinPlan,
+        queue: MetaQueue,
+        rows: Rows,
+        packet_first: int,
+        oldest_us: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """Take the rows through a level and on from there; what is complete is added to `found`."""
+        branch = queue.branch
+        for train in queue.trains(rows):
+            probes = train.count
+            made = self._extend(branch, train, packet_first)
+            if plan.observing or more:
+                plan.observe(branch, probes, made.count)
+            self.queues.ran(queue, probes, made.count)
+            if made.count:
+                for each in branch.exits:
+                    found += self._finish(plan, each, made, whole=branch.level.completes)
+                for child in branch.children:
+                    self._arrive(plan, child, made, packet_first, oldest_us, found, more=more)
+
+    def _drain(self, plan: JoinPlan, packet_first: int, found: list[JoinResults]) -> None:
+        """Everything that waits goes on."""
+        while (queue := self.queues.next_ready() or self.queues.next_waiting()) is not None:
+            self._take(plan, queue, packet_first, found, more=False)
 
     def _extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
         """What a level makes of the rows; for joins that have something to say to that."""
@@ -295,7 +357,10 @@ class MultiJoin(JoinSeating):
         first, head = each.state.first, each.state.head
         lineage = each.lineage.values[first - each.state.base : head - each.state.base] & mask
         ts_us = self._times(each, first, head - first)
-        return self._in_parts(plan, item, lineage, ts_us, first, head)
+        found: list[JoinResults] = []
+        self._in_parts(plan, item, lineage, ts_us, first, head, found, more=False)
+        self._drain(plan, head, found)
+        return found
 
     def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:
         """Nothing waits for the watermark in this join."""
@@ -334,17 +399,23 @@ class MultiJoin(JoinSeating):
             detail[f"{name} candidates"] = work.candidates
             detail[f"{name} found"] = work.found
             detail[f"{name} bytes"] = each.lineage.nbytes
-        detail |= self.phases.detail()
+        detail |= self._queue_detail() | self.phases.detail()
         size = 0 if self._plan is None else sum(level.nbytes for level in self._plan.levels)
         size += sum(each.lineage.nbytes for each in used)
         return OperatorCount(self.name, self._tuples_in, self._results, self._seconds, size, detail)
 
-
-def _part_rows(rows: int, peak: int) -> int:
-    """How many tuples to start with next, when `rows` of them led to `peak` partial combinations."""
-    if peak > _ROWS_AT_ONCE:
-        return max(1, rows * _ROWS_AT_ONCE // peak)
-    return min(_MOST_PART, max(4 * rows, _LEAST_PART)) if 8 * peak < _ROWS_AT_ONCE else rows
+    def _queue_detail(self) -> dict[str, int]:
+        """The trains that met each item, by their history."""
+        detail: dict[str, int] = {}
+        for (*bound, target), size in self.queues.sizes().items():
+            names = [self._inputs[item].state.relation.name for item in (*bound, target)]
+            queue = f"queue {' '.join(names[:-1])} -> {names[-1]}"
+            known = detail.get(f"{queue} trains", 0), detail.get(f"{queue} rows", 0)
+            detail[f"{queue} trains"] = known[0] + size.trains
+            detail[f"{queue} rows"] = known[1] + size.taken
+            detail[f"{queue} waited"] = detail.get(f"{queue} waited", 0) + size.waited
+            detail[f"{queue} threshold"] = size.threshold
+        return detail
 
 
 def _without(
@@ -369,11 +440,16 @@ def _pick(rows: Rows, mask: NDArray[np.uint64] | None, picked: Rows) -> Rows:
 
 
 def push_packet(
-    state: SharedState, joins: Sequence[PacketJoin], packet: Packet, *, keep_all: bool
+    state: SharedState,
+    joins: Sequence[PacketJoin],
+    packet: Packet,
+    *,
+    keep_all: bool,
+    more: bool = False,
 ) -> list[Found]:
     """Filter a packet for every join of its relation, insert what one of them wants (all with `keep_all`), join it.
 
-    A micro-batch with several streams is pushed stream by stream in a fixed order. Few unwanted tuples are kept as well:
+    `more`: the next packet is of this relation too, so that joins may let a part of the work wait for it. A micro-batch with several streams is pushed stream by stream in a fixed order. Few unwanted tuples are kept as well:
     picking the others out would cost more than they do.
     """
     relation = fold(state.relation.name)
@@ -387,7 +463,7 @@ def push_packet(
     first = state.insert(packet)
     found: list[Found] = []
     for join in joins:
-        found += join.process(relation, packet, first, rows)
+        found += join.process(relation, packet, first, rows, more=more)
     return found
 
 

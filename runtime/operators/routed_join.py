@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import JoinHost
+    from cqc.runtime.operators.join_level import Rows
     from cqc.runtime.operators.join_plan import JoinPlan
     from cqc.runtime.operators.join_results import JoinResults
+    from cqc.runtime.operators.join_routes import Branch
     from cqc.runtime.operators.shared_state import SharedState
 
 _EVERY = 16  # packets of one start between two draws: as often as the plan asks for an order
@@ -35,6 +37,8 @@ class RoutedJoin(MultiJoin):
         self._policies = {item: policy_of(routing, item) for item in items}
         self._pairs = pairs_of(host.equi_joins)
         self._packets = dict.fromkeys(items, 0)
+        # By starting item: what each other item took and returned since the policy was told.
+        self._seen: dict[int, dict[int, tuple[int, int]]] = {item: {} for item in items}
         for item in items:
             self._draw(item)
 
@@ -49,17 +53,27 @@ class RoutedJoin(MultiJoin):
         lineage: NDArray[np.uint64],
         ts_us: NDArray[np.int64],
         first: int,
-        packet_first: int | None = None,
-    ) -> list[JoinResults]:
-        before = [(work.probes, work.found) for work in self._work]
-        found = super()._start(plan, item, lineage, ts_us, first, packet_first)
-        for target, (work, (probes, made)) in enumerate(zip(self._work, before, strict=True)):
-            if work.probes > probes:
-                self._policies[item].learn(target, work.probes - probes, work.found - made)
+        packet_first: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        super()._start(plan, item, lineage, ts_us, first, packet_first, found, more=more)
+        for target, (probes, made) in self._seen[item].items():
+            self._policies[item].learn(target, probes, made)
+        self._seen[item].clear()
         self._packets[item] += 1
         if self._packets[item] % _EVERY == 0:
             self._draw(item)
-        return found
+
+    def _extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
+        probes = rows.count
+        made = super()._extend(branch, rows, packet_first)
+        seen = self._seen[branch.level.bound_items[0]]
+        target = branch.level.target.item
+        taken, returned = seen.get(target, (0, 0))
+        seen[target] = taken + probes, returned + made.count
+        return made
 
     def measure(self) -> OperatorCount:
         """What the join did so far, with the orders as they are and the tickets."""

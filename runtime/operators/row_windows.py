@@ -198,10 +198,16 @@ class RowsJoin:
         return np.ones(len(packet), np.bool_)
 
     def process(
-        self, relation: str, packet: Packet, first: int, rows: NDArray[np.int64] | None = None
+        self,
+        relation: str,
+        packet: Packet,
+        first: int,
+        rows: NDArray[np.int64] | None = None,
+        *,
+        more: bool = False,
     ) -> list[RowsFound]:
         """Take in a packet that was inserted at position `first`; its combinations come with the watermark."""
-        del rows
+        del rows, more
         started = perf_counter()
         for item in self._items_of[relation]:
             self._windows[item].add(packet, first, self._wanted(item, packet))

@@ -17,18 +17,19 @@ def packet_of(count: int) -> Packet:
 
 def test_a_fixed_size_cuts_a_micro_batch_in_order() -> None:
     parts = list(Packets(3).split(packet_of(7)))
-    assert [part.arrival.tolist() for part in parts] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [part.arrival.tolist() for part, _ in parts] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [more for _, more in parts] == [True, True, False]
 
 
 def test_a_micro_batch_within_the_threshold_is_handed_on_as_it_is() -> None:
     packet = packet_of(10)
-    assert list(Packets(None).split(packet)) == [packet]
+    assert list(Packets(None).split(packet)) == [(packet, False)]
 
 
 def test_the_threshold_doubles_while_twice_as_much_waits() -> None:
     packets = Packets(None)
     first = packets.threshold
-    sizes = [len(part) for part in packets.split(packet_of(10 * first))]
+    sizes = [len(part) for part, _ in packets.split(packet_of(10 * first))]
     assert sizes[:2] == [2 * first, 4 * first]
     assert sum(sizes) == 10 * first
 

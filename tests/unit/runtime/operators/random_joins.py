@@ -219,7 +219,13 @@ class Bench:
         running.join.remove(running.seat)
 
     def push(
-        self, name: str, rows: list[tuple[Any, ...]], times: list[int], *, keep_all: bool = False
+        self,
+        name: str,
+        rows: list[tuple[Any, ...]],
+        times: list[int],
+        *,
+        keep_all: bool = False,
+        more: bool = False,
     ) -> None:
         packet = packet_of(rows, times, len(self.input[name]))
         self.input[name] += [
@@ -227,7 +233,7 @@ class Bench:
             for at, (ts, row) in enumerate(zip(times, rows, strict=True))
         ]
         joins = [join for join in self.joins.values() if name in join._items_of]
-        self._collect(push_packet(self.states[name], joins, packet, keep_all=keep_all))
+        self._collect(push_packet(self.states[name], joins, packet, keep_all=keep_all, more=more))
 
     def end_batch(self, *, at_end: bool = False, purge: bool = True) -> None:
         for name, seen in self.input.items():
