@@ -65,16 +65,17 @@ class Work(BatchRun):
             first=self._first_queries(),
         )
         self._queries = QuerySet(_Registrar(self), self._queries.running)  # type: ignore[arg-type]  # it registers
-        for name, line in self.engine.lines.items():
-            if not line.relation.is_stream:
-                self.coordinator.state.counts[name] = line.count
-        return self.coordinator.spec(
+        spec = self.coordinator.spec(
             self._tables(),
             collect=self._options.sink != "none",
             shuffle_partitions=partitions,
             tells_rejects=self._options.strict or self._options.rejects is not None,
             tells_late=self._options.late is not None,
         )
+        for name, line in self.engine.lines.items():
+            if not line.relation.is_stream:  # what executors are told has no rejected rows
+                self.coordinator.state.counts[name] = line.count
+        return spec
 
     def _first_queries(self) -> dict[str, NormalQuery] | None:
         """The queries that the run began with, when it goes on."""

@@ -41,7 +41,7 @@ def write_input(folder: Path, rows: int) -> None:
         (folder / f"{stream}.csv").write_text(
             "\n".join([f"ts,k,{column}", *lines]) + "\n", encoding="utf-8"
         )
-    (folder / "t.csv").write_text("k,name\n1,one\n2,two\n", encoding="utf-8")
+    (folder / "t.csv").write_text("k,name\n1,one\nnone,\n2,two\n", encoding="utf-8")
     (folder / "program.cq").write_text(PROGRAM, encoding="utf-8")
 
 
