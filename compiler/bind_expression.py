@@ -13,7 +13,7 @@ from cqc.compiler import syntax
 from cqc.compiler.bind_calls import bind_aggregate, bind_call, is_aggregate
 from cqc.compiler.bind_literals import bind_number, bind_timestamp, duration_us
 from cqc.compiler.bind_operators import arithmetic, coerce, compare, meet, negate, typed, unite
-from cqc.compiler.bind_patterns import bind_match
+from cqc.compiler.bind_patterns import bind_match, bind_match_call, is_written_out
 from cqc.compiler.bind_scope import bind_column
 from cqc.compiler.bound import (
     And,
@@ -208,7 +208,10 @@ def _differ(operand: Expression, value: Expression) -> bool:
 
 
 def _like(scope: Scope, node: syntax.Like) -> Expression | None:
-    return bind_match(scope, node, bind_expression(scope, node.operand))
+    operand = bind_expression(scope, node.operand)
+    if is_written_out(node.pattern):
+        return bind_match(scope, node, operand)
+    return bind_match_call(scope, node, operand, bind_expression(scope, node.pattern))
 
 
 def _is(scope: Scope, node: syntax.Is) -> Expression | None:

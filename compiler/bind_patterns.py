@@ -1,7 +1,8 @@
-"""LIKE, ILIKE and RLIKE: the pattern is a constant, checked when the query is compiled.
+"""LIKE, ILIKE and RLIKE.
 
-So a mistake in a pattern is seen before any tuple, and the engine can put thousands of patterns into one automaton.
-LIKE patterns follow Spark: the escape character stands before `%`, `_` or itself only.
+A pattern that is written out is checked when the query is compiled: a mistake in it is seen before any tuple, and the engine
+can put thousands of patterns into one automaton. Any other pattern is read for each tuple, and one that is not valid fails
+there. LIKE patterns follow Spark: the escape character stands before `%`, `_` or itself only.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler import syntax
 from cqc.compiler.bind_operators import coerce
-from cqc.compiler.bound import Match, Not, PatternKind
+from cqc.compiler.bound import FunctionCall, Literal, Match, Not, PatternKind
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
@@ -22,28 +23,40 @@ _STRING = ColumnType.STRING
 _NULL = ColumnType.NULL
 
 
+def is_written_out(pattern: syntax.Expression) -> bool:
+    """Whether a pattern is a text in the query (or NULL), and not something to be worked out."""
+    return isinstance(_inner(pattern), syntax.StringLiteral | syntax.NullLiteral)
+
+
 def bind_match(scope: Scope, node: syntax.Like, operand: Expression | None) -> Expression | None:
-    """A pattern match of a bound operand (None: a mistake already reported)."""
-    if operand is not None and operand.type is not _STRING:
-        operand = _text_operand(scope, node, operand)
+    """A match of a bound operand (None: a mistake already reported) with a pattern that is written out."""
+    operand = _text_operand(scope, node, operand)
     escape = _escape(scope, node)
     pattern = _inner(node.pattern)
-    if isinstance(pattern, syntax.NullLiteral):
-        text = None
-    elif isinstance(pattern, syntax.StringLiteral):
-        text = pattern.value
-        reason = None if escape is None else _wrong_pattern(node.operator, text, escape)
+    text = pattern.value if isinstance(pattern, syntax.StringLiteral) else None
+    if text is not None and escape is not None:
+        reason = _wrong_pattern(node.operator, text, escape)
         if reason is not None:
             scope.report("CQ046", pattern.span, operator=node.operator, reason=reason)
             return None
-    else:
-        hint = f"Write it out: `{node.operator} '{'a%' if node.operator != 'RLIKE' else '^a'}'`."
-        scope.report("CQ045", pattern.span, operator=node.operator, hint=hint)
-        return None
     if operand is None or escape is None:
         return None
     match = Match(PatternKind(node.operator), operand, text, escape, node.span)
     return Not(match, node.span) if node.negated else match
+
+
+def bind_match_call(
+    scope: Scope, node: syntax.Like, operand: Expression | None, pattern: Expression | None
+) -> Expression | None:
+    """A match with a pattern that each tuple may have another of."""
+    operand = _text_operand(scope, node, operand)
+    pattern = _text_operand(scope, node, pattern)
+    escape = _escape(scope, node)
+    if operand is None or pattern is None or escape is None:
+        return None
+    arguments = (operand, pattern, Literal(escape, _STRING, node.span))
+    call = FunctionCall(node.operator.lower(), arguments, ColumnType.BOOLEAN, node.span)
+    return Not(call, node.span) if node.negated else call
 
 
 def _inner(node: syntax.Expression) -> syntax.Expression:
@@ -52,7 +65,9 @@ def _inner(node: syntax.Expression) -> syntax.Expression:
     return node
 
 
-def _text_operand(scope: Scope, node: syntax.Like, operand: Expression) -> Expression | None:
+def _text_operand(scope: Scope, node: syntax.Like, operand: Expression | None) -> Expression | None:
+    if operand is None or operand.type is _STRING:
+        return operand
     if operand.type is _NULL:
         return coerce(operand, _STRING)
     hint = f"Write `CAST({' '.join(operand.span.text.split())} AS STRING)`."

@@ -256,8 +256,9 @@ class Cast:
 class FunctionCall:
     """A built-in scalar function by its lower-case name.
 
-    They are: abs round floor ceil least greatest coalesce lower upper length concat substring, and INSTANT, which no
-    query can write: the instant of a numeric event-time column, as a TIMESTAMP.
+    They are: abs round floor ceil least greatest coalesce lower upper length concat substring, and four that no query
+    calls by name: INSTANT, the instant of a numeric event-time column as a TIMESTAMP, and MATCH_CALLS, pattern matches
+    (text, pattern, escape) whose pattern is not written out. One that is becomes a Match.
     """
 
     name: str
@@ -288,6 +289,7 @@ class Aggregate:
 
 
 INSTANT = "instant"
+MATCH_CALLS = {kind.value.lower(): kind for kind in PatternKind}
 
 Expression = (
     Literal

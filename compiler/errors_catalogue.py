@@ -49,7 +49,6 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ042": (_ERROR, "{place} takes a condition, not {type}"),
     "CQ043": (_ERROR, "{place} mixes {left} and {right}"),
     "CQ044": (_ERROR, "{function} takes {expected}, not {type}"),
-    "CQ045": (_ERROR, "the pattern of {operator} is not a constant text"),
     "CQ046": (_ERROR, "{operator} pattern is not valid: {reason}"),
     "CQ047": (_ERROR, "'{text}' is not a timestamp"),
     "CQ048": (_ERROR, "{number} is out of the range of {type}"),

@@ -2,13 +2,15 @@
 
 A LIKE pattern is parsed once into literal stretches and wildcards. The usual forms (equal, prefix, suffix, contains) have
 kernels of their own; the rest, and RLIKE, go to RE2 inside Arrow, which takes time linear in the text whatever the pattern.
-A pattern that escapes anything but a wildcard or the escape itself is one that Spark refuses: its evaluation fails.
+A pattern that escapes anything but a wildcard or the escape itself is one that Spark refuses: its evaluation fails. Where
+every tuple may have a pattern of its own, tuples are taken together by distinct pattern.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from cqc.runtime.arithmetic import Outcome
 
 
 class Wildcard(Enum):
@@ -53,16 +57,48 @@ class Matcher:
 
 
 def make_matcher(kind: PatternKind, pattern: str, escape: str) -> Matcher:
-    """A matcher for a constant pattern."""
+    """A matcher for a pattern."""
     if kind is PatternKind.RLIKE:
-        return Matcher(False, lambda texts: pc.match_substring_regex(texts, pattern))
+        return _regex_matcher(pattern)
     tokens = parse_like(pattern, escape)
     if tokens is None:
-        return Matcher(True, lambda texts: pa.nulls(len(texts), pa.bool_()))
+        return _FAILS
     if kind is PatternKind.LIKE:
         return Matcher(False, _like_test(tokens))
     test = _like_test(tuple(lower(t) if isinstance(t, str) else t for t in tokens))
     return Matcher(False, lambda texts: test(lower_texts(texts)))
+
+
+def match_each(kind: PatternKind, texts: Any, patterns: Any, escape: str) -> Outcome:
+    """Each text against the pattern beside it (Arrow arrays or scalars), and which patterns are not valid."""
+    if isinstance(patterns, pa.Scalar):
+        matcher = _matcher_of(kind, patterns.as_py() or "", escape)
+        found = matcher.run(texts)
+        return found, np.ones_like(found) if matcher.fails else None
+    encoded = patterns.dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    edges = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
+    found, failed = np.zeros(len(codes), np.bool_), np.zeros(len(codes), np.bool_)
+    for code, pattern in enumerate(encoded.dictionary.to_pylist()):
+        rows = order[edges[code] : edges[code + 1]]
+        matcher = _matcher_of(kind, pattern, escape)
+        alone = isinstance(texts, pa.Scalar)
+        found[rows] = matcher.run(texts if alone else texts.take(pa.array(rows)))
+        failed[rows] = matcher.fails
+    return found, failed
+
+
+_FAILS = Matcher(True, lambda texts: pa.nulls(len(texts), pa.bool_()))
+_matcher_of = lru_cache(maxsize=4096)(make_matcher)
+
+
+def _regex_matcher(pattern: str) -> Matcher:
+    try:
+        pc.match_substring_regex(pa.array([""]), pattern)
+    except pa.ArrowInvalid:
+        return _FAILS
+    return Matcher(False, lambda texts: pc.match_substring_regex(texts, pattern))
 
 
 def parse_like(pattern: str, escape: str) -> tuple[Token, ...] | None:

@@ -14,18 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.bound import INSTANT
+from cqc.compiler.bound import INSTANT, MATCH_CALLS
 from cqc.compiler.types import ColumnType
 from cqc.runtime.arithmetic import Outcome, absolute, whole_from_double
 from cqc.runtime.columns import Column
 from cqc.runtime.distinct import text_of_text
 from cqc.runtime.event_time import instants
-from cqc.runtime.patterns import lower_texts
+from cqc.runtime.patterns import lower_texts, match_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+    from cqc.compiler.bound import PatternKind
 
 # Enough digits for every DOUBLE written out in full.
 _EXACT = decimal.Context(prec=2000)
@@ -177,7 +179,15 @@ def substring(text: str, position: int, length: int | None) -> str:
     return text[max(start, 0) : max(end, 0)]
 
 
+def _match_call(kind: PatternKind) -> Callable[..., Outcome]:
+    def call(texts: Column, patterns: Column, escape: Column) -> Outcome:
+        return match_each(kind, texts.values, patterns.values, escape.values.as_py())
+
+    return call
+
+
 FUNCTIONS: dict[str, Callable[..., Outcome]] = {
+    **{name: _match_call(kind) for name, kind in MATCH_CALLS.items()},
     INSTANT: _instant,
     "abs": absolute,
     "round": _round,

@@ -166,7 +166,7 @@ class DuckDb:
         return f"({operand} LIKE {self.text(pattern)}{escape})"
 
     def matches_regex(self, operand: str, pattern: str) -> str:
-        return f"regexp_matches({operand}, {self.text(pattern)})"
+        return f"regexp_matches({operand}, {pattern})"
 
     def call(self, name: str, arguments: Sequence[str], type_: ColumnType) -> str:
         whole = type_ is ColumnType.BIGINT

@@ -159,7 +159,7 @@ class Writer:
         if expression.pattern is None:
             return f"CAST(NULL AS {self.dialect.type_name(ColumnType.BOOLEAN)})"
         if expression.kind is PatternKind.RLIKE:
-            return self.dialect.matches_regex(operand, expression.pattern)
+            return self.dialect.matches_regex(operand, self.dialect.text(expression.pattern))
         if expression.kind is PatternKind.LIKE:
             pattern = with_backslashes(expression.pattern, expression.escape)
             return self.dialect.like(operand, pattern)
@@ -178,11 +178,23 @@ class Writer:
         arguments = expression.arguments
         if expression.name == bound.INSTANT:
             return self.instant(arguments[0])
+        if expression.name in bound.MATCH_CALLS:
+            return self.match_call(expression)
         if expression.name in ("coalesce", "least", "greatest"):
             written = [self.cast(argument, expression.type) for argument in arguments]
         else:
             written = [self.write(argument) for argument in arguments]
         return self.dialect.call(expression.name, written, expression.type)
+
+    def match_call(self, expression: bound.FunctionCall) -> str:
+        """A match with a pattern that is not written out; one that is not valid is an error here, and NULL in cqc."""
+        operand, pattern, escape = map(self.write, expression.arguments)
+        kind = bound.MATCH_CALLS[expression.name]
+        if kind is PatternKind.RLIKE:
+            return self.dialect.matches_regex(operand, pattern)
+        if kind is PatternKind.ILIKE:
+            operand, pattern = f"lower({operand})", f"lower({pattern})"
+        return f"({operand} LIKE {pattern} ESCAPE {escape})"
 
     def instant(self, column: bound.Expression) -> str:
         """The instant of a numeric event time."""

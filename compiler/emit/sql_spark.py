@@ -109,7 +109,7 @@ class Spark:
         return f"({operand} LIKE {self.text(pattern)})"
 
     def matches_regex(self, operand: str, pattern: str) -> str:
-        return f"({operand} RLIKE {self.text(pattern)})"
+        return f"({operand} RLIKE {pattern})"
 
     def call(self, name: str, arguments: Sequence[str], type_: ColumnType) -> str:
         whole = type_ is ColumnType.BIGINT

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bound import (
+    MATCH_CALLS,
     Aggregate,
     AggregateFunction,
     And,
@@ -124,6 +125,8 @@ def expression_text(
                 return f"CAST({write(operand)} AS {type_.value})"
             case FunctionCall(name="instant", arguments=(column,)):
                 return write(column)
+            case FunctionCall(name=name, arguments=(operand, pattern, _)) if name in MATCH_CALLS:
+                return f"{inner(operand)} {name.upper()} {inner(pattern)}"
             case (
                 FunctionCall(name=name, arguments=arguments)
                 | UserCall(name=name, arguments=arguments)

@@ -7,7 +7,10 @@ import math
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
+import re2
+
 from cqc.compiler.types import ColumnType
+from tests.oracle.patterns import like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,6 +88,15 @@ def substring(text: str, position: int, length: int | None = None) -> str:
     return "".join(text[at] for at in range(max(start, 0), min(end, len(text))))
 
 
+def regex(text: str, pattern: str, _escape: str) -> bool | None:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.search(pattern, text, options) is not None
+    except re2.error:
+        return None
+
+
 CHOICES: dict[str, Callable[[Sequence[Value]], Value]] = {
     "coalesce": lambda present: present[0],
     "least": lambda present: min(present, key=size),  # type: ignore[type-var]  # one type
@@ -102,4 +114,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "length": len,
     "concat": lambda *parts: "".join(parts),
     "substring": substring,
+    "like": lambda text, pattern, escape: like(text, pattern, escape, fold_case=False),
+    "ilike": lambda text, pattern, escape: like(text, pattern, escape, fold_case=True),
+    "rlike": regex,
 }
