@@ -28,6 +28,7 @@ MOST_TEXT = 40
 VISIT_COLUMNS = ("place", "visits", "packets skipped", "visits per tuple", "tickets")
 KEPT_COLUMNS = ("bodies", "eager", "lazy", "changes", "rows", "trees")
 FEEDBACK_COLUMNS = ("suspended", "blacklisted", "resumed")
+QUEUE_COLUMNS = ("trains", "occupancy", "waited", "threshold")
 JOIN_COLUMNS = ("probes", "candidates", "found", "bytes")
 
 
@@ -50,6 +51,8 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         table(OPERATOR_HEADER, operator_rows(summary.operators)),
         table(("state", "tuples kept", "memory"), state_rows(run.engine)),
         table(("join input", *JOIN_COLUMNS[:3], "memory"), join_rows(summary.operators)),
+        table(("packets of", "packets", "tuples each", "threshold"), packet_rows(run.engine)),
+        table(("metaqueue", *QUEUE_COLUMNS), queue_rows(summary.operators)),
         table(("feedback", *FEEDBACK_COLUMNS), feedback_rows(summary.operators)),
         table(("filter", *VISIT_COLUMNS), visit_rows(summary.operators)),
         table(("probe from", "to", "place", "tickets"), probe_rows(summary.operators)),
@@ -133,6 +136,29 @@ def join_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
             f"{each.name} {name.partition(':')[2]}",
             *numbers,
             memory(counts.get("bytes", 0)),
+        )
+
+
+def packet_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
+    """How many new tuples of each stream entered together."""
+    for name, packets in engine.packets.items():
+        if packets.packets:
+            relation = engine.states[name].relation.name
+            each = f"{packets.tuples / packets.packets:,.1f}"
+            yield (relation, f"{packets.packets:,}", each, f"{packets.threshold:,}")
+
+
+def queue_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """How many partial combinations of one history met the next input together, and how many waited for that."""
+    for each, name, counts in parts(operators, "trains"):
+        if not counts["trains"]:
+            continue
+        yield (
+            f"{each.name} {name.removeprefix('queue ')}",
+            f"{counts['trains']:,}",
+            f"{counts['rows'] / counts['trains']:,.1f}",
+            share(counts["waited"], counts["rows"]),
+            f"{counts['threshold']:,}",
         )
 
 

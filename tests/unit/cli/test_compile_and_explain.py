@@ -111,6 +111,17 @@ def test_analyze_has_a_line_for_every_operator(call: Call, join: Path) -> None:
     assert re.search(r"^near +1 +50 %$", out, re.MULTILINE)
 
 
+def test_analyze_shows_packets_and_metaqueues(call: Call, join: Path) -> None:
+    out = call("explain", join, "--analyze", "--packet", "1").out
+    (packets,) = (line for line in out.splitlines() if line.startswith("packets of"))
+    assert packets.split() == ["packets", "of", "packets", "tuples", "each", "threshold"]
+    (header,) = (line for line in out.splitlines() if line.startswith("metaqueue"))
+    assert header.split() == ["metaqueue", "trains", "occupancy", "waited", "threshold"]
+    queues = [line.split() for line in out.splitlines() if " -> " in line and "%" in line]
+    assert queues
+    assert all(line[-4] == "1.0" and line[-1] == "1" for line in queues)
+
+
 def test_analyze_runs_only_what_it_is_asked_to(call: Call, join: Path) -> None:
     out = call("explain", join, "--analyze", "--only", "small").out
     assert re.search(r"^small +1 +100 %$", out, re.MULTILINE)
