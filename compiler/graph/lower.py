@@ -57,7 +57,7 @@ def lower(query: NormalQuery) -> Lowered:
     order = sorted(range(len(items)), key=lambda at: (fold(items[at].relation.name), at))
     positions = tuple([order.index(at) for at in range(len(items))])
     rows = tuple([items[at].rows for at in order])
-    has_rows = any(each is not None for each in rows)
+    has_rows = any(each is not None for each in rows) and not _is_always_last(query)
     return Lowered(
         tuple([items[at].relation for at in order]),
         tuple([query.filters[at] for at in order]),
@@ -69,6 +69,14 @@ def lower(query: NormalQuery) -> Lowered:
         tuple(order) if has_rows else (),
         positions,
     )
+
+
+def _is_always_last(query: NormalQuery) -> bool:
+    """Whether ROWS says nothing: beside tables alone, the tuple that arrives last is the only one there is.
+
+    Not so when the query is asked: then it is about the last tuples of a whole window.
+    """
+    return query.pull is None and sum(item.relation.is_stream for item in query.items) == 1
 
 
 def restore(node: QueryNode) -> NormalQuery:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cqc
 from tests.unit.runtime.operators.random_joins import SECOND, Bench
 
 
@@ -45,3 +46,14 @@ def test_only_the_last_rows_stay_in_the_state() -> None:
         bench.end_batch()
     assert len(bench.states["a"]) <= 6
     assert bench.queries[0].seat.results == len(bench.queries[0].found)
+
+
+def test_beside_tables_alone_nothing_waits_for_the_watermark() -> None:
+    program = cqc.compile(
+        "CREATE STREAM s (ts BIGINT, x BIGINT); CREATE TABLE w (x BIGINT);"
+        "SELECT s.x AS sx, w.x AS wx FROM w, s [ROWS 1]"
+    )
+    with cqc.Engine(program) as engine:
+        engine.push("w", [{"x": 7}])
+        engine.push("s", [{"ts": 1, "x": 1}, {"ts": 2, "x": 2}])
+        assert [tuple(result.row.values()) for result in engine.drain()] == [(1, 7), (2, 7)]
