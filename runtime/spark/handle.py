@@ -24,7 +24,7 @@ from cqc.runtime.results import results_of
 from cqc.runtime.same_program import check_program, schema_of
 from cqc.runtime.sources import open_source
 from cqc.runtime.spark.session import spark_failed
-from cqc.runtime.spark.slots import Slots
+from cqc.runtime.spark.slots import Slots, rows_of_table
 from cqc.runtime.spark.tables import tables_of
 
 if TYPE_CHECKING:
@@ -119,9 +119,12 @@ def start(
         partitions: in how many cells at most; as many as the executors have cores by default.
 
     Raises:
-        RunError: when a source is missing, or lacks a declared column.
+        RunError: when a source is missing, lacks a declared column, or there is no such query.
     """
     settled = program if finite else with_retention(program)
+    unknown = [name for name in only if fold(name) not in program.graph.queries]
+    if unknown:
+        raise RunError(f"there is no query {unknown[0]} in the program")
     if distribute:
         from cqc.runtime.spark.distributed.handle import DistributedHandle
 
@@ -333,10 +336,13 @@ class Handle:
         self._checkpoint.commit(commit, self._engine)
 
     def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:
+        relation = program.catalog.relations[name]
         if frame is not None:
-            self._engine.push(name, frame.toArrow())
+            self._engine.push(name, rows_of_table(relation, frame))
             return
-        for chunk in open_source(program.catalog.relations[name]):
+        if "path" not in relation.options:
+            raise RunError(f"table {relation.name} has no source, and no path in its WITH clause")
+        for chunk in open_source(relation):
             self._engine.push_taken({name: chunk})
 
     def _let_go(self) -> None:

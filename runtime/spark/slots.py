@@ -104,6 +104,17 @@ class Slots:
         return found
 
 
+def rows_of_table(relation: Relation, frame: DataFrame) -> pa.Table:
+    """The rows of a table's DataFrame, as they are now.
+
+    Raises:
+        RunError: when it is a streaming one, or lacks a declared column.
+    """
+    if frame.isStreaming:
+        raise RunError(f"table {relation.name} needs a DataFrame that is not streaming")
+    return _declared(relation, frame).toArrow()
+
+
 def _declared(relation: Relation, frame: DataFrame) -> DataFrame:
     """The declared columns of a DataFrame, in the order of declaration."""
     exact = set(frame.columns)

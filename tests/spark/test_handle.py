@@ -101,6 +101,19 @@ def test_a_missing_column_or_source_is_one_sentence(
         cqc.spark.start(program, session.spark, {"s": sources["s"]})
     with pytest.raises(RunError, match="has no column name"):
         cqc.spark.start(program, session.spark, {"s": sources["s"], "r": sources["s"]})
+    with pytest.raises(RunError, match="there is no query nobody in the program"):
+        cqc.spark.start(program, session.spark, sources, only=("nobody",))
+    with_table = cqc.compile(
+        f"{PROGRAM} CREATE TABLE t (x BIGINT, what STRING); SELECT t.what FROM s, t WHERE s.x = t.x;"
+    )
+    plain = session.spark.createDataFrame([(1,)], "x long")
+    for tables, reason in (
+        ({}, "table t has no source, and no path in its WITH clause"),
+        ({"t": plain}, "the DataFrame of t has no column what"),
+        ({"t": sources["s"]}, "table t needs a DataFrame that is not streaming"),
+    ):
+        with pytest.raises(RunError, match=reason):
+            cqc.spark.start(with_table, session.spark, {**sources, **tables})
 
 
 ONE = "CREATE STREAM s (ts BIGINT, x BIGINT); CREATE QUERY one AS SELECT x FROM s;"
