@@ -190,6 +190,10 @@ class Chooser:
         self._members.append(dict.fromkeys(group.queries))
         return made
 
+    def close(self, number: int) -> None:
+        """No more queries are placed in a group; those that are there stay."""
+        self._groups[number] = replace(self._groups[number], fixed=True)
+
     def groups_with(self, number: int) -> Group:
         """A group, with its queries and the sizes of its axes."""
         group = self._groups[number]

@@ -20,7 +20,7 @@ from cqc.runtime.engine_state import give
 from cqc.runtime.spark.distributed.partial_pulls import PartialEngine, PartialPulls
 from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState
 from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
-from cqc.runtime.spark.distributed.wire import Output, unpack_tuples
+from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output, unpack_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,10 +97,11 @@ class Cells:
         text = store.record()
         record = Record(-1, "", 0) if text is None else Record.from_json(text)
         held = self._held.pop(place, None)
+        output = Output(FIRST_CELL * (place[0] + 1) + place[1])
         if held is None or held.tag != record.tag or held.changes > len(header.changes):
             held = self._rebuild(place, header, record, store)
+            output.rebuilt = record.batch >= 0
         engine = held.engine
-        output = Output(place[0] << 32 | place[1])
         before = engine.result_counts()
         failures = engine.failed_evaluations
         self._apply(engine, place[0], header, held.changes)
@@ -121,7 +122,9 @@ class Cells:
         output.failures = engine.failed_evaluations - failures
         output.warnings = tuple(engine._pulls.warnings)
         engine._pulls.warnings.clear()
-        held.tag = self._remember(engine, header, record, tuples, store)
+        new = self._remember(engine, header, record, tuples, store)
+        held.tag = new.tag
+        output.oldest = min(new.entries, default=None)
         held.changes = len(header.changes)
         self._held[place] = held
         return output
@@ -211,8 +214,8 @@ class Cells:
 
     def _remember(
         self, engine: Engine, header: Header, record: Record, tuples: list[bytes], store: Store
-    ) -> str:
-        """Make durable what the next micro-batch needs; returns the new tag."""
+    ) -> Record:
+        """Make durable what the next micro-batch needs; returns the new record."""
         digest = hashlib.blake2b(f"{record.tag} {header.batch}".encode(), digest_size=16)
         for blob in tuples:
             digest.update(blob)
@@ -234,7 +237,7 @@ class Cells:
             engine.next_instants(),
         )
         store.set_record(new.to_json())
-        return new.tag
+        return new
 
 
 def _kept_tuples(record: Record, store: Store, spec: Spec) -> dict[str, Packet]:

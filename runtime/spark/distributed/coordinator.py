@@ -22,9 +22,10 @@ from cqc.runtime.engine import Engine, QueryHandle
 from cqc.runtime.errors import RunError
 from cqc.runtime.pull_plan import PullPlan
 from cqc.runtime.results import ResultBlock, in_time_order
+from cqc.runtime.spark.distributed.skew import Skew
 from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec
 from cqc.runtime.spark.distributed.stage_one import bare_program
-from cqc.runtime.spark.distributed.wire import Output
+from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output
 from cqc.runtime.stream_line import StreamCount
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake import Reject, Taken
     from cqc.runtime.options import Strategy
     from cqc.runtime.packet import Packet
+    from cqc.runtime.spark.distributed.spec import Spread
     from cqc.runtime.spark.distributed.wire import PartialAnswer
 
 PAST_REASON = "queries that come later may look back at any tuple"
@@ -55,6 +57,8 @@ class CoordinatorState:
     failures: int = 0
     tuples_sent: int = 0
     bytes_sent: int = 0
+    cells_met: int = 0  # how often a cell had something to do
+    cells_rebuilt: int = 0  # how often it was not at hand
 
     def to_json(self) -> dict[str, Any]:
         # `asdict` makes a Counter of a Counter's items.
@@ -148,6 +152,7 @@ class Coordinator:
             {name: ClockState() for name in streams_only},
             counts={name: StreamCount() for name in program.catalog.relations},
         )
+        self.skew = Skew()
         self._plans: dict[str, PullPlan] = {}
         self._failed_before = 0
         self._asked = 0
@@ -190,7 +195,9 @@ class Coordinator:
         self.state = state
         for text in state.changes:
             change = Change.from_text(text)
-            if change.normal is None:
+            if change.spread is not None:
+                self._remember_spread(change.spread, change.batch)
+            elif change.normal is None:
                 self.engine.unregister(change.name)
                 self._chooser.drop(change.name)
             else:
@@ -219,7 +226,7 @@ class Coordinator:
             tuple(self.state.changes),
         )
 
-    def take(self, packed: Iterable[bytes]) -> Findings:
+    def take(self, packed: Iterable[bytes], batch: int) -> Findings:
         """Take in what tasks and cells found in a micro-batch."""
         outputs = sorted(map(Output.unpack, packed), key=lambda output: output.origin)
         findings = Findings([], {}, [], [])
@@ -235,9 +242,12 @@ class Coordinator:
             self.state.failures += output.failures
             self.state.tuples_sent += output.tuples_sent
             self.state.bytes_sent += output.bytes_sent
+            self.state.cells_met += output.origin >= FIRST_CELL
+            self.state.cells_rebuilt += output.rebuilt
             self._warn(output.warnings)
             for name, part in output.streams.items():
                 self._count(name, part)
+            self.skew.note(output.load)
         for name, clock in self.state.clocks.items():
             if clock.largest_us is not None:
                 delay_us = self.program.catalog.relations[name].delay_us
@@ -245,6 +255,7 @@ class Coordinator:
         merged, answers = self._put_together(partials)
         findings.blocks = in_time_order(findings.blocks + merged)
         findings.answers.update(answers)
+        self._spread_heavy(outputs, batch)
         return findings
 
     # Queries come and go
@@ -315,6 +326,25 @@ class Coordinator:
         return self.state.failures + sum(plan.failures for plan in self._plans.values())
 
     # Inside
+
+    def _spread_heavy(self, outputs: Iterable[Output], batch: int) -> None:
+        """See which values are heavy, and which of those can be dealt out, from the next micro-batch on."""
+        groups = self._chooser.groups
+        queries = {name: self.engine.node(name) for name in self.engine.queries}
+        steps = [
+            step
+            for output in outputs
+            if output.origin >= FIRST_CELL
+            for number, cell in [divmod(output.origin - FIRST_CELL, FIRST_CELL)]
+            for step in self.skew.ready(number, cell, groups[number].cells, output.oldest)
+        ]
+        for step in [*steps, *self.skew.starting(groups, queries)]:
+            self._remember_spread(step, batch + 1)
+            self.state.changes.append(Change(batch + 1, "", None, None, step).to_text())
+
+    def _remember_spread(self, spread: Spread, batch: int) -> None:
+        self.skew.remember(spread, batch)
+        self._chooser.close(spread.group)
 
     def _count(self, name: str, part: Any) -> None:
         count, clock = self.state.counts[name], self.state.clocks[name]

@@ -242,7 +242,7 @@ class DistributedHandle:
             with self._changed:
                 if number < self._next:
                     return  # it counts already; only the cells had to see it again
-                findings = self.coordinator.take(found)
+                findings = self.coordinator.take(found, number)
                 self._answers.update(findings.answers)
                 self._hand_over(number, findings.blocks)
                 self._heard += findings.controls

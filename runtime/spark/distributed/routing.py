@@ -2,6 +2,7 @@
 
 A tuple that no query of the group wants goes nowhere. The others have a coordinate on some axes of the group's box (the hash of
 a column, or dealt out in turn) and go to every place along the other axes. A tuple whose join column is NULL can meet nobody.
+Tuples with a heavy value have places of their own (`skew`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from cqc.compiler.catalog import fold
 from cqc.compiler.normal import ALWAYS
 from cqc.runtime.operators.grouped_filter import StreamFilter
 from cqc.runtime.operators.hash_chains import KeyKind, keys_of
+from cqc.runtime.spark.distributed.skew import is_hashed, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from cqc.compiler.normal import Formula, NormalQuery
     from cqc.compiler.partitioning import Axis, Group
     from cqc.runtime.packet import Packet
+    from cqc.runtime.spark.distributed.skew import Load
+    from cqc.runtime.spark.distributed.spec import Spread
 
 
 class Router:
@@ -35,6 +39,11 @@ class Router:
         self.group = group
         self._keeps_all = keeps_all
         self._wanted: dict[str, _Wanted] = {}
+        self._spread: dict[int, Spread] = {}  # by the code of a heavy value
+
+    def spread(self, spread: Spread) -> None:
+        """Give a heavy value places of its own."""
+        self._spread[spread.code] = spread
 
     def add(self, query: NormalQuery, group: Group) -> None:
         """Send what one more query wants; `group` is the group with it."""
@@ -53,9 +62,16 @@ class Router:
                 self._wanted[fold(item.relation.name)].remove(formula)
 
     def route(
-        self, stream: str, packet: Packet, turn: int
+        self, stream: str, packet: Packet, turn: int, load: Load
     ) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Cells, and the rows of the packet that go there; `turn` is where dealing out begins."""
+        """Cells, and the rows of the packet that go there.
+
+        Args:
+            stream: folded name.
+            packet: its tuples.
+            turn: where dealing out begins.
+            load: takes a note of frequent values.
+        """
         rows = self._rows(stream, packet)
         if not len(rows):
             return
@@ -69,7 +85,8 @@ class Router:
                 values = packet.columns[column]
                 if values.valid is not None:
                     usable &= values.valid[rows]
-                place += _hashed(axis, packet, column)[rows] * stride
+                codes = _codes(axis, packet, column)[rows]
+                place += places(codes, axis.size) * stride
             elif axis.dealt == stream:
                 place += (np.arange(turn, turn + len(rows)) % axis.size) * stride
             else:
@@ -79,13 +96,42 @@ class Router:
         if self.group.cells == 1:
             yield 0, rows
             return
-        order = np.argsort(place, kind="stable")
+        if is_hashed(self.group):
+            codes = codes[usable]
+            load.note(self.group.number, stream, codes, self.group.cells)
+            if self._spread:
+                rows, place = self._with_heavy(stream, rows, place, codes, turn)
+        order = np.lexsort((rows, place))
         rows, place = rows[order], place[order]
         starts = np.flatnonzero(np.concatenate(([True], place[1:] != place[:-1])))
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
             if start < stop:
                 for offsets in product(*free):
                     yield int(place[start]) + sum(offsets), rows[start:stop]
+
+    def _with_heavy(
+        self,
+        stream: str,
+        rows: NDArray[np.int64],
+        place: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        turn: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows with the places of heavy values changed; rows that are copied come once for each cell."""
+        cells = self.group.cells
+        copied = [code for code, each in self._spread.items() if each.stream != stream]
+        dealt = [
+            code for code, each in self._spread.items() if each.stream == stream and each.dealt
+        ]
+        if dealt:
+            heavy = np.flatnonzero(np.isin(codes, np.array(dealt, np.int64)))
+            place[heavy] = np.arange(turn, turn + len(heavy)) % cells
+        if copied:
+            to_all = np.isin(codes, np.array(copied, np.int64))
+            again = rows[to_all]
+            rows = np.concatenate([rows[~to_all], np.tile(again, cells)])
+            place = np.concatenate([place[~to_all], np.repeat(np.arange(cells), len(again))])
+        return rows, place
 
     def _rows(self, stream: str, packet: Packet) -> NDArray[np.int64]:
         everything = np.arange(len(packet))
@@ -142,12 +188,7 @@ def _strides(axes: tuple[Axis, ...]) -> list[int]:
     return strides
 
 
-def _hashed(axis: Axis, packet: Packet, column: int) -> NDArray[np.int64]:
-    """The place of each tuple on an axis: equal values, in the sense of the language, have one place."""
+def _codes(axis: Axis, packet: Packet, column: int) -> NDArray[np.int64]:
+    """A number for each value of a column: equal values, in the sense of the language, have one number."""
     kind = KeyKind.AS_DOUBLE if axis.as_double else KeyKind.PLAIN
-    code = keys_of(packet.columns[column], kind).view(np.uint64).copy()
-    for shift, factor in ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53)):
-        code ^= code >> np.uint64(shift)
-        code *= np.uint64(factor)
-    code >>= np.uint64(32)
-    return (code % np.uint64(axis.size)).astype(np.int64)
+    return keys_of(packet.columns[column], kind)

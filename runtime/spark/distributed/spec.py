@@ -37,16 +37,27 @@ class ClockState:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A query that came (`normal` is set) or left, in force from micro-batch `batch` on.
+class Spread:
+    """A heavy value of a group: tuples of `stream` with it are, once `dealt`, dealt out; those of the others are copied."""
 
-    `group` is where it is answered; None: where its tuples are read.
+    group: int
+    stream: str
+    code: int
+    dealt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A query that came (`normal` is set) or left, in force from micro-batch `batch` on; or a value that is spread.
+
+    `group` is where a query is answered; None: where its tuples are read.
     """
 
     batch: int
     name: str
     normal: NormalQuery | None
     group: Group | None
+    spread: Spread | None = None
 
     def to_text(self) -> str:
         return base64.b64encode(_dumps(self)).decode("ascii")

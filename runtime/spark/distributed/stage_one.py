@@ -98,7 +98,7 @@ class StageOne:
             for router in self._routers:
                 if name in router.group.streams:
                     number = router.group.number
-                    for cell, chosen in router.route(name, packet, origin):
+                    for cell, chosen in router.route(name, packet, origin, output.load):
                         key = self._layout.key(number, cell)
                         whole = len(chosen) == len(packet)
                         sent.setdefault(key, {})[name] = packet if whole else packet.take(chosen)
@@ -174,7 +174,9 @@ class StageOne:
         """Let queries come and go as the header says."""
         for text in header.changes[self._applied :]:
             change = Change.from_text(text)
-            if change.normal is not None:
+            if change.spread is not None:
+                self._routers[change.spread.group].spread(change.spread)
+            elif change.normal is not None:
                 if change.group is not None and change.group.number == len(self._routers):
                     self._add_group(change.group)
                 self._add(change.name, change.normal, change.group)

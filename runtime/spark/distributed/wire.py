@@ -21,6 +21,7 @@ from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column, concatenate, take
 from cqc.runtime.packet import Packet
 from cqc.runtime.segments import column_from_arrow, column_to_arrow
+from cqc.runtime.spark.distributed.skew import Load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from cqc.runtime.partial_groups import PartialGroups, PartialRows
     from cqc.runtime.results import ResultBlock
 
+FIRST_CELL = 1 << 32  # origins of tasks are smaller
 _LENGTH = struct.Struct("<IQ")  # of the stream's name, and of its Arrow stream
 
 
@@ -74,6 +76,9 @@ class Output:
     controls: int = 0  # rows of the control source
     tuples_sent: int = 0
     bytes_sent: int = 0
+    load: Load = field(default_factory=Load)
+    oldest: int | None = None  # the first micro-batch of which a cell still holds tuples
+    rebuilt: bool = False  # the cell was made again from what is durable of it
 
     def pack(self) -> bytes:
         compact = replace(self, blocks=compacted(self.blocks))

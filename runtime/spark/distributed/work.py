@@ -89,7 +89,7 @@ class Work(BatchRun):
 
     def take(self, packed: Iterable[bytes], *, ended: bool) -> None:
         """Write what a micro-batch found, and make it count."""
-        findings = self.coordinator.take(packed)
+        findings = self.coordinator.take(packed, self.next_number)
         lines, relations = self.engine.lines, self._catalog.relations
         for name, rejects in findings.rejects:
             on_reject = lines[name].on_reject

@@ -75,6 +75,7 @@ class Cluster:
         self.coordinator = Coordinator(
             program, partitions, strategy=strategy or Strategy(), keep_past=keep_past
         )
+        self.coordinator.skew.least = 8
         self.intakes = {name: Intake(each) for name, each in program.catalog.relations.items()}
         taken = {name: self.intakes[name].take(rows) for name, rows in (tables or {}).items()}
         packed = self.coordinator.spec(taken, collect=collect, shuffle_partitions=3).pack()
@@ -115,7 +116,7 @@ class Cluster:
             store = self.stores.setdefault(key, MemoryStore())
             found.append(cells.process(place, header, blobs, store).pack())
         self.random.shuffle(found)
-        findings = self.coordinator.take(found)
+        findings = self.coordinator.take(found, self.batch)
         text = json.dumps(self.coordinator.state.to_json())
         self.coordinator.state = CoordinatorState.from_json(json.loads(text))
         self.blocks.append(findings.blocks)
