@@ -58,6 +58,7 @@ class PullQuery:
     clause: PullClause
     lines: dict[str, StreamLine]  # of its streams, by folded name
     time_type: ColumnType
+    kept_from_us: int | None = None  # of a periodic query that came late: nothing older was left
     results: int = 0
     warned: bool = False
 
@@ -171,7 +172,8 @@ class PullQueries:
         query = PullQuery(node.name, first, last, node.pull.every_us, clause, lines, time_type)
         self._queries[node.name] = query
         if node.pull.every_us is not None:
-            period = Period(node.pull.every_us, last, self._kept_from_us(query))
+            query.kept_from_us = self._kept_from_us(query)
+            period = Period(node.pull.every_us, last, query.kept_from_us)
             self._schedule.add(node.name, period, lines)
 
     def _clause(self, node: QueryNode, seat: Seat, circuit: Circuit) -> PullClause:
@@ -325,8 +327,10 @@ class PullQueries:
         return self._schedule.next_instants()
 
     def resume(self, next_instants: dict[str, int]) -> None:
-        """Go on with periodic queries where a checkpoint was made."""
+        """Go on with periodic queries where a checkpoint was made: what they still need was kept for them."""
         self._schedule.resume(next_instants)
+        for name in next_instants.keys() & self._queries.keys():
+            self._queries[name].kept_from_us = None
 
     # Counters
 
@@ -410,7 +414,10 @@ class PullQueries:
         begins = query.first.at(instants)
         if self.retention_us is None:
             return begins
-        return self._within_retention(query, begins, instants - self.retention_us)
+        kept_from = instants - self.retention_us
+        if query.kept_from_us is not None:
+            kept_from = np.maximum(kept_from, query.kept_from_us)
+        return self._within_retention(query, begins, kept_from)
 
     def _within_retention(
         self, query: PullQuery, begins: NDArray[np.int64], kept_from: NDArray[np.int64]

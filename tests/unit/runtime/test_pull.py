@@ -226,6 +226,18 @@ def test_periodic_queries_look_back_as_far_as_the_retention_however_input_is_cut
     assert found[0] == found[1] == [(10, 10), (20, 16), (30, 16), (40, 16), (50, 16), (60, 16)]
 
 
+def test_a_periodic_query_that_comes_late_says_where_its_history_begins() -> None:
+    with engine("", settings="SET RETENTION = 5 SECONDS;") as running:
+        for second in range(20):
+            running.push("s", rows(second))
+        running.register("SELECT COUNT(*) AS n FROM s BEGIN AFTER NOW - 2 END NOW EVERY 2 SEC")
+        running.finish()
+        found = [(result.at, result.row["n"]) for result in running.drain()]
+        assert found == [(14, 1), (16, 2), (18, 2)]
+        (warning,) = running.warnings
+        assert "history is kept from 14 on" in warning
+
+
 def test_what_retention_forgets_is_freed() -> None:
     query = "CREATE QUERY q AS SELECT k, COUNT(*) AS n FROM s BEGIN NOW - 5 END NOW GROUP BY k;"
     with engine(query, "eager", settings="SET RETENTION = 50 SECONDS;") as running:
