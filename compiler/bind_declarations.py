@@ -12,6 +12,7 @@ from cqc.compiler import syntax
 from cqc.compiler.bind_literals import bind_number, duration_us, scaled
 from cqc.compiler.bind_scope import Environment, Scope
 from cqc.compiler.catalog import Column, Relation, Settings, fold
+from cqc.compiler.diagnostics import Severity
 from cqc.compiler.durations import SECOND_US
 from cqc.compiler.suggest import did_you_mean
 from cqc.compiler.types import ColumnType
@@ -53,7 +54,8 @@ class Declarations:
         relation = _relation(scope, node, folder)
         if declared_before:
             return
-        if relation is None or len(scope.diagnostics) > found:
+        errors = [each for each in scope.diagnostics[found:] if each.severity is Severity.ERROR]
+        if relation is None or errors:  # a warning leaves it as it is: its queries must run
             self.broken[name] = relation
         else:
             self.relations[name] = relation
