@@ -193,8 +193,13 @@ class BatchRun(LocalRun):
 
 
 def with_retention(program: Program) -> Program:
-    """The program with the history that a run without an end keeps, unless it says otherwise."""
+    """The program with the history that a run without an end keeps, unless it says otherwise.
+
+    An hour for queries to come, and more where the program's own queries look back further: a window of a day is a day.
+    """
     if program.settings.retention_us is not None:
         return program
-    settings = replace(program.settings, retention_us=RETENTION_US)
+    begins = (pull.begin for query in program.queries.values() if (pull := query.pull) is not None)
+    windows_us = (-begin.offset_us for begin in begins if begin.from_now)
+    settings = replace(program.settings, retention_us=max(RETENTION_US, *windows_us, 0))
     return Program(replace(program.catalog, settings=settings), program.graph, program.warnings)

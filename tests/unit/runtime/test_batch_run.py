@@ -10,7 +10,7 @@ import pytest
 
 import cqc
 from cqc.runtime import file_feed
-from cqc.runtime.batch_run import BatchRun
+from cqc.runtime.batch_run import BatchRun, with_retention
 from cqc.runtime.options import RunOptions
 from tests.waiting import wait_until
 
@@ -243,3 +243,17 @@ def test_a_stream_that_runs_cannot_be_declared_in_another_way(
     run.close()
     assert found(place) == [("all_of_it", 1)]
     assert "s cannot be declared in another way while it runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rest", "kept_s"),
+    [
+        ("SELECT x FROM s;", 3_600),
+        ("SELECT COUNT(*) AS n FROM s BEGIN AFTER NOW - 1 DAY END NOW EVERY 1 DAY;", 86_400),
+        ("SELECT x FROM s BEGIN 0 END NOW;", 3_600),
+        ("SET RETENTION = 5 SECONDS; SELECT x FROM s BEGIN NOW - 10 END NOW;", 5),
+    ],
+)
+def test_run_without_end_keeps_an_hour_or_what_its_own_windows_need(rest: str, kept_s: int) -> None:
+    kept_us = with_retention(cqc.compile(STREAM + rest)).settings.retention_us
+    assert kept_us == kept_s * 1_000_000
