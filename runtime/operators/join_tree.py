@@ -31,7 +31,7 @@ from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, bitmap
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.operators.tree_kernels import living, take_tuples
 from cqc.runtime.operators.tree_node import Node, Way, key_columns_above
-from cqc.runtime.operators.tree_shape import items_of
+from cqc.runtime.operators.tree_shape import all_equalities, items_of
 from cqc.runtime.operators.tree_state import TreeState
 from cqc.runtime.packet import Packet
 
@@ -187,9 +187,11 @@ class JoinTree(MultiJoin):
         return Node(state, tuple(self._node(part, edges) for part in shape))
 
     def _edges(self) -> list[Edge]:
+        """The equalities, and those that follow from them: whatever meets first, all that must be equal is compared."""
         found: list[Edge] = []
-        for edge in self._equi_joins:
-            ends = (edge.left_item, edge.left_column), (edge.right_item, edge.right_column)
+        for ends in all_equalities(
+            self._equi_joins, [each.state.relation for each in self._inputs]
+        ):
             states = [self._inputs[item].state for item, _ in ends]
             types = [
                 state.relation.columns[end[1]].type for state, end in zip(states, ends, strict=True)

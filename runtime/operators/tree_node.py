@@ -261,15 +261,22 @@ def key_columns_above(items: Sequence[int], edges: Sequence[Edge]) -> list[KeyCo
 def columns_between(
     edges: Sequence[Edge], own: Sequence[int], there: Sequence[int]
 ) -> tuple[list[KeyColumn], list[KeyColumn]]:
-    """The key columns on either side of the equalities between two sets of items."""
-    first, second = [], []
-    for left, right in edges:
-        if left[0] in own and right[0] in there:
-            first.append(left)
-            second.append(right)
-        elif left[0] in there and right[0] in own:
-            first.append(right)
-            second.append(left)
+    """The key columns on either side of the equalities between two sets of items, without those that follow from others."""
+    first: list[KeyColumn] = []
+    second: list[KeyColumn] = []
+    equal = {frozenset(edge) for edge in edges}
+    for edge in edges:
+        for left, right in (edge, edge[::-1]):
+            if left[0] not in own or right[0] not in there:
+                continue
+            follows = any(
+                (one == left or frozenset((one, left)) in equal)
+                and (two == right or frozenset((two, right)) in equal)
+                for one, two in zip(first, second, strict=True)
+            )
+            if not follows:
+                first.append(left)
+                second.append(right)
     return first, second
 
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Union
 
+from cqc.compiler.graph.lower import classes_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cqc.compiler.catalog import Relation
     from cqc.compiler.normal import EquiJoin
 
 Shape = Union[int, tuple["Shape", ...]]  # noqa: UP007  # a recursive alias needs the name as text
@@ -67,6 +70,31 @@ def _beside(shape: Shape, start: int) -> list[Shape]:
         return []
     (own,) = [part for part in shape if start in items_of(part)]
     return [*_beside(own, start), *(part for part in shape if part is not own)]
+
+
+def all_equalities(
+    equi_joins: Sequence[EquiJoin], relations: Sequence[Relation]
+) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The equalities as pairs of (item, column), with those that follow where all columns of a class have one type.
+
+    A whole number equals a double as a double, and two of them that equal one double may differ: nothing follows there.
+    """
+    pairs = [
+        ((edge.left_item, edge.left_column), (edge.right_item, edge.right_column))
+        for edge in equi_joins
+    ]
+    found = list(pairs)
+    for each in classes_of(pairs):
+        types = {relations[item].columns[column].type for item, column in each}
+        if len(types) == 1:
+            following = [
+                (one, two)
+                for at, one in enumerate(each)
+                for two in each[at + 1 :]
+                if one[0] != two[0] and (one, two) not in pairs and (two, one) not in pairs
+            ]
+            found += following
+    return found
 
 
 def _partner(shape: Shape, others: Sequence[Shape], equi_joins: Sequence[EquiJoin]) -> int:

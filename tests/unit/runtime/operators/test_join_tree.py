@@ -368,6 +368,18 @@ def test_nodes_of_more_inputs_give_the_same_results_with_any_feedback(shape: Sha
             assert made == 0
 
 
+def test_what_must_be_equal_is_compared_wherever_it_meets_first() -> None:
+    """C and D are each compared with A, so also with each other: no cross product of theirs."""
+    streams = "".join(f"CREATE STREAM {name} (ts BIGINT, k BIGINT);" for name in "ABCD")
+    where = "A.k = B.k AND A.k = C.k AND A.k = D.k"
+    query = f"SELECT A.ts AS t FROM A, B, C, D WHERE {where} MAXWINDOW 9 SEC;"
+    running = Running(streams + query, ((0, 1), (2, 3)))
+    running.push_rows("C", [(0, key) for key in range(5)])
+    assert running.push_rows("D", [(0, key) for key in range(5)])[0] == 5
+    running.push("A", 1, 3)
+    assert running.push("B", 1, 3) == (6, 0, 0, 1)
+
+
 def test_a_node_of_three_inputs_keeps_nothing_between_them() -> None:
     running = Running(clique_program("5 MIN"), ((0, 1, 2), 3))
     running.push("A", 0, 1, 1, 1)
