@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pyspark import daemon
 
-from cqc.runtime.spark.distributed import worker
+from cqc.runtime.spark.distributed import keeper, worker
 
 if __name__ == "__main__":
     assert worker.SENT
+    keeper.start()
     daemon.manager()

@@ -19,8 +19,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from cqc.runtime.range import Range
 from cqc.runtime.ranges import read_range
+from cqc.runtime.spark.distributed import keeper
 from cqc.runtime.spark.distributed.cell import Cells
-from cqc.runtime.spark.distributed.spec import Change, Header, Layout, Spec
+from cqc.runtime.spark.distributed.spec import Change, Header, Layout, Spec, spark_hash
 from cqc.runtime.spark.distributed.stage_one import StageOne
 
 if TYPE_CHECKING:
@@ -188,9 +189,14 @@ class CellProcessor(StatefulProcessor):
             for _, _, blob in parts:
                 yield Row(blob=blob)
             return
-        cells = _cells.setdefault(self._digest, Cells(spec))
         blobs = [(origin, blob) for origin, _, blob in parts]
-        yield Row(blob=cells.process(place, header, blobs, self).pack())
+        file = Path(SparkFiles.get(spec_name(self._digest)))
+        partition = spark_hash(int(key[0])) % spec.shuffle_partitions
+        found = keeper.process(partition, self._digest, file, place, header, blobs, self)
+        if found is None:
+            cells = _cells.setdefault(self._digest, Cells(spec))
+            found = cells.process(place, header, blobs, self).pack()
+        yield Row(blob=found)
 
     def close(self) -> None:
         """Spark is done with this task."""

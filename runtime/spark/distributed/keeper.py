@@ -1,0 +1,234 @@
+"""Processes that keep the engines of cells, one for each partition that a node has.
+
+Spark gives a partition to whichever of its Python workers is free, so an engine that stays in a worker is seldom where it is needed
+next: with two workers it was there one time in eight, and each other time all tuples of the cell were read again. A worker
+therefore asks the node's keeper of the partition, over a socket in a private folder, and passes on what the keeper wants to know
+of the durable state and what it wants to change there.
+
+Keepers are forked, when somebody asks for one, by a process that the daemon of the workers starts before anything else, with
+the engine loaded and no threads. All of them end when the last holder of a pipe has gone: the daemon and its workers. Where there
+is no keeper, because the session is not ours or its process has died, a worker does the work itself.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cqc.runtime.spark.distributed.cell import Cells
+from cqc.runtime.spark.distributed.spec import Header, Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cqc.runtime.spark.distributed.cell import Store
+
+FOLDER = "CQC_KEEPERS"  # by this variable of the environment the daemon tells its workers
+_DOOR = "door"  # the socket where keepers are asked for
+_MOST = 64  # keepers on a node
+_MOST_SPECS = 2
+
+
+def start() -> None:
+    """Start the process that forks keepers; called once, by the daemon."""
+    folder = tempfile.mkdtemp(prefix="cqc-keepers-")
+    ours, theirs = os.pipe()
+    try:
+        door = _listen(folder, _DOOR)
+    except OSError:  # the path is too long for a socket
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    if os.fork() == 0:
+        os.close(theirs)
+        _detach()
+        _fork_on_demand(folder, door, ours)
+    os.close(ours)
+    door.close()
+    os.environ[FOLDER] = folder
+
+
+def process(
+    partition: int,
+    digest: str,
+    spec: Path,
+    place: tuple[int, int],
+    header: Header,
+    blobs: Sequence[tuple[int, bytes]],
+    store: Store,
+) -> bytes | None:
+    """Let the keeper of a partition do the work of one of its cells.
+
+    Args:
+        partition: of Spark's shuffle.
+        digest: of what is to be done.
+        spec: the file that says it.
+        place: group and cell.
+        header: of the micro-batch.
+        blobs: tuples with the origin of each blob.
+        store: what is durable of the cell.
+
+    Returns:
+        What the cell found, packed; None when there is no keeper.
+    """
+    folder = os.environ.get(FOLDER)
+    if folder is None:
+        return None
+    try:
+        with _connected(folder, str(partition % _MOST)) as connection:
+            connection.send((digest, str(spec), place, header.to_json(), blobs, store.record()))
+            while (said := connection.recv()) is None:
+                connection.send(list(store.entries()))
+    except (OSError, EOFError):
+        return None
+    kept: _Kept = said
+    store.set_record(kept.record)
+    for batch, blob in kept.put.items():
+        store.put(batch, blob)
+    for batch in kept.removed:
+        store.remove(batch)
+    return kept.found
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What a cell found, and what is to be changed of its durable state."""
+
+    found: bytes = b""
+    record: str = ""
+    put: dict[int, bytes] = field(default_factory=dict)
+    removed: list[int] = field(default_factory=list)
+
+
+class _Distant:
+    """What is durable of a cell, on the other end of a connection."""
+
+    def __init__(self, connection: Connection, text: str | None) -> None:
+        self._connection = connection
+        self._text = text
+        self.kept = _Kept()
+
+    def record(self) -> str | None:
+        return self._text
+
+    def entries(self) -> Iterable[tuple[int, bytes]]:
+        self._connection.send(None)
+        found: list[tuple[int, bytes]] = self._connection.recv()
+        return found
+
+    def set_record(self, text: str) -> None:
+        self.kept.record = text
+
+    def put(self, batch: int, blob: bytes) -> None:
+        self.kept.put[batch] = blob
+
+    def remove(self, batch: int) -> None:
+        self.kept.removed.append(batch)
+
+
+class _Keeper:
+    """The cells of one partition."""
+
+    def __init__(self) -> None:
+        self._cells: dict[str, Cells] = {}
+
+    def answer(self, connection: Connection) -> None:
+        digest, spec, place, header, blobs, text = connection.recv()
+        if digest not in self._cells:
+            while len(self._cells) >= _MOST_SPECS:
+                self._cells.pop(next(iter(self._cells)))
+            self._cells[digest] = Cells(Spec.unpack(Path(spec).read_bytes()))
+        store = _Distant(connection, text)
+        output = self._cells[digest].process(place, Header.from_json(header), blobs, store)
+        store.kept.found = output.pack()
+        connection.send(store.kept)
+
+
+def _fork_on_demand(folder: str, door: socket.socket, life: int) -> None:
+    """Fork a keeper for whoever asks for one that is not there."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    keepers: dict[str, int] = {}
+
+    def answer(connection: Connection) -> None:
+        name: str = connection.recv()
+        if name not in keepers or not _lives(keepers[name]):
+            (Path(folder) / name).unlink(missing_ok=True)
+            listening = _listen(folder, name)
+            child = os.fork()
+            if child == 0:
+                try:
+                    door.close()
+                    connection.close()
+                    _serve(listening, life, _Keeper().answer)
+                finally:
+                    os._exit(1)  # what is above on the stack belongs to the parent
+            listening.close()
+            keepers[name] = child
+        connection.send(None)
+
+    try:
+        _serve(door, life, answer)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
+
+def _serve(listening: socket.socket, life: int, answer: Callable[[Connection], None]) -> None:
+    """Answer one connection after another until nobody is left who could ask.
+
+    An error ends the process: whoever asked then does the work itself, and meets the error where it can be told.
+    """
+    while life not in wait([listening, life]):
+        accepted, _ = listening.accept()
+        with Connection(accepted.detach()) as connection, suppress(EOFError, ConnectionError):
+            answer(connection)
+
+
+def _connected(folder: str, name: str) -> Connection:
+    """A connection to a keeper, which is started if need be."""
+    try:
+        return _connect(folder, name)
+    except OSError:
+        with _connect(folder, _DOOR) as door:
+            door.send(name)
+            door.recv()
+        return _connect(folder, name)
+
+
+def _connect(folder: str, name: str) -> Connection:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.connect(str(Path(folder) / name))
+    except OSError:
+        made.close()
+        raise
+    return Connection(made.detach())
+
+
+def _listen(folder: str, name: str) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.bind(str(Path(folder) / name))
+    made.listen(_MOST)
+    return made
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _detach() -> None:
+    """Let go of what belongs to the daemon: Spark waits for the end of its output."""
+    with Path(os.devnull).open("r+b") as nothing:
+        for number in (0, 1):
+            os.dup2(nothing.fileno(), number)
