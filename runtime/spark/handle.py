@@ -22,7 +22,6 @@ from cqc.runtime.options import Strategy
 from cqc.runtime.query_set import QuerySet, first_set, texts_of
 from cqc.runtime.results import results_of
 from cqc.runtime.same_program import check_program, schema_of
-from cqc.runtime.sources import open_source
 from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.slots import Slots, rows_of_table
 from cqc.runtime.spark.tables import tables_of
@@ -336,14 +335,8 @@ class Handle:
         self._checkpoint.commit(commit, self._engine)
 
     def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:
-        relation = program.catalog.relations[name]
-        if frame is not None:
-            self._engine.push(name, rows_of_table(relation, frame))
-            return
-        if "path" not in relation.options:
-            raise RunError(f"table {relation.name} has no source, and no path in its WITH clause")
-        for chunk in open_source(relation):
-            self._engine.push_taken({name: chunk})
+        for rows in rows_of_table(program.catalog.relations[name], frame):
+            self._engine.push_taken({name: rows})
 
     def _let_go(self) -> None:
         """Let another run use the checkpoint."""

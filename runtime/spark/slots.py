@@ -22,6 +22,8 @@ from pyspark.sql import functions
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.errors import RunError
+from cqc.runtime.intake import Intake
+from cqc.runtime.sources import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from cqc.compiler.catalog import Relation
+    from cqc.runtime.intake import Taken
 
 TAG = "tag"
 
@@ -104,15 +107,19 @@ class Slots:
         return found
 
 
-def rows_of_table(relation: Relation, frame: DataFrame) -> pa.Table:
-    """The rows of a table's DataFrame, as they are now.
+def rows_of_table(relation: Relation, frame: DataFrame | None) -> list[Taken]:
+    """The rows of a table: those of its DataFrame, or without one of the files that its WITH clause names.
 
     Raises:
-        RunError: when it is a streaming one, or lacks a declared column.
+        RunError: when there is neither, when the DataFrame is a streaming one, or when a declared column is missing.
     """
+    if frame is None and "path" not in relation.options:
+        raise RunError(f"table {relation.name} has no source, and no path in its WITH clause")
+    if frame is None:
+        return list(open_source(relation))
     if frame.isStreaming:
         raise RunError(f"table {relation.name} needs a DataFrame that is not streaming")
-    return _declared(relation, frame).toArrow()
+    return [Intake(relation).take(_declared(relation, frame).toArrow())]
 
 
 def _declared(relation: Relation, frame: DataFrame) -> DataFrame:

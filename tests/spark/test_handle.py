@@ -93,16 +93,23 @@ def test_a_restart_goes_on_where_the_last_micro_batch_ended(
     assert [result.row for result in second.results()] == [{"x": 7, "name": "seven"}]
 
 
+@pytest.mark.parametrize("distribute", [False, True])
 def test_a_missing_column_or_source_is_one_sentence(
-    session: Session, sources: dict[str, Any]
+    distribute: bool, session: Session, sources: dict[str, Any]
 ) -> None:
+    def start(program: cqc.Program, given: dict[str, Any], only: tuple[str, ...] = ()) -> None:
+        cqc.spark.start(program, session.spark, given, only=only, distribute=distribute)  # type: ignore[call-overload]  # either
+
     program = cqc.compile(PROGRAM)
-    with pytest.raises(RunError, match="stream r has no source"):
-        cqc.spark.start(program, session.spark, {"s": sources["s"]})
-    with pytest.raises(RunError, match="has no column name"):
-        cqc.spark.start(program, session.spark, {"s": sources["s"], "r": sources["s"]})
+    for given, reason in (
+        ({"s": sources["s"]}, "stream r has no source"),
+        ({"s": sources["s"], "r": sources["s"]}, "has no column name"),
+        ({**sources, "other": sources["s"]}, "there is no stream or table other in the program"),
+    ):
+        with pytest.raises(RunError, match=reason):
+            start(program, given)
     with pytest.raises(RunError, match="there is no query nobody in the program"):
-        cqc.spark.start(program, session.spark, sources, only=("nobody",))
+        start(program, sources, only=("nobody",))
     with_table = cqc.compile(
         f"{PROGRAM} CREATE TABLE t (x BIGINT, what STRING); SELECT t.what FROM s, t WHERE s.x = t.x;"
     )
@@ -113,7 +120,7 @@ def test_a_missing_column_or_source_is_one_sentence(
         ({"t": sources["s"]}, "table t needs a DataFrame that is not streaming"),
     ):
         with pytest.raises(RunError, match=reason):
-            cqc.spark.start(with_table, session.spark, {**sources, **tables})
+            start(with_table, {**sources, **tables})
 
 
 ONE = "CREATE STREAM s (ts BIGINT, x BIGINT); CREATE QUERY one AS SELECT x FROM s;"

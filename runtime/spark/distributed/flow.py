@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark import SparkFiles
 from pyspark.errors import PySparkException
 
 from cqc.runtime.errors import RunError
@@ -15,7 +17,6 @@ from cqc.runtime.spark.distributed.worker import FOUND, SENT, CellProcessor, fou
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -31,10 +32,13 @@ _STATE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvid
 class Flow:
     """A spec that was sent to the executors of a session."""
 
-    def __init__(self, spark: SparkSession, spec: Spec, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, spec: Spec) -> None:
         packed = spec.pack()
         self.digest = digest(packed)
         # As a file, which each executor fetches once: Spark has no broadcast variables where a stateful operator starts.
+        # It lives as long as the session: every job of it, also those of others, fetches what an executor does not have.
+        folder = Path(SparkFiles.getRootDirectory()) / "cqc"
+        folder.mkdir(exist_ok=True)
         file = folder / spec_name(self.digest)
         file.write_bytes(packed)
         spark.sparkContext.addFile(str(file))

@@ -22,16 +22,15 @@ from pyspark.sql import functions
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import Intake, join_taken
+from cqc.runtime.intake import join_taken
 from cqc.runtime.results import results_of
 from cqc.runtime.sinks.parquet import table_of_block
-from cqc.runtime.sources import open_source
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
-from cqc.runtime.spark.slots import TAG, Slots
+from cqc.runtime.spark.slots import TAG, Slots, rows_of_table
 from cqc.runtime.spark.tables import tables_of
 
 if TYPE_CHECKING:
@@ -87,29 +86,34 @@ class DistributedHandle:
         self._answers: dict[int, ResultBlock] = {}
         self._next = 0  # the micro-batch whose header is made
         self._headers: dict[str, str] = {}
-        last = self._last_state()
-        first = None if last is None else _unpickled(self._folder / "queries")
-        cells = partitions or spark.sparkContext.defaultParallelism
-        if last is not None:
-            cells = int(last["partitions"])
-        self.coordinator = Coordinator(
-            program, cells, strategy=strategy, only=only, keep_past=keep_past, first=first
-        )
-        self._partitions = cells
-        spec = self.coordinator.spec(
-            self._tables(program, sources), collect=collect, shuffle_partitions=cells
-        )
-        if last is not None:
-            self.coordinator.resume(CoordinatorState.from_json(last["state"]))
-            self._next = int(last["batch"]) + 1
-            self._headers[str(last["batch"])] = last["header"]
-        elif checkpoint is not None:
-            packed = cloudpickle.dumps(self.coordinator.first_queries)  # type: ignore[no-untyped-call]  # it has no types
-            write_whole(self._folder / "queries", packed)
-        self._is_durable = checkpoint is not None
-        self._cells = bool(spec.groups) or keep_past
-        self._flow = Flow(spark, spec, self._folder)
-        self._frame, self._rows = self._laid_out(program, sources)
+        try:
+            last = self._last_state()
+            first = None if last is None else _unpickled(self._folder / "queries")
+            cells = partitions or spark.sparkContext.defaultParallelism
+            if last is not None:
+                cells = int(last["partitions"])
+            self.coordinator = Coordinator(
+                program, cells, strategy=strategy, only=only, keep_past=keep_past, first=first
+            )
+            self._partitions = cells
+            spec = self.coordinator.spec(
+                self._tables(program, sources), collect=collect, shuffle_partitions=cells
+            )
+            if last is not None:
+                self.coordinator.resume(CoordinatorState.from_json(last["state"]))
+                self._next = int(last["batch"]) + 1
+                self._headers[str(last["batch"])] = last["header"]
+            elif checkpoint is not None:
+                packed = cloudpickle.dumps(self.coordinator.first_queries)  # type: ignore[no-untyped-call]  # it has no types
+                write_whole(self._folder / "queries", packed)
+            self._is_durable = checkpoint is not None
+            self._cells = bool(spec.groups) or keep_past
+            self._flow = Flow(spark, spec)
+            self._frame, self._rows = self._laid_out(program, sources)
+        except BaseException:
+            if self._temporary is not None:
+                self._temporary.cleanup()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -332,12 +336,10 @@ class DistributedHandle:
         used = self.coordinator.engine.relations_used() | frames.keys()
         found = {}
         for name, relation in program.catalog.relations.items():
-            if relation.is_stream or name not in used:
-                continue
-            if name in frames:
-                found[name] = Intake(relation).take(frames[name].toArrow())
-            else:
-                found[name] = join_taken(list(open_source(relation)))
+            if not relation.is_stream and name in used:
+                rows = rows_of_table(relation, frames.get(name))
+                if rows:  # a folder may have no file
+                    found[name] = join_taken(rows)
         return found
 
     def _laid_out(

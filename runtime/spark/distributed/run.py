@@ -128,7 +128,7 @@ class DistributedRun:
         self._feed = folder / "feed"
         self._feed.mkdir(parents=True, exist_ok=True)
         spec = self._work.spread(partitions)
-        self._flow = Flow(spark, spec, self._session.new_folder())
+        self._flow = Flow(spark, spec)
         self._has_cells = self._flow.has_cells or self._options.is_live
         if not self._file(self._work.next_number).exists():
             self._go_on()
