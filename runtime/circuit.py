@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.catalog import fold
 from cqc.compiler.graph.graph import Graph
-from cqc.runtime.join_choice import hint_of, is_plain, make_join
+from cqc.runtime.join_choice import hint_of, is_plain, make_join, reshaped
 from cqc.runtime.operators.multi_join import MultiJoin
 from cqc.runtime.operators.row_windows import RowsJoin
 from cqc.runtime.operators.selections import Selections, SelectionSeat
+from cqc.runtime.shape_trials import ShapeTrials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,6 +83,8 @@ class Circuit:
         self._past_joins: set[Join] = set()  # the joins of pull queries
         self._hinted_joins: set[Join] = set()  # of queries that ask for a shape, and of no others
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
+        # Joins that may change their shape, with their group.
+        self._trials: dict[MultiJoin, tuple[ShapeTrials, Group]] = {}
         self._failures_of_gone = 0
 
     def declare(self, name: str) -> None:
@@ -183,6 +186,27 @@ class Circuit:
         filters = [each for among in self._selections_of.values() for each in among]
         return self._failures_of_gone + sum(each.failures for each in (*filters, *self._joins()))
 
+    def adapt(self) -> None:
+        """Between two micro-batches: give joins the shape that costs least."""
+        for join, (trials, group) in list(self._trials.items()):
+            if trials.is_due(join) and trials.look(join):
+                new = reshaped(join, self._states, self._strategy, trials.shape)
+                new.queues.one_at_a_time = self._strategy.packet == 1
+                self._replace(group, join, new)
+                trials.moved(new)
+                self._trials[new] = self._trials.pop(join)
+
+    def _replace(self, group: Group, join: MultiJoin, new: MultiJoin) -> None:
+        for name in join.relations:
+            among = self._joins_of[name]
+            among[among.index(join)] = new
+        for key, each in group.joins.items():
+            if each is join:
+                group.joins[key] = new
+        for seated in group.seats.values():
+            if seated.join is join:
+                seated.join = new
+
     def _joins(self) -> list[Join]:
         return list(dict.fromkeys(join for among in self._joins_of.values() for join in among))
 
@@ -248,6 +272,8 @@ class Circuit:
                 self._past_joins.add(join)
             if hint is not None:
                 self._hinted_joins.add(join)
+            elif self._may_change(host, past=past):
+                self._trials[join] = ShapeTrials(), group
         else:
             join, *others = near
             before = join.relations
@@ -258,6 +284,11 @@ class Circuit:
                 self._joins_of[name].append(join)
         group.joins[key] = join
         return join
+
+    def _may_change(self, host: JoinHost, *, past: bool) -> bool:
+        strategy = self._strategy
+        is_free = strategy.join == "auto" and strategy.routing == "selectivity"
+        return is_free and not past and len(host.relations) > 2
 
     def _near(self, group: Group, host: JoinHost, *, past: bool) -> list[MultiJoin]:
         """The joins that serve streams of the host and have room for it, the largest first."""
@@ -285,6 +316,7 @@ class Circuit:
             self._joins_of[name].remove(other)
         join.absorb(other)
         self._past_joins.discard(other)
+        self._trials.pop(other, None)
         for key, each in group.joins.items():
             if each is other:
                 group.joins[key] = join
@@ -303,6 +335,7 @@ class Circuit:
         if not len(join):
             self._past_joins.discard(join)
             self._hinted_joins.discard(join)
+            self._trials.pop(join, None)
             join.close()
             self._failures_of_gone += join.failures
             gone = before

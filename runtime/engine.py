@@ -180,6 +180,7 @@ class Engine:
         blocks = self._pulls.due()
         self._purge()
         self._keep(groups, blocks)
+        self._circuit.adapt()
 
     def finish(self) -> None:
         """The input has ended: deliver what only the end decides (EVERY instants, ROWS windows)."""

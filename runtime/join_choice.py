@@ -5,9 +5,8 @@
   With `--feedback demand` the tree keeps no states: the flat join goes in the tree's order.
 - `--join "((A B) (C D))"`: that tree, for joins of just these streams; others are flat. A node may have any number of inputs:
   `((A B C) D)` keeps nothing between A, B and C, and `(A B C D)` is the flat join.
-- `--join auto`: flat. It wins where combinations are rare, as in the clique joins of `cqc bench jit`. Where most partial
-  combinations become results a tree makes each once, the flat join finds it again for every arrival, and the tree wins (the
-  dense setting of that benchmark): `auto` does not measure that.
+- `--join auto`: flat at first. What other shapes would cost is worked out from the tuples that are there, now and then, and
+  one that costs clearly less is taken (`shape_trials`).
 - `/*+ JOIN((A B) C) */` after SELECT: that tree for this query, at a join that only queries with the same hint share. It is
   followed under `--join auto`; any other `--join` comes before it.
 - `--routing` forces the probe order of the flat join; it then wants no feedback unless that was asked for too.
@@ -76,6 +75,23 @@ def _join_of(
     if is_routed:
         return RoutedJoin(host, states, strategy.routing)
     return MultiJoin(host, states)
+
+
+def reshaped(
+    join: MultiJoin,
+    states: Mapping[str, SharedState],
+    strategy: Strategy,
+    shape: Shape | None,
+) -> MultiJoin:
+    """Another join in the place of one for a single host: of a shape, or (None) as `make_join` makes it first."""
+    assert join.alone is not None
+    host = join.alone.host
+    if shape is None:
+        new = make_join(host, states, strategy)
+    else:
+        new = JoinTree(host, states, shape, feedback=strategy.feedback)
+    new.adopt(join)
+    return new
 
 
 def is_plain(host: JoinHost, strategy: Strategy) -> bool:

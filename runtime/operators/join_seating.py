@@ -29,7 +29,14 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import Body, JoinHost
     from cqc.runtime.found import Seat
     from cqc.runtime.operators.join_plan import JoinPlan
+    from cqc.runtime.operators.join_slots import Slot
     from cqc.runtime.operators.shared_state import SharedState
+
+
+_SEATING = (
+    "_words", "_inputs", "_filters", "_work", "_items_of", "_free_items", "_parts", "_table", "_counts",
+    "_failures_of_gone", "_tuples_in", "_results", "_seconds", "phases",
+)  # fmt: skip
 
 
 class JoinSeating:
@@ -49,6 +56,8 @@ class JoinSeating:
         self._plan: JoinPlan | None = None
         self._counts = np.zeros(WORD_BITS, np.int64)
         self._failures_of_gone = 0
+        self._tuples_in = 0
+        self._seconds = 0.0
         self.take(host)
 
     def __len__(self) -> int:
@@ -58,6 +67,16 @@ class JoinSeating:
     def name(self) -> str:
         """`join3`, or `join0+2+3` where several hosts are served."""
         return f"join{'+'.join(str(number) for number in sorted(self._parts))}"
+
+    @property
+    def tuples_in(self) -> int:
+        """Tuples that came so far."""
+        return self._tuples_in
+
+    @property
+    def seconds(self) -> float:
+        """How long they took."""
+        return self._seconds
 
     @property
     def relations(self) -> frozenset[str]:
@@ -106,6 +125,26 @@ class JoinSeating:
                 mine.lineage.values[:, before:] |= theirs.lineage.values
         self._failures_of_gone += other.failures
         other.close()
+
+    def adopt(self, other: JoinSeating) -> None:
+        """Take the place of another node for the same host, with its seats, its lineage and its counters."""
+        self.close()
+        for name in _SEATING:
+            if hasattr(other, name):
+                setattr(self, name, getattr(other, name))
+        self._plan = None
+
+    @property
+    def alone(self) -> JoinPart | None:
+        """The host, where there is one and its items are those of the node."""
+        parts = list(self._parts.values())
+        whole = len(parts) == 1 and parts[0].items == tuple(range(len(self._inputs)))
+        return parts[0] if whole else None
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The slots that are taken."""
+        return list(self._table.slots.values())
 
     def serves(self, host: JoinHost) -> bool:
         """Whether bodies of the host sit here."""

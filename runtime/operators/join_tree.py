@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler import compile as compile_program
+from cqc.compiler.join_hint import hint_text
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column
 from cqc.runtime.feedback import Feedback
@@ -79,6 +80,7 @@ class JoinTree(MultiJoin):
         self._gone: dict[str, int] = {}  # counters of trees that were made anew
         self.peak_rows = 0
         self.peak_bytes = 0
+        self.chosen = False  # by what was measured
 
     @property
     def partial_results(self) -> int:
@@ -145,6 +147,9 @@ class JoinTree(MultiJoin):
         base = super().measure()
         detail = {"slots": len(self), "checked": self._checks.evaluated, **self._counters()}
         detail["peak rows"] = self.peak_rows
+        names = [each.state.relation.name for each in self._inputs]
+        how = "chosen" if self.chosen else "asked for"
+        detail[f"shape {hint_text(self.shape, names)} {how}"] = 1
         size = sum(each.lineage.nbytes for each in self._inputs) + self._state_bytes()
         return OperatorCount(self.name, base.tuples_in, base.tuples_out, base.seconds, size, detail)
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from itertools import product
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
 import cqc
+from cqc.runtime.circuit import Circuit
 from cqc.runtime.options import Strategy
+from cqc.runtime.shape_trials import ShapeTrials
 from tests.generators import Case, random_case
 from tests.language.executors import EngineExecutor
 from tests.oracle.answers import difference
 from tests.oracle.judge import data_of, oracle_answer
 from tests.property.test_live_queries import History
+
+if TYPE_CHECKING:
+    from cqc.runtime.operators.multi_join import MultiJoin
+    from cqc.runtime.operators.tree_shape import Shape
 
 JOINS = ("flat", "left-deep", "bushy")
 FEEDBACKS = ("off", "exact", "bloom", "demand", "auto")
@@ -56,7 +63,9 @@ def check_case(case: Case, strategy: Strategy, text: str | None = None) -> None:
             continue
         expected = [(at, *row) for at, row in oracle_answer(query, data)]
         wrong = difference(expected, [(at, *row) for at, row in found[query.name]])
-        assert wrong is None, f"seed {case.seed}, {strategy}\n{text or case.program}\n{wrong}\n{data}"
+        assert wrong is None, (
+            f"seed {case.seed}, {strategy}\n{text or case.program}\n{wrong}\n{data}"
+        )
 
 
 @pytest.mark.parametrize("feedback", FEEDBACKS)
@@ -92,6 +101,43 @@ def _nested(random: Random, names: list[str]) -> str:
     cut = random.randint(1, len(names) - 1)
     parts = [names[:cut], names[cut:]] if random.random() < 0.7 else [[name] for name in names]
     return " ".join(f"({_nested(random, part)})" for part in parts)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_join_that_changes_its_shape_loses_and_repeats_nothing(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, changes = Random(seed), []
+
+    def look(self: ShapeTrials, join: MultiJoin) -> bool:
+        if random.random() < 0.4 or join.alone is None:
+            return False
+        items = random.sample(range(len(join.alone.inputs)), len(join.alone.inputs))
+        self.shape = random.choice((None, _any_shape(random, items)))
+        changes.append(self.shape)
+        return True
+
+    monkeypatch.setattr(ShapeTrials, "is_due", lambda self, join: True)
+    monkeypatch.setattr(ShapeTrials, "look", look)
+    monkeypatch.setattr(Circuit, "_may_change", lambda self, host, past: not past)
+    for number in range(3):
+        feedback, packet = random.choice(FEEDBACKS), random.choice(PACKETS)
+        strategy = Strategy(feedback=feedback, packet=packet, sharing=random.random() < 0.7)
+        check_case(random_case(100 * seed + number, kinds=("join", "joins")), strategy)
+        case = random_case(100 * seed + number, kinds=("join", "join", "filter"))
+        history = History(case, seed)
+        history.executor.engine = cqc.Engine(history.executor.program, strategy=strategy)
+        history.play()
+        history.judge()
+    assert changes
+
+
+def _any_shape(random: Random, items: list[int]) -> Shape:
+    if len(items) == 1:
+        return items[0]
+    cut = random.randint(1, len(items) - 1)
+    parts = [items[:cut], items[cut:]] if random.random() < 0.7 else [[item] for item in items]
+    return tuple(_any_shape(random, part) for part in parts)
 
 
 def test_a_table_between_two_streams_that_only_time_connects() -> None:
