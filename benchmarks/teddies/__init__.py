@@ -1,0 +1,1 @@
+"""Teddies' experiments: packets of tuples beside one tuple at a time."""
