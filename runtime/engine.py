@@ -65,6 +65,7 @@ class QueryHandle:
     """A registered query: what `register` gives and `invoke` and `unregister` take."""
 
     name: str
+    number: int = 0  # of the registration, because a name may be used again; 0 stands for whatever has the name
 
 
 class Engine:
@@ -115,6 +116,8 @@ class Engine:
         self._counted_from: dict[str, int] = {}
         self._results_of_gone: dict[str, int] = {}
         self._names: dict[str, str] = {}
+        self._registered = 0
+        self._numbers: dict[str, int] = {}  # by query name: which registration it is
         self._started = False
         self._finished = False
         self._purged_to = 0  # how many tuples were left by the last purge
@@ -246,7 +249,7 @@ class Engine:
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
         self._add(normalise(query))
-        return QueryHandle(query.name)
+        return QueryHandle(query.name, self._numbers[query.name])
 
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
@@ -262,7 +265,7 @@ class Engine:
             self._pulls.remove(node)
         self._circuit.remove(name)
         self._purged_to = 0
-        del self._names[fold(name)], self._counted_from[name]
+        del self._names[fold(name)], self._counted_from[name], self._numbers[name]
 
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
@@ -355,6 +358,8 @@ class Engine:
     def _add(self, query: NormalQuery) -> None:
         node, seat = self._circuit.add(query)
         self._names[fold(node.name)] = node.name
+        self._registered += 1
+        self._numbers[node.name] = self._registered
         if node.pull is None:
             self._deliveries.add(node, seat)
             self._counted_from[node.name] = seat.results
@@ -457,6 +462,8 @@ class Engine:
         name = self._names.get(fold(asked))
         if name is None or name not in self._counted_from:
             raise RunError(f"there is no query {asked}")
+        if isinstance(query, QueryHandle) and query.number not in (0, self._numbers[name]):
+            raise RunError(f"query {asked} was unregistered; another one has its name now")
         return name
 
     def _results(self, name: str) -> int:

@@ -144,3 +144,16 @@ def test_failed_evaluations_are_counted_wherever_they_are(query: str) -> None:
         assert failed >= 1
         engine.unregister("q1")
         assert engine.failed_evaluations == failed
+
+
+def test_handle_of_a_query_that_is_gone_does_not_reach_the_next_one_of_its_name() -> None:
+    engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT);"))
+    gone = engine.register("SELECT COUNT(*) AS n FROM s BEGIN 0 END NOW")
+    engine.unregister(gone)
+    there = engine.register("SELECT MAX(x) AS m FROM s BEGIN 0 END NOW")
+    assert gone.name == there.name
+    for call in (engine.invoke, engine.unregister):
+        with pytest.raises(cqc.RunError, match="was unregistered"):
+            call(gone)
+    assert engine.invoke(there).column_names == ["m"]
+    assert engine.invoke(there.name).column_names == ["m"]
