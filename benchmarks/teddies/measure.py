@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from cqc.runtime.found import OperatorCount
     from cqc.runtime.intake import Taken
 
-# The paper has the first five; the last is of rows of R that met T first, by time alone.
-HISTORIES = ("R", "S", "T", "R S", "S T", "R T")
+HISTORIES = ("R", "S", "T", "R S", "S T")
 
 
 def run_setting(
@@ -66,13 +65,12 @@ def occupancies(operators: Sequence[OperatorCount]) -> dict[str, float]:
     for each in operators:
         for label, number in each.detail.items():
             if label.startswith("queue "):
-                history = " ".join(
-                    sorted(label.removeprefix("queue ").partition(" -> ")[0].split())
-                )
+                met = sorted(label.removeprefix("queue ").partition(" -> ")[0].split())
+                history = " ".join(met)
                 if label.endswith(" trains"):
-                    trains[history] += number
+                    trains[history] = trains.get(history, 0) + number
                 elif label.endswith(" rows"):
-                    rows[history] += number
+                    rows[history] = rows.get(history, 0) + number
     return {name: rows[name] / trains[name] for name in HISTORIES if trains[name]}
 
 

@@ -50,7 +50,7 @@ def run(*, quick: bool = False) -> str:
     tuples: dict[int, int] = {}
     for each in selectivities:
         batches = workload.batches(each)
-        repeats = 1 if quick else 7 if each <= _SHORT_RUNS else 3
+        repeats = 1 if quick else 5 if each <= _SHORT_RUNS else 3
         runs[each] = _runs(program, batches, repeats)
         tuples[each] = tuples_in(batches, warm=1)
     sections = [
@@ -148,9 +148,7 @@ def _occupancy(charts: dict[str, str], runs: Runs) -> str:
         "train is small. What the first three hold is nearer to the micro-batch than to the packet: they wait "
         "for its further packets, and none is left waiting at its end. Where what a train makes would not "
         "stay near the processor trains are cut, so occupancies turn down at the highest selectivities; "
-        "without that, such settings took up to twice the time. The sixth queue, which the paper does not "
-        "have, is of rows of R that met T first, by time alone: the order of probes follows what was "
-        "measured, and with small packets it sometimes goes that way.",
+        "without that, such settings took up to twice the time.",
     )
 
 
@@ -160,7 +158,7 @@ def _router(charts: dict[str, str], *, quick: bool) -> str:
     rows, runs = [], {}
     lines: dict[str, list[tuple[float, float]]] = {f"packets of {SMALL}": [], "auto": []}
     for instructions in counts:
-        found = runs[instructions] = _runs(program, batches, 1 if quick else 5, instructions)
+        found = runs[instructions] = _runs(program, batches, 1 if quick else 3, instructions)
         eddies = found[EDDIES].cpu_s
         small, auto = found[SMALL].cpu_s / eddies, found[AUTO].cpu_s / eddies
         lines[f"packets of {SMALL}"].append((instructions + 1, small))

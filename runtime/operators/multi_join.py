@@ -78,6 +78,8 @@ class MultiJoin(JoinSeating):
         self.phases = PhaseCounts()
         self._admitted: dict[int, NDArray[np.uint64]] = {}
         self.queues = MetaQueues()
+        # Tuples from which the order of probes is learned do not wait: how far they reach is known for them alone.
+        self._teaching = False
         self._part_rows: dict[int, int] = {}  # by starting item, tuples that start at a time
         self._tuples_in = 0
         self._results = 0
@@ -239,8 +241,10 @@ class MultiJoin(JoinSeating):
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
         if rows.count:
             oldest_us = int(ts_us.min())
+            self._teaching = plan.observing
             for branch in routes.branches:
                 self._arrive(plan, branch, rows, packet_first, oldest_us, found, more=more)
+            self._teaching = False
             self._part_rows[item] = self.queues.start_rows(routes.branches)
         while (queue := self.queues.next_ready()) is not None:
             self._take(plan, queue, packet_first, found, more=more)
@@ -265,7 +269,7 @@ class MultiJoin(JoinSeating):
         if not rows.count:
             return
         queue = self.queues.of(branch)
-        if self.queues.passes(queue, rows.count, more=more):
+        if self._teaching or self.queues.passes(queue, rows.count, more=more):
             self._go_on(plan, queue, rows, packet_first, oldest_us, found, more=more)
         else:
             self.queues.put(queue, rows, oldest_us)
@@ -299,7 +303,7 @@ class MultiJoin(JoinSeating):
         for train in queue.trains(rows):
             probes = train.count
             made = self._extend(branch, train, packet_first)
-            if plan.observing or more:
+            if self._teaching:
                 plan.observe(branch, probes, made.count)
             self.queues.ran(queue, probes, made.count)
             if made.count:
