@@ -51,7 +51,13 @@ def emit(program: Program, notes: Mapping[str, str] | None = None) -> str:
 
 def _headline(graph: Graph) -> str:
     queries, bodies, joins = len(graph.queries), len(graph.bodies), len(graph.hosts)
-    shared = f", asking {_count(bodies, 'different thing')}" if bodies < queries else ""
+    shared = ""
+    if bodies < queries:
+        shared = (
+            " with the same conditions"
+            if bodies == 1
+            else f" with {bodies:,} different sets of conditions"
+        )
     joined = f", {_count(joins, 'join')}" if joins else ""
     return f"{_count(queries, 'query', 'queries')}{shared}{joined}"
 

@@ -26,16 +26,39 @@ _WIDTH = 10
 
 def query_lines(node: QueryNode, note: str = "") -> Iterator[str]:
     """The lines of one query."""
-    others = [each.name for each in node.body.queries if each is not node]
-    same = f", the same question as {others[0]}" if others else ""
-    same += f" and {len(others) - 1} more" if len(others) > 1 else ""
     kind = "push" if node.pull is None else "pull"
-    yield f"{node.name} ({kind}{same}){note}"
+    yield f"{node.name} ({kind}{_shared_with(node)}){note}"
     query = restore(node)
     for name, text in _facts(query):
         yield f"  {name:<{_WIDTH}} {text}"
     if not node.body.can_match:
         yield f"  {'never':<{_WIDTH}} its conditions contradict one another: it can never match"
+
+
+def _shared_with(node: QueryNode) -> str:
+    """The queries that read the same tuples: those that ask the same of them, and the others."""
+    others = [each for each in node.body.queries if each is not node]
+    same: list[QueryNode] = []
+    rest: list[QueryNode] = []
+    for each in others:
+        (same if _asks_the_same(node, each) else rest).append(each)
+    return _as_one("the same question", same) + _as_one("the same conditions", rest)
+
+
+def _asks_the_same(node: QueryNode, other: QueryNode) -> bool:
+    """Of two queries of one body: whether they also select, group and window alike. Equal outputs are one object."""
+    return (
+        node.outputs is other.outputs
+        and node.pull == other.pull
+        and node.positions == other.positions
+    )
+
+
+def _as_one(what: str, others: Sequence[QueryNode]) -> str:
+    if not others:
+        return ""
+    more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+    return f", {what} as {others[0].name}{more}"
 
 
 def _facts(query: NormalQuery) -> Iterator[tuple[str, str]]:

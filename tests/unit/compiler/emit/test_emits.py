@@ -67,6 +67,20 @@ def test_an_explanation_of_thousands_of_queries_stays_short(many: Program) -> No
     assert "60 members ordered by coverage" in text
 
 
+def test_queries_that_share_their_conditions_are_one_question_only_when_they_ask_the_same() -> None:
+    program = cqc.compile(
+        "CREATE STREAM s (ts TIMESTAMP, x BIGINT);"
+        "CREATE QUERY mean AS SELECT AVG(x) FROM s WHERE x > 1 BEGIN NOW - 10 MINUTES END NOW;"
+        "CREATE QUERY many AS SELECT COUNT(*) FROM s WHERE x > 1 BEGIN NOW - 10 MINUTES END NOW;"
+        "CREATE QUERY rows AS SELECT x FROM s WHERE x > 1;"
+        "CREATE QUERY twin AS SELECT x FROM s WHERE 1 < x;"
+    )
+    text = explain.emit(program)
+    assert text.startswith("4 queries with the same conditions\n")
+    assert "mean (pull, the same conditions as many and 2 more)" in text
+    assert "rows (push, the same question as twin, the same conditions as mean and 1 more)" in text
+
+
 def test_a_picture_of_thousands_of_queries_stays_small(many: Program) -> None:
     assert len(dot.emit(many).splitlines()) < 60
     assert len(mermaid.emit(many).splitlines()) < 60
