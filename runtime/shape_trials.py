@@ -9,6 +9,7 @@ twice as long. An estimate that is wrong is so tried ever more seldom, and a joi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from cqc.runtime.join_statistics import sample_join
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 LOOK_TUPLES = 256  # from one look to the next, at first
 _MOST_TUPLES = 1 << 20
-LEAST_US = 1.0  # a tuple: where it takes less, there is nothing to win
+LOOKS_SHARE = 0.03  # of the time of the join is spent on looking at it
 _CLEARLY = 0.6  # another shape must be expected to cost less than so much
 _BETTER = 0.9  # and a tuple must then take less than so much of the time
 
@@ -41,10 +42,13 @@ class ShapeTrials:
         None  # of a trial: where it came from, seconds a tuple
     )
     _settling: bool = False
+    _look_s: float = 0.005
 
     def is_due(self, join: MultiJoin) -> bool:
-        """Whether enough tuples came since the last look."""
-        return join.tuples_in - self._tuples >= self._period
+        """Whether enough tuples came since the last look, and took so long that another one does not count."""
+        if join.tuples_in - self._tuples < self._period:
+            return False
+        return (join.seconds - self._seconds) * LOOKS_SHARE >= self._look_s
 
     def look(self, join: MultiJoin) -> bool:
         """Whether the join should be made anew, with the `shape` that is now here."""
@@ -67,10 +71,10 @@ class ShapeTrials:
                 return True
             self._pause = LOOK_TUPLES
             return False
-        if each_s < LEAST_US * 1e-6:
-            self._wait_longer()
-            return False
-        return self._choose(join, each_s)
+        started = perf_counter()
+        is_new = self._choose(join, each_s)
+        self._look_s = perf_counter() - started
+        return is_new
 
     def _choose(self, join: MultiJoin, each_s: float) -> bool:
         part = join.alone

@@ -48,7 +48,7 @@ def run(*, quick: bool = False) -> str:
 def comparisons(found: Timed) -> int:
     """Candidates that a phase looked at; where the phases are one kernel, each candidate counts once."""
     compared = sum(found.detail(f"phase {letter} compared") for letter in "AJW")
-    return compared or found.detail(" candidates")
+    return compared or found.detail("candidates")
 
 
 def _plans(repeats: int) -> str:
@@ -70,9 +70,8 @@ def _plans(repeats: int) -> str:
         table(["plan", "CPU ms", "intermediate results", "results"], rows),
         verdict(found, "auto", [name for name in settings if name != "auto"]),
         "The paper: one binary plan has the fastest output, but on average multi-joins are faster and make far fewer "
-        "intermediate tuples. `(B H T) K` and the like are run as binary trees, `((B H) T) K`: a node of three inputs inside a "
-        "tree is not built here, the multi-join of all inputs is. A multi-join finds a combination of two tuples again for "
-        "every new third one and keeps none of them; a tree makes it once and keeps it.",
+        "intermediate tuples. `BHT_K` is a node of three inputs below one of two. A multi-join finds a combination of two tuples "
+        "again for every new third one and keeps none of them; a tree makes it once and keeps it.",
     )
 
 
@@ -85,6 +84,7 @@ def _orders(charts: dict[str, str], repeats: int) -> list[str]:
             order: partial(run_once, program, batches, replace(_FLAT, order=order), warm=0)
             for order in ("adaptive", *ORDERS)
         }
+        settings["auto, shape too"] = partial(run_once, program, batches, Strategy(), warm=0)
         run_once(program, batches[:3], _FLAT)
         found = in_turns(settings, repeats)
         rows = [
@@ -106,13 +106,15 @@ def _orders(charts: dict[str, str], repeats: int) -> list[str]:
             f"When {title}:",
             table(["order", "CPU ms", "comparisons", "results"], rows),
             verdict(found, "adaptive", ORDERS),
+            verdict(found, "auto, shape too", ORDERS),
             f"Chosen by `adaptive`: {chosen}.",
             shown(name),
         ]
     parts.append(
         "The paper: adaptive reordering has the output rate of the best static order, AJW for its query, and fewer comparisons "
         "than every static order. Here the order of phases matters less than which structure lists the candidates, which the "
-        "first of J and W decides, so orders come in two groups. `fused` is one kernel that checks everything about a "
+        "first of J and W decides, so orders come in two groups. Which streams meet first may matter more: `--join auto` also "
+        "chooses the shape, and joins B and H first where few of their tuples agree. `fused` is one kernel that checks everything about a "
         "candidate at once, AJW or AWJ; `adaptive` uses it unless another structure lists far fewer candidates. Its "
         "comparisons then count each candidate once, those of the static orders once a phase."
     )

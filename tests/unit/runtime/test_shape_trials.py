@@ -76,7 +76,7 @@ def push(engine: cqc.Engine, clock: int, rows: int = 20) -> None:
 def test_auto_takes_the_tree_that_costs_less_and_stays_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shape_trials, "LEAST_US", 0.0)
+    monkeypatch.setattr(shape_trials, "LOOKS_SHARE", 1e9)
     monkeypatch.setattr(shape_trials, "_BETTER", 1e9)  # whatever the clock says
     engine = engine_of(THETAS)
     shapes: list[Shape | None] = []
@@ -119,6 +119,7 @@ def looks(flat_s: float, tree_s: float, monkeypatch: pytest.MonkeyPatch) -> Shap
         return True
 
     monkeypatch.setattr(ShapeTrials, "_choose", choose)
+    monkeypatch.setattr(shape_trials, "LOOKS_SHARE", 1e9)
     trials, timed = ShapeTrials(), Timed(flat_s, tree_s)
     join = cast("MultiJoin", timed)
     for _ in range(10_000):
