@@ -70,6 +70,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "columns": entry.columns,
         "results": entry.results,
         "invocations": entry.invocations,
+        "by_client": entry.by_client,
     }
 
 

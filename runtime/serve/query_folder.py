@@ -31,12 +31,13 @@ class QueryFolder:
         if not folder.is_dir():
             raise RunError(f"there is no folder {folder} to read queries from")
         self._folder = folder
+        self.name = folder.resolve().name
         self._seen: dict[str, Seen] = {}
         self._emptied: set[str] = set()  # at the last look
 
     def owner(self, file: str) -> str:
         """Who owns the queries of a file, as `cqc queries` shows it."""
-        return f"{self._folder.name}/{file}"
+        return f"{self.name}/{file}"
 
     def expect(self, owners: Iterable[str]) -> None:
         """Remember the files of an earlier life, so that those that went away meanwhile are told as gone."""

@@ -27,7 +27,7 @@ class Entry:
     number: int
     name: str
     text: str
-    owner: str
+    owner: str  # as shown; clients may say anything here
     created: float  # seconds since the epoch
     kind: str
     columns: tuple[tuple[str, str], ...]  # names and types
@@ -36,6 +36,7 @@ class Entry:
     own_seconds: float = 0.0  # spent on this query alone: compiling, answering
     shared_from: float = 0.0  # what a query's share of the common work was when this one came
     gone: bool = False  # unregistered, and everybody may know
+    by_client: bool = False  # registered by a request, so no file decides whether it stays
 
 
 class Registry:
@@ -84,9 +85,13 @@ class Registry:
     def remove(self, entry: Entry) -> None:
         del self._by_name[fold(entry.name)], self._by_number[entry.number]
 
+    def from_files(self) -> list[Entry]:
+        """The entries that the program or a file of a folder brought, not clients."""
+        return [entry for entry in self._by_name.values() if not entry.by_client]
+
     def owned_by(self, owner: str) -> list[Entry]:
-        """The entries of one owner."""
-        return [entry for entry in self._by_name.values() if entry.owner == owner]
+        """The entries that the program or one file brought."""
+        return [entry for entry in self.from_files() if entry.owner == owner]
 
     def share(self, seconds: float) -> None:
         """Spread the time of common work over the queries that run now."""

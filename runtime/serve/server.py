@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -157,6 +158,9 @@ def _prepare(
 ) -> tuple[Service, SourceFeed, list[QueryFolder]]:
     """The service as it was, or as it begins, with its tables filled; Spark starts meanwhile."""
     folders = [QueryFolder(Path(each)) for each in options.queries]
+    for name, times in Counter(folder.name for folder in folders).items():
+        if times > 1:  # nobody could tell whose queries are whose
+            raise RunError(f"{times} folders of queries are called {name}; rename all but one")
     carrier = None if options.engine == "local" else _spark(options.master, session)
     try:
         return _fill(program, options, folders, carrier)
@@ -186,7 +190,7 @@ def _fill(
             service.push(tables)
             service.commit()
     for folder in folders:
-        folder.expect({entry.owner for entry in service.registry})
+        folder.expect({entry.owner for entry in service.registry.from_files()})
     return service, source, folders
 
 

@@ -114,8 +114,12 @@ class Service:
             self._next_result = durable.recover(self.engine, self.registry, self.results)
             for entry in self.registry:
                 self._leaps.add(self.engine.node(entry.name))
-            others = {fold(each.name) for each in self.registry if each.owner != PROGRAM}
-            self.adopt(PROGRAM, statements_of_program(settled, others))
+            program_names = {fold(each.name) for each in self.registry.owned_by(PROGRAM)}
+            others = {fold(each.name) for each in self.registry} - program_names
+            try:
+                self.adopt(PROGRAM, statements_of_program(settled, others))
+            except Refusal as error:
+                raise RunError(str(error)) from error
         self.commit()
 
     @property
@@ -126,7 +130,7 @@ class Service:
     # Queries
 
     def register(self, text: str, name: str | None = None, owner: str = "http") -> Entry:
-        """Add a query.
+        """Add a query that a client asks for.
 
         Raises:
             CompileError: when the query has errors.
@@ -137,6 +141,9 @@ class Service:
                 Status.TOO_MANY,
                 f"there are {len(self.registry):,} queries already; unregister some first",
             )
+        return self._register(text, name, owner, by_client=True)
+
+    def _register(self, text: str, name: str | None, owner: str, *, by_client: bool) -> Entry:
         started = time.perf_counter()
         try:
             handle = self.engine.register(text, name=name)
@@ -144,7 +151,7 @@ class Service:
             if {each.code for each in error.diagnostics} == {_NAME_IN_USE}:
                 raise Refusal(Status.CONFLICT, error.diagnostics[0].message) from error
             raise
-        return self._note(handle.name, text, owner, time.perf_counter() - started)
+        return self._note(handle.name, text, owner, time.perf_counter() - started, by_client)
 
     def unregister(self, name: str) -> Entry:
         """Remove a query.
@@ -162,12 +169,19 @@ class Service:
         return entry
 
     def adopt(self, owner: str, statements: Sequence[Statement]) -> None:
-        """Make the queries of an owner exactly these; those that are there with the same text stay as they are.
+        """Make the queries of a file or the program exactly these; those that are there with the same text stay as they are.
 
         Raises:
             CompileError: when one of them has errors; nothing changes then.
+            Refusal: when there would be too many; nothing changes then.
         """
         leaving, coming = _compare(self.registry.owned_by(owner), statements)
+        number = len(self.registry) - len(leaving) + len(coming)
+        if coming and number > self.limits.queries:
+            raise Refusal(
+                Status.TOO_MANY,
+                f"with those of {owner} there would be {number:,} queries, the limit is {self.limits.queries:,}",
+            )
         gone = {fold(entry.name) for entry in leaving}
         taken = {fold(entry.name) for entry in self.registry} - gone
         for statement in coming:
@@ -179,7 +193,7 @@ class Service:
         for entry in leaving:
             self.unregister(entry.name)
         for statement in coming:
-            self.register(statement.text, statement.name, owner)
+            self._register(statement.text, statement.name, owner, by_client=False)
 
     def invoke(self, name: str, at: str | None = None) -> tuple[Entry, Invocation]:
         """The value of a pull query at an instant.
@@ -282,12 +296,15 @@ class Service:
         if self._durable is not None:
             self._durable.close()
 
-    def _note(self, name: str, text: str, owner: str, seconds: float) -> Entry:
+    def _note(
+        self, name: str, text: str, owner: str, seconds: float, by_client: bool = False
+    ) -> Entry:
         node = self.engine.node(name)
         self._leaps.add(node)
         number = self.registry.next_number
         kind, columns = kind_of(node), columns_of(node)
-        entry = Entry(number, name, text, owner, self._now(), kind, columns, own_seconds=seconds)
+        entry = Entry(number, name, text, owner, self._now(), kind, columns)
+        entry.own_seconds, entry.by_client = seconds, by_client
         self.registry.add(entry)
         if self._durable is not None and self._durable.is_open:
             self._durable.registered(entry)

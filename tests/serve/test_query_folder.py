@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from cqc.runtime.errors import RunError
 from cqc.runtime.serve.query_folder import QueryFolder
 from tests.serve.running import Running, running
 from tests.waiting import wait_until, write_whole
@@ -100,3 +103,44 @@ def test_a_file_that_is_being_written_is_not_taken_for_an_empty_one(tmp_path: Pa
     assert folder.statements("a.cq") == []
     (tmp_path / "a.cq").unlink()
     assert folder.changed() == ["a.cq"]
+
+
+def test_a_client_that_takes_the_name_of_a_file_keeps_its_queries(tmp_path: Path) -> None:
+    folder = tmp_path / "alarms"
+    folder.mkdir()
+    write_whole(folder / "a.cq", "CREATE QUERY one AS SELECT k FROM s")
+    checkpoint = tmp_path / "state"
+    mine = {"mine": "alarms/a.cq", "yours": "program", "his": "alarms/gone.cq"}
+    with running(folders=(folder,), checkpoint=checkpoint) as service:
+        wait_until(lambda: "one" in owners(service))
+        for name, owner in mine.items():
+            service.register("SELECT k FROM r", name=name, owner=owner)
+        write_whole(folder / "a.cq", "CREATE QUERY two AS SELECT k FROM s")
+        wait_until(lambda: "two" in owners(service))
+        assert mine.items() <= owners(service).items()
+    with running(folders=(folder,), checkpoint=checkpoint) as service:
+        write_whole(folder / "a.cq", "CREATE QUERY three AS SELECT k FROM s")
+        wait_until(lambda: "three" in owners(service))
+        assert mine.items() <= owners(service).items()
+
+
+def test_a_file_with_too_many_queries_is_reported_and_changes_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "alarms"
+    folder.mkdir()
+    write_whole(folder / "a.cq", "CREATE QUERY one AS SELECT k FROM s")
+    with running(folders=(folder,), queries=4) as service:
+        wait_until(lambda: "one" in owners(service))
+        before = owners(service)
+        write_whole(folder / "a.cq", "SELECT k FROM s; SELECT x FROM s; SELECT ts FROM s")
+        wait_until(lambda: bool(service.problems))
+        assert "the limit is 4" in service.problems[0]
+        assert owners(service) == before
+
+
+def test_two_folders_of_one_name_are_refused(tmp_path: Path) -> None:
+    folders = (tmp_path / "a" / "alarms", tmp_path / "b" / "alarms")
+    for folder in folders:
+        folder.mkdir(parents=True)
+    refused = pytest.raises(RunError, match="2 folders of queries are called alarms")
+    with refused, running(folders=folders):
+        pass
