@@ -73,6 +73,11 @@ def register_command(
     return 0
 
 
+def _path_of(name: str) -> str:
+    # A terminal may send bytes that are no text; the service says that it has no such query.
+    return f"/queries/{urllib.parse.quote(name, safe='', errors='surrogateescape')}"
+
+
 def _text_of(argument: str) -> str:
     if argument == "-":
         return sys.stdin.read()
@@ -129,7 +134,7 @@ def invoke_command(
     name: str, at: str | None, address: str, token_file: str | None, form: str
 ) -> int:
     """Ask a query with BEGIN-END for its value."""
-    path = f"/queries/{urllib.parse.quote(name, safe='')}/invoke"
+    path = f"{_path_of(name)}/invoke"
     if at is not None:
         path += "?" + urllib.parse.urlencode({"at": at})
     answer = _connect(address, token_file).send("GET", path)
@@ -157,7 +162,7 @@ def invoke_command(
 def unregister_command(name: str, address: str, token_file: str | None, form: str) -> int:
     """Remove a query."""
     connection = _connect(address, token_file)
-    connection.send("DELETE", f"/queries/{urllib.parse.quote(name, safe='')}")
+    connection.send("DELETE", _path_of(name))
     click.echo(json.dumps({"unregistered": name}) if form == "json" else f"unregistered {name}")
     return 0
 
@@ -176,7 +181,7 @@ def watch_command(
     form: str,
 ) -> int:
     """Follow the results of one query, or of all: first those that are kept, then new ones as they come."""
-    path = "/results" if name is None else f"/queries/{urllib.parse.quote(name, safe='')}/results"
+    path = "/results" if name is None else f"{_path_of(name)}/results"
     connection = _connect(address, token_file)
     shown = 0
     last_id: str | None = None

@@ -72,6 +72,13 @@ def test_queries_are_listed_as_a_table_or_as_json(cqc: Cqc) -> None:
     assert "big" in [json.loads(line)["name"] for line in lines]
 
 
+@pytest.mark.parametrize("command", ["invoke", "unregister", "watch"])
+def test_a_name_that_is_no_text_is_an_unknown_query(command: str, cqc: Cqc) -> None:
+    code, _, messages = cqc(command, "caf\udce9")  # as Python gives bytes that are no UTF-8
+    assert code == 3
+    assert messages.startswith("error: there is no query caf")
+
+
 def test_watch_shows_what_is_kept_first(cqc: Cqc) -> None:
     code, output, _ = cqc("watch", "big", "--limit", "1")
     assert (code, output) == (0, "1  big  k=1  x=20.0\n")
