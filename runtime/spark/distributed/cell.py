@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+import pickle
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from cqc.runtime.packet import Packet
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
+RECORDS = "records.json"  # among what was moved: by group, what is remembered of a cell
 _AWAKE, _ASLEEP = 0.0, -float("inf")
 
 
@@ -95,7 +98,7 @@ class Cells:
             store: what is durable of the cell.
         """
         text = store.record()
-        record = Record(-1, "", 0) if text is None else Record.from_json(text)
+        record = self._first_record(place, store) if text is None else Record.from_json(text)
         held = self._held.pop(place, None)
         output = Output(FIRST_CELL * (place[0] + 1) + place[1])
         if held is None or held.tag != record.tag or held.changes > len(header.changes):
@@ -128,6 +131,25 @@ class Cells:
         held.changes = len(header.changes)
         self._held[place] = held
         return output
+
+    def _first_record(self, place: tuple[int, int], store: Store) -> Record:
+        """What a cell begins with: nothing, or what was moved to it from cells of another number."""
+        empty = Record(-1, "", 0)
+        if self._spec.moved is None:
+            return empty
+        folder = Path(self._spec.moved)
+        records: dict[str, str] = json.loads((folder / RECORDS).read_text(encoding="utf-8"))
+        if str(place[0]) not in records:
+            return empty
+        entries: dict[int, list[bytes]] = {}
+        for file in sorted((folder / f"{place[0]}-{place[1]}").glob("[0-9]*")):
+            for batch, blob in pickle.loads(file.read_bytes()):
+                entries.setdefault(batch, []).append(blob)
+        for batch, blobs in entries.items():
+            store.put(batch, b"".join(blobs))
+        record = Record.from_json(records[str(place[0])])
+        tag = f"{record.tag} moved to {place[0]} {place[1]}"
+        return replace(record, tag=tag, entries=sorted(entries))
 
     def forget(self) -> None:
         """Let go of all engines that are at hand."""

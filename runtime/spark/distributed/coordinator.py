@@ -163,6 +163,11 @@ class Coordinator:
         """The queries that the run began with."""
         return self._first_queries
 
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """All groups there are."""
+        return self._chooser.groups
+
     def spec(
         self,
         tables: dict[str, Taken],
@@ -171,6 +176,7 @@ class Coordinator:
         shuffle_partitions: int,
         tells_rejects: bool = False,
         tells_late: bool = False,
+        moved: str | None = None,
     ) -> Spec:
         """What executors are told once."""
         for name, taken in tables.items():
@@ -188,22 +194,36 @@ class Coordinator:
             shuffle_partitions,
             tells_rejects,
             tells_late,
+            moved,
         )
 
-    def resume(self, state: CoordinatorState) -> None:
-        """Go on from a state; queries that came and left before it come and leave again."""
+    def resume(self, state: CoordinatorState, *, moved: bool = False) -> None:
+        """Go on from a state; queries that came and left before it come and leave again.
+
+        Args:
+            state: what was known.
+            moved: with another number of cells than before.
+        """
         self.state = state
-        for text in state.changes:
+        for at, text in enumerate(state.changes):
             change = Change.from_text(text)
             if change.spread is not None:
+                if moved:
+                    change = replace(change, spread=replace(change.spread, stream=""))
+                assert change.spread is not None
                 self._remember_spread(change.spread, change.batch)
             elif change.normal is None:
                 self.engine.unregister(change.name)
                 self._chooser.drop(change.name)
             else:
                 self.engine._add(change.normal)
-                if change.group is None or change.group.number != self._past:
-                    self._chooser.add(self.engine.node(change.name))
+                if change.group is not None and change.group.number == self._past:
+                    group: Group | None = self._chooser.groups_with(self._past)
+                else:
+                    group = self._chooser.add(self.engine.node(change.name))
+                change = replace(change, group=group) if moved else change
+            if moved:
+                state.changes[at] = change.to_text()
 
     def header(
         self,

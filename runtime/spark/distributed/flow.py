@@ -69,9 +69,10 @@ class Flow:
             PySparkException, Py4JError, OSError
         ):  # it may have ended by itself, or its JVM
             query.stop()
-            self._restore()
+            self.restore()
 
-    def _restore(self) -> None:
+    def restore(self) -> None:
+        """Leave the session's settings as they were."""
         for name, value in self._before.items():
             if value is None:
                 self._spark.conf.unset(name)

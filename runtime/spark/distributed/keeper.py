@@ -121,7 +121,7 @@ class _Distant:
     def entries(self) -> Iterable[tuple[int, bytes]]:
         self._connection.send(None)
         found: list[tuple[int, bytes]] = self._connection.recv()
-        return found
+        return [*found, *self.kept.put.items()]
 
     def set_record(self, text: str) -> None:
         self.kept.record = text

@@ -43,7 +43,10 @@ class Router:
 
     def spread(self, spread: Spread) -> None:
         """Give a heavy value places of its own."""
-        self._spread[spread.code] = spread
+        if spread.stream:
+            self._spread[spread.code] = spread
+        else:
+            self._spread.pop(spread.code, None)
 
     def add(self, query: NormalQuery, group: Group) -> None:
         """Send what one more query wants; `group` is the group with it."""
@@ -85,7 +88,7 @@ class Router:
                 values = packet.columns[column]
                 if values.valid is not None:
                     usable &= values.valid[rows]
-                codes = _codes(axis, packet, column)[rows]
+                codes = codes_of(axis, packet, column)[rows]
                 place += places(codes, axis.size) * stride
             elif axis.dealt == stream:
                 place += (np.arange(turn, turn + len(rows)) % axis.size) * stride
@@ -188,7 +191,7 @@ def _strides(axes: tuple[Axis, ...]) -> list[int]:
     return strides
 
 
-def _codes(axis: Axis, packet: Packet, column: int) -> NDArray[np.int64]:
+def codes_of(axis: Axis, packet: Packet, column: int) -> NDArray[np.int64]:
     """A number for each value of a column: equal values, in the sense of the language, have one number."""
     kind = KeyKind.AS_DOUBLE if axis.as_double else KeyKind.PLAIN
     return keys_of(packet.columns[column], kind)

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from cqc.runtime.batch_run import LOOK_S
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
+from cqc.runtime.spark.distributed.moving import MovingTask, move
 from cqc.runtime.spark.distributed.work import DurableWork, Work, feed_lines
 from cqc.runtime.spark.distributed.worker import RangesTask
 from cqc.runtime.spark.session import spark_failed
@@ -122,14 +123,17 @@ class DistributedRun:
         self._tasks = spark.sparkContext.defaultParallelism
         partitions = self._options.partitions or self._tasks
         folder = self._session.new_folder()
+        checkpoint, self._feed, first = folder / "spark", folder / "feed", 0
         if isinstance(self._work, DurableWork):
-            folder = self._work.place
-            partitions = self._work.partitions_before or partitions
-        self._feed = folder / "feed"
-        self._feed.mkdir(parents=True, exist_ok=True)
+            partitions = self._options.partitions or self._work.partitions_before or partitions
         spec = self._work.spread(partitions)
+        if isinstance(self._work, DurableWork):
+            checkpoint, self._feed = self._work.spark, self._work.feed
+            first = self._work.era.first
+        self._feed.mkdir(parents=True, exist_ok=True)
         self._flow = Flow(spark, spec)
         self._has_cells = self._flow.has_cells or self._options.is_live
+        self._move()
         if not self._file(self._work.next_number).exists():
             self._go_on()
         self._wait_for_input()
@@ -140,9 +144,11 @@ class DistributedRun:
         self._flow.configure()
         try:
             query = (
-                found.writeStream.foreachBatch(self._take_batch)
+                found.writeStream.foreachBatch(
+                    lambda batch, number: self._take_batch(batch, first + number)
+                )
                 .outputMode("update")
-                .option("checkpointLocation", str(folder / "spark"))
+                .option("checkpointLocation", str(checkpoint))
                 .trigger(processingTime="0 seconds")
                 .start()
             )
@@ -161,6 +167,27 @@ class DistributedRun:
             waiter.join(_PATIENCE_S)
         if self._failure is not None:
             raise self._failure
+
+    def _move(self) -> None:
+        """Deal out anew what cells hold, when their number has changed."""
+        work = self._work
+        if not isinstance(work, DurableWork):
+            return
+        work.forget_eras()
+        if work.cut_before is None or not self._has_cells:
+            return
+        assert self._session is not None
+        assert self._flow is not None
+        header = work.header(ended=False).to_json()
+        cut, target = work.cut_before, work.moved_to
+        task = MovingTask(self._flow.digest, header, cut, str(target.absolute()))
+        self._flow.configure()
+        try:
+            move(self._session.spark, work.spark_before, work.last_before, task, cut, target)
+        except (PySparkException, Py4JError) as error:
+            raise spark_failed(error, self._session) from error
+        finally:
+            self._flow.restore()
 
     def _wait_for_input(self) -> None:
         """Spark is not asked to start before there is something to do."""

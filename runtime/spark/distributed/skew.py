@@ -80,6 +80,9 @@ class Skew:
     def remember(self, spread: Spread, batch: int) -> None:
         """A step was taken, now or before a restart."""
         key = (spread.group, spread.code)
+        if not spread.stream:
+            self._spread.pop(key, None)
+            return
         self._spread[key] = spread
         if not spread.dealt:
             self._since[key] = batch

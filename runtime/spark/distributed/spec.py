@@ -38,7 +38,10 @@ class ClockState:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A heavy value of a group: tuples of `stream` with it are, once `dealt`, dealt out; those of the others are copied."""
+    """A heavy value of a group: tuples of `stream` with it are, once `dealt`, dealt out; those of the others are copied.
+
+    An empty `stream`: it was heavy in an era before, and is not spread any more.
+    """
 
     group: int
     stream: str
@@ -143,6 +146,9 @@ class Spec:
     shuffle_partitions: int = 1
     tells_rejects: bool = False
     tells_late: bool = False
+    moved: str | None = (
+        None  # the folder with what cells begin with, after a change of their number
+    )
 
     def pack(self) -> bytes:
         return _dumps(self)

@@ -70,6 +70,11 @@ class StageOne:
         """Whether the queries of the header are those in force here, or more of them."""
         return self._applied <= len(header.changes)
 
+    def routers(self, header: Header) -> list[Router]:
+        """By group, who sends tuples to its cells."""
+        self._apply(header)
+        return self._routers
+
     def run(
         self,
         header: Header,

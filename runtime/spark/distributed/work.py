@@ -11,7 +11,8 @@ ours; a micro-batch that counts here but not yet there is repeated for the cells
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import shutil
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from cqc.runtime.range import Range
 from cqc.runtime.run import RunSummary, write_stats
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.files import write_whole
+from cqc.runtime.spark.distributed.moving import Cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,6 +41,14 @@ if TYPE_CHECKING:
     from cqc.runtime.plan import Positions
     from cqc.runtime.spark.distributed.spec import Header, Spec
     from cqc.runtime.stream_line import StreamLine
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    """A time with one number of partitions, and the first micro-batch of it."""
+
+    number: int
+    first: int
 
 
 class Work(BatchRun):
@@ -55,7 +65,23 @@ class Work(BatchRun):
 
     def spread(self, partitions: int) -> Spec:
         """Decide where queries are answered, once the tables are read; what executors must know."""
-        self.coordinator = Coordinator(
+        self.coordinator = self._coordinator(partitions)
+        self._queries = QuerySet(_Registrar(self), self._queries.running)  # type: ignore[arg-type]  # it registers
+        spec = self.coordinator.spec(
+            self._tables(),
+            collect=self._options.sink != "none",
+            shuffle_partitions=partitions,
+            tells_rejects=self._options.strict or self._options.rejects is not None,
+            tells_late=self._options.late is not None,
+            moved=self._moved(),
+        )
+        for name, line in self.engine.lines.items():
+            if not line.relation.is_stream:  # what executors are told has no rejected rows
+                self.coordinator.state.counts[name] = line.count
+        return spec
+
+    def _coordinator(self, partitions: int) -> Coordinator:
+        return Coordinator(
             self._program,
             partitions,
             strategy=self._options.strategy,
@@ -64,18 +90,10 @@ class Work(BatchRun):
             weights=self._weights(),
             first=self._first_queries(),
         )
-        self._queries = QuerySet(_Registrar(self), self._queries.running)  # type: ignore[arg-type]  # it registers
-        spec = self.coordinator.spec(
-            self._tables(),
-            collect=self._options.sink != "none",
-            shuffle_partitions=partitions,
-            tells_rejects=self._options.strict or self._options.rejects is not None,
-            tells_late=self._options.late is not None,
-        )
-        for name, line in self.engine.lines.items():
-            if not line.relation.is_stream:  # what executors are told has no rejected rows
-                self.coordinator.state.counts[name] = line.count
-        return spec
+
+    def _moved(self) -> str | None:
+        """The folder with what cells begin with, when their number has changed."""
+        return None
 
     def _first_queries(self) -> dict[str, NormalQuery] | None:
         """The queries that the run began with, when it goes on."""
@@ -155,9 +173,12 @@ class Work(BatchRun):
 class DurableWork(Work, DurableRun):
     """The same with a checkpoint."""
 
+    era = Era(0, 0)
+
     def __init__(self, program: Program, options: RunOptions) -> None:
         super().__init__(program, options)
         self._before: CoordinatorState | None = None
+        self.cut_before: Cut | None = None
         self.partitions_before: int | None = None
         if self._last is not None:
             self._taken_batches = self._last.number + 1
@@ -173,6 +194,21 @@ class DurableWork(Work, DurableRun):
         return folder
 
     @property
+    def feed(self) -> Path:
+        """The folder of the files that Spark reads."""
+        return self.place / f"feed-{self.era.number}"
+
+    @property
+    def spark(self) -> Path:
+        """Spark's checkpoint."""
+        return self.place / f"spark-{self.era.number}"
+
+    @property
+    def moved_to(self) -> Path:
+        """The folder with what cells begin with."""
+        return self.place / f"moved-{self.era.number}"
+
+    @property
     def has_ended(self) -> bool:
         """Whether the run before came to the end of its input and nothing has come since."""
         return self._idle and self._last is not None and self._last.ended
@@ -180,13 +216,16 @@ class DurableWork(Work, DurableRun):
     def spread(self, partitions: int) -> Spec:
         """Go on where the last micro-batch that counts left the streams."""
         self._partitions = partitions
+        moves = self.partitions_before is not None and partitions != self.partitions_before
+        if moves:
+            self._begin_era()
         spec = super().spread(partitions)
         if self._before is None:
             packed = cloudpickle.dumps(self.coordinator.first_queries)  # type: ignore[no-untyped-call]  # it has no types
             write_whole(self.place / "queries", packed)
         else:
             tables = self.coordinator.state.counts
-            self.coordinator.resume(self._before)
+            self.coordinator.resume(self._before, moved=moves)
             for name, line in self.engine.lines.items():
                 if not line.relation.is_stream:
                     self.coordinator.state.counts[name] = tables[name]
@@ -194,6 +233,39 @@ class DurableWork(Work, DurableRun):
             self._queries = QuerySet(_Registrar(self), self._last.engine.queries)  # type: ignore[arg-type]  # it registers
             self._queries.change_to(texts_of(self._program, self._options.only))
         return spec
+
+    def _begin_era(self) -> None:
+        """Cells have another number from now on; a micro-batch that was given to Spark is given again."""
+        assert self.partitions_before is not None
+        assert self._before is not None
+        before = self._coordinator(self.partitions_before)
+        before.resume(CoordinatorState.from_json(self._before.to_json()))
+        self.cut_before = Cut.of(before.groups, before.state.changes, self.partitions_before)
+        self.spark_before, feed = self.spark, self.feed
+        self.last_before = self._number - self.era.first
+        self.era = Era(self.era.number + 1, self._number + 1)
+        for folder in (self.feed, self.spark, self.moved_to):  # of an attempt that was cut short
+            shutil.rmtree(folder, ignore_errors=True)
+        self.feed.mkdir(parents=True)
+        for waiting in feed.glob(f"{self._number + 1:012d}.jsonl"):
+            write_whole(self.feed / waiting.name, waiting.read_bytes())
+
+    def forget_eras(self) -> None:
+        """Remove what eras before the last one have left behind."""
+        for number in range(self.era.number if self.cut_before is None else self.era.number - 1):
+            for kind in ("feed", "spark", "moved"):
+                shutil.rmtree(self.place / f"{kind}-{number}", ignore_errors=True)
+
+    def _moved(self) -> str | None:
+        return str(self.moved_to.absolute()) if self.era.number else None
+
+    def _weights(self) -> dict[str, float]:
+        """Those that the run began with: by them tuples were sent."""
+        path = self.place / "weights.json"
+        if self._last is None:
+            write_whole(path, json.dumps(super()._weights()).encode())
+        found: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+        return found
 
     def _first_queries(self) -> dict[str, NormalQuery] | None:
         if self._before is None:
@@ -204,7 +276,11 @@ class DurableWork(Work, DurableRun):
     def _count_batch(self, *, ended: bool) -> None:
         self._idle = False
         number = self._number + 1
-        content = {"state": self.coordinator.state.to_json(), "partitions": self._partitions}
+        content = {
+            "state": self.coordinator.state.to_json(),
+            "partitions": self._partitions,
+            "era": asdict(self.era),
+        }
         write_whole(self.place / f"{number:012d}.json", json.dumps(content).encode())
         self._commit(ended=ended)
         (self.place / f"{number - 3:012d}.json").unlink(missing_ok=True)
@@ -223,9 +299,9 @@ class DurableWork(Work, DurableRun):
     def _positions_before(self) -> Positions:
         """What was read before this run, with the micro-batch that was given to Spark and does not count yet."""
         positions = super()._positions_before()
-        waiting = (
-            self.place / "feed" / f"{0 if self._last is None else self._last.number + 1:012d}.jsonl"
-        )
+        if self._last is not None:
+            self.era = Era(**self._read_state(self._last.number)["era"])
+        waiting = self.feed / f"{0 if self._last is None else self._last.number + 1:012d}.jsonl"
         if waiting.exists():
             for line in waiting.read_text(encoding="utf-8").splitlines():
                 add_ranges(positions, [Range(**each) for each in json.loads(line)["ranges"]])

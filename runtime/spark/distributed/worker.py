@@ -58,7 +58,8 @@ def _spec(digest: str) -> Spec:
     return _specs[digest]
 
 
-def _stage_one(digest: str, header: Header) -> StageOne:
+def stage_one(digest: str, header: Header) -> StageOne:
+    """Stage one of this process."""
     one = _ones.get(digest)
     if one is None or not one.knows(header):
         one = _ones[digest] = StageOne(_spec(digest))
@@ -92,7 +93,7 @@ class RangesTask:
                 given = json.loads(text)
                 header = Header.from_json(given["header"])
                 ranges = [_absolute(Range(**each), given["folder"]) for each in given["ranges"]]
-                one = _stage_one(self._digest, header)
+                one = stage_one(self._digest, header)
                 origin = given["origin"]
                 rows = _rows(one, ranges)
                 yield _batch(header, one.run(header, origin, rows, ticks=origin == 0))
@@ -126,7 +127,7 @@ class RowsTask:
         controls = self._slots.controls(given)
         for text in controls:
             header = header.with_control(json.loads(text))
-        one = _stage_one(self._digest, header)
+        one = stage_one(self._digest, header)
         rows = ((name, one.intakes[name].take(table)) for name, table in self._slots.split(given))
         origin = context.partitionId()
         ticks = origin == 0 or bool(controls)

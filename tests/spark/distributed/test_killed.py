@@ -34,14 +34,17 @@ class Killed:
         run.to_end()
         run.close()
 
-    def start(self, *before: str, master: str = "local[2]") -> subprocess.Popen[bytes]:
+    def start(
+        self, *before: str, master: str = "local[2]", partitions: int = 2
+    ) -> subprocess.Popen[bytes]:
         module = "tests.spark.killed" if before else "cqc.cli.main"
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [
                     *[sys.executable, "-m", module, *before],
                     *["run", str(self.folder / "program.cq"), "--distribute", "--master", master],
-                    *["--checkpoint", str(self.folder / "checkpoint"), "--partitions", "2"],
+                    *["--checkpoint", str(self.folder / "checkpoint"), "--partitions"],
+                    str(partitions),
                     *["--out", str(self.folder / "out"), "--stats", str(self.folder / "stats")],
                     *["--rejects", str(self.folder / "rejects"), "--rows-per-batch", "80"],
                 ],
@@ -60,7 +63,8 @@ class Killed:
         assert lines_of(self.folder / "out") == lines_of(self.folder / "expected")
         streams = json.loads((self.folder / "stats").read_text(encoding="utf-8"))["streams"]
         assert (streams["A"]["read"], streams["A"]["rejected"]) == (ROWS, 1)
-        assert len(lines_of(self.folder / "rejects")) == 2
+        told = [json.loads(line)["stream"] for line in lines_of(self.folder / "rejects")]
+        assert [stream for stream in told if stream != "T"] == ["A", "B"]  # tables are read again
 
     def log(self) -> str:
         return (self.folder / "log").read_text(encoding="utf-8")
@@ -73,6 +77,15 @@ def test_a_run_whose_driver_is_killed_goes_on(point: str, tmp_path: Path) -> Non
     process.wait(LIMIT_S)
     assert process.returncode == -signal.SIGKILL, place.log()
     process = place.start()
+    assert process.wait(LIMIT_S) == 0, place.log()
+    place.check()
+
+
+@pytest.mark.parametrize("point", ["before_the_commit", "after_the_commit"])
+def test_a_killed_run_goes_on_with_another_number_of_partitions(point: str, tmp_path: Path) -> None:
+    place = Killed(tmp_path)
+    place.start(point, "2").wait(LIMIT_S)
+    process = place.start(partitions=3)
     assert process.wait(LIMIT_S) == 0, place.log()
     place.check()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,3 +96,43 @@ def test_filters_alone_need_no_cells(session: Session, tmp_path: Path) -> None:
         run.close()
         found.append(lines_of(tmp_path / name))
     assert found[0] == found[1]
+
+
+class Stopped(Exception):  # noqa: N818  # it is no error
+    """Somebody stops a run."""
+
+
+class Patience:
+    """Stops a run after some micro-batches."""
+
+    def __init__(self, batches: int) -> None:
+        self.left = batches
+
+    def __call__(self, tuples: int) -> None:
+        del tuples
+        self.left -= 1
+        if not self.left:
+            raise Stopped
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_another_number_of_partitions(session: Session, tmp_path: Path) -> None:
+    write_input(tmp_path, 240)
+    program = cqc.compile_files([str(tmp_path / "program.cq")])
+    local = LocalRun(program, RunOptions(out=str(tmp_path / "local")))
+    local.to_end()
+    local.close()
+    for partitions, batches in ((2, 3), (5, 2), (1, 100)):
+        options = RunOptions(
+            out=str(tmp_path / "distributed"),
+            checkpoint=str(tmp_path / "checkpoint"),
+            rows_per_batch=60,
+            partitions=partitions,
+        )
+        run = DistributedRun(program, options, session)
+        with suppress(Stopped):
+            run.to_end(Patience(batches))
+        run.close()
+    assert lines_of(tmp_path / "distributed") == lines_of(tmp_path / "local")
+    eras = {path.name for path in (tmp_path / "checkpoint" / "distributed").glob("*-*")}
+    assert eras == {"feed-1", "spark-1", "moved-1", "feed-2", "spark-2", "moved-2"}
