@@ -31,13 +31,15 @@ def emit(program: Program) -> str:
 
 
 def render_dot(operators: Iterable[Operator], edges: Iterable[Edge]) -> str:
-    """Operators and edges as a digraph; feedback edges are dashed."""
+    """Operators and edges as a digraph; feedback edges are dashed and say so."""
     lines = ["digraph cqc {", "  rankdir=LR;", '  node [fontname="sans-serif", fontsize=11];']
     for operator in operators:
         label = _quoted(f"{operator.kind.value}\n{operator.label}")
         lines.append(f"  {_quoted(operator.id)} [shape={_SHAPES[operator.kind]}, label={label}];")
     for edge in edges:
-        style = " [style=dashed, constraint=false]" if edge.feedback else ""
+        style = (
+            " [style=dashed, constraint=false, label=feedback, fontsize=9]" if edge.feedback else ""
+        )
         lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)}{style};")
     return "\n".join([*lines, "}", ""])
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from cqc.compiler.emit.explain_query import kept_text, query_lines
-from cqc.compiler.emit.wording import duration_text, expression_text, name_text
+from cqc.compiler.emit.wording import duration_text, expression_text, item_names, name_text
 from cqc.compiler.graph.nodes import Direction, ThresholdKind
 from cqc.compiler.graph.picture import expression_atoms, filtered_columns
 from cqc.compiler.normal import ALWAYS
@@ -197,10 +197,8 @@ def _equalities(host: JoinHost) -> Iterator[str]:
 
 
 def _column(host: JoinHost, item: int, column: int) -> str:
-    relation = host.relations[item]
-    twice = [at for at, each in enumerate(host.relations) if each.name == relation.name]
-    number = f"#{twice.index(item) + 1}" if len(twice) > 1 else ""
-    return f"{name_text(relation.name)}{number}.{name_text(relation.columns[column].name)}"
+    own = name_text(host.relations[item].columns[column].name)
+    return f"{item_names(host.relations)[item]}.{own}"
 
 
 def _family_text(host: JoinHost, family: Family) -> str:

@@ -23,7 +23,7 @@ _BRACKETS = {
 
 
 def emit(program: Program) -> str:
-    """The flowchart; feedback edges are dotted."""
+    """The flowchart; feedback edges are dotted and say so."""
     operators, edges = summarise(program.graph.nodes, program.graph.edges)
     numbers = {operator.id: f"n{at}" for at, operator in enumerate(operators)}
     lines = ["flowchart LR"]
@@ -32,7 +32,7 @@ def emit(program: Program) -> str:
         text = f"{operator.kind.value}<br/>{_escaped(operator.label)}"
         lines.append(f'  {numbers[operator.id]}{before}"{text}"{after}')
     for edge in edges:
-        arrow = "-.->" if edge.feedback else "-->"
+        arrow = "-.->|feedback|" if edge.feedback else "-->"
         lines.append(f"  {numbers[edge.source]} {arrow} {numbers[edge.target]}")
     return "\n".join(lines) + "\n"
 

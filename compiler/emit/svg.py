@@ -28,6 +28,8 @@ _ROW = 58.0
 _GAP = 90.0
 _MARGIN = 20.0
 _LONGEST_LABEL = 44
+_SAMPLE = 40.0  # the line of the legend
+_FEEDBACK_MEANS = "feedback: what a join tells its inputs not to send"
 
 _COLOURS = {
     OperatorKind.SOURCE: "#d9ead3",
@@ -76,6 +78,11 @@ def render_svg(operators: Sequence[Operator], edges: Sequence[Edge]) -> str:
     boxes = _place(operators, edges)
     width = max((box.x + box.width for box in boxes.values()), default=0.0) + _MARGIN
     height = max((box.y + _HEIGHT for box in boxes.values()), default=0.0) + _MARGIN
+    legend: list[str] = []
+    if any(edge.feedback for edge in edges):
+        legend = [_legend(height)]
+        width = max(width, 2 * _MARGIN + _SAMPLE + len(_FEEDBACK_MEANS) * _CHARACTER)
+        height += _ROW / 2
     lines = [
         _SVG.format(width=width, height=height),
         f"<style>{_STYLE}</style>",
@@ -83,9 +90,19 @@ def render_svg(operators: Sequence[Operator], edges: Sequence[Edge]) -> str:
         f'<rect x="0" y="0" width="{width:.0f}" height="{height:.0f}" fill="white" stroke="none"/>',
         *(_curve(boxes[edge.source], boxes[edge.target], edge) for edge in edges),
         *(_box(box) for box in boxes.values()),
+        *legend,
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _legend(y: float) -> str:
+    """A piece of the dashed line, and what it stands for."""
+    end = _MARGIN + _SAMPLE
+    return (
+        f'<path class="feedback" d="M{end:.1f} {y:.1f} L{_MARGIN:.1f} {y:.1f}" marker-end="url(#arrow)"/>'
+        f'<text class="kind" x="{end + 8:.1f}" y="{y + 4:.1f}">{_FEEDBACK_MEANS}</text>'
+    )
 
 
 def _place(operators: Sequence[Operator], edges: Sequence[Edge]) -> Mapping[str, _Box]:

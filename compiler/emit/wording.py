@@ -81,11 +81,20 @@ def name_text(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
+def item_names(relations: Sequence[Relation]) -> list[str]:
+    """What to call the inputs of a join that has no aliases: `B`, or `B#1` and `B#2` in a self-join."""
+    names = [relation.name for relation in relations]
+    return [
+        name_text(name) + (f"#{names[:at].count(name) + 1}" if names.count(name) > 1 else "")
+        for at, name in enumerate(names)
+    ]
+
+
 def expression_text(
     expression: Expression, relations: Sequence[Relation], aliases: Sequence[str] | None = None
 ) -> str:
-    """An expression with its columns named; aliases are the relations' names unless given."""
-    names = aliases or [relation.name for relation in relations]
+    """An expression with its columns named; without aliases by the relations, numbered where one is there twice."""
+    names = [name_text(alias) for alias in aliases] if aliases else item_names(relations)
 
     def write(part: Expression) -> str:
         match part:
@@ -93,7 +102,7 @@ def expression_text(
                 return constant_text(value, type_)
             case ColumnRef(item=item, column=column):
                 own = name_text(relations[item].columns[column].name)
-                return f"{name_text(names[item])}.{own}"
+                return f"{names[item]}.{own}"
             case Arithmetic(op=op, left=left, right=right):
                 return f"{inner(left)} {op.value} {inner(right)}"
             case Comparison(left=left, op=op, right=right):

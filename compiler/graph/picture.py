@@ -62,6 +62,7 @@ class _Drawing:
     def __init__(self) -> None:
         self._labels: dict[str, tuple[OperatorKind, str]] = {}
         self._queries: dict[str, int] = {}
+        self._in_body: set[str] = set()  # what the body that is being drawn has used so far
         self._details: dict[str, str] = {}
         self._residuals: dict[tuple[str, str], str] = {}
         self.edges: dict[Edge, None] = {}
@@ -78,12 +79,19 @@ class _Drawing:
         self._queries[id_] = self._queries.get(id_, 0) + queries
         return id_
 
+    def _use_once(self, kind: OperatorKind, id_: str, label: str, queries: int) -> str:
+        """Like `_use`, for all queries of a body: a self-join reads its stream twice and counts once."""
+        again = id_ in self._in_body
+        self._in_body.add(id_)
+        return self._use(kind, id_, label, 0 if again else queries)
+
     def _connect(self, sources: list[str], target: str, *, feedback: bool = False) -> None:
         for source in sources:
             self.edges[Edge(source, target, feedback)] = None
 
     def draw_body(self, body: Body) -> None:
         queries = list(body.queries)
+        self._in_body.clear()
         ends: list[str]
         if body.host is None:
             ends = self._draw_filters(body.relations[0], body.filters[0], len(queries))
@@ -96,11 +104,15 @@ class _Drawing:
 
     def _draw_filters(self, relation: Relation, formula: Formula, queries: int) -> list[str]:
         """From the source through the filters of each column; returns what the next operator reads from."""
-        source = self._use(OperatorKind.SOURCE, f"source:{relation.name}", relation.name, queries)
+        source = self._use_once(
+            OperatorKind.SOURCE, f"source:{relation.name}", relation.name, queries
+        )
         ends: list[str] = []
         for column in sorted(set(filtered_columns(formula))):
             label = f"{relation.name}.{relation.columns[column].name}"
-            ends.append(self._use(OperatorKind.GROUPED_FILTER, f"filter:{label}", label, queries))
+            ends.append(
+                self._use_once(OperatorKind.GROUPED_FILTER, f"filter:{label}", label, queries)
+            )
         for end in ends:
             self._connect([source], end)
         ends = ends or [source]
@@ -112,7 +124,7 @@ class _Drawing:
     def _draw_residual(self, ends: list[str], place: str, text: str, queries: int) -> str:
         number = len([key for key in self._residuals if key[0] == place])
         id_ = self._residuals.setdefault((place, text), f"residual:{place}.{number}")
-        self._use(OperatorKind.RESIDUAL, id_, text, queries)
+        self._use_once(OperatorKind.RESIDUAL, id_, text, queries)
         self._connect(ends, id_)
         return id_
 
@@ -121,7 +133,7 @@ class _Drawing:
         join = self._use(OperatorKind.MULTI_JOIN, f"join:{host.number}", label, queries)
         for relation, formula in zip(body.relations, body.filters, strict=True):
             ends = self._draw_filters(relation, formula, queries)
-            state = self._use(
+            state = self._use_once(
                 OperatorKind.SHARED_STATE, f"state:{relation.name}", relation.name, queries
             )
             self._connect(ends, state)
@@ -134,7 +146,7 @@ class _Drawing:
         for query in queries:
             before = ends
             if query.pull is not None:
-                label = f"body {body.number}"
+                label = " x ".join(relation.name for relation in body.relations)
                 self._connect(ends, self._use(OperatorKind.HISTORY, history, label, 1))
                 before = [history]
                 if query.pull.is_aggregate:

@@ -104,6 +104,42 @@ def test_no_box_of_the_picture_covers_another(name: str, request: pytest.Fixture
             assert apart
 
 
+@pytest.fixture(scope="module")
+def self_join() -> Program:
+    return cqc.compile(
+        "CREATE STREAM s (ts TIMESTAMP, room BIGINT, x BIGINT);"
+        "CREATE QUERY jump AS SELECT a.x FROM s a, s b"
+        " WHERE a.room = b.room AND abs(a.x - b.x) > 2 MAXWINDOW 1 SEC;"
+        "CREATE QUERY high AS SELECT x FROM s WHERE x > 3;"
+        "CREATE QUERY mean AS SELECT AVG(x) FROM s BEGIN NOW - 1 MINUTE END NOW;"
+    )
+
+
+def test_a_self_join_is_one_query_of_its_stream(self_join: Program) -> None:
+    queries = {node.id: node.queries for node in self_join.graph.nodes}
+    assert queries["source:s"] == 3
+    assert queries["state:s"] == 1
+    assert queries["filter:s.x"] == 1
+
+
+def test_the_inputs_of_a_self_join_are_numbered(self_join: Program) -> None:
+    labels = {node.id: node.label for node in self_join.graph.nodes}
+    assert labels["residual:join0.0"] == "abs(s#1.x - s#2.x) > 2"
+
+
+def test_a_history_is_named_after_what_it_keeps(self_join: Program) -> None:
+    labels = [node.label for node in self_join.graph.nodes if node.kind.value == "History"]
+    assert labels == ["s"]
+
+
+def test_the_picture_says_what_its_dashed_lines_are(self_join: Program) -> None:
+    legend = "what a join tells its inputs not to send"
+    assert legend in svg.emit(self_join)
+    assert "label=feedback" in dot.emit(self_join)
+    assert "-.->|feedback|" in mermaid.emit(self_join)
+    assert legend not in svg.emit(cqc.compile("CREATE STREAM s (ts BIGINT); SELECT ts FROM s;"))
+
+
 def test_names_that_look_like_markup_are_escaped() -> None:
     program = cqc.compile(
         'CREATE STREAM "a<b" (ts TIMESTAMP, "x&y" BIGINT); SELECT "x&y" FROM "a<b" WHERE "x&y" > 1;'
