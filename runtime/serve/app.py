@@ -18,6 +18,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from cqc.compiler.diagnostics import CompileError, render_json
 from cqc.runtime.serve.access import TRUSTED
@@ -148,6 +149,7 @@ class Api:
         add(CompileError, _with_diagnostics)
         add(RequestValidationError, _not_valid)
         add(HTTPException, _http_problem)
+        add(ClientDisconnect, _hung_up)
         add(Exception, self._met_a_bug)
 
     def _met_a_bug(self, request: Request, error: Exception) -> Response:
@@ -377,6 +379,11 @@ def _not_valid(request: Request, error: Exception) -> Response:
         for each in error.errors()[:5]
     ]
     return _problem(Status.INVALID, "; ".join(parts))
+
+
+def _hung_up(request: Request, error: Exception) -> Response:
+    del request, error
+    return _problem(Status.MALFORMED, "the body is not whole")  # nobody is there to read it
 
 
 def _http_problem(request: Request, error: Exception) -> Response:

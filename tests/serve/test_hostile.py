@@ -19,6 +19,7 @@ def service() -> Iterator[Running]:
         yield found
         found.push("s", {"ts": 10**6, "x": 1.0})
         assert found.invoke("total")["rows"][0]["n"] >= 1
+        assert found.problems == []
 
 
 def arrow(table: pa.Table, **options: str) -> bytes:
