@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import Comparison, IsTruth, Not, Or
+from cqc.compiler.bound import Comparison, ComparisonOp, IsTruth, Literal, Not, Or
 from cqc.compiler.emit.wording import duration_text, formula_text, name_text
 from cqc.compiler.errors_catalogue import make
 from cqc.compiler.normal import NEVER, AllOf, ValueAtom
 from cqc.compiler.rewrites.attribute_formulas import conjoin
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
-from cqc.compiler.rewrites.fold_constants import fold_constants
+from cqc.compiler.rewrites.fold_constants import fold, fold_constants
 from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
 from cqc.compiler.rewrites.push_negations import push_negations
 from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
@@ -23,7 +23,7 @@ from cqc.compiler.time_bounds import contradiction, limits_of_windows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.bound import Item, Query
+    from cqc.compiler.bound import Expression, Item, Query
     from cqc.compiler.diagnostics import Diagnostic
     from cqc.compiler.normal import Formula, NormalQuery, TimeBounds
     from cqc.compiler.time_bounds import TimeLimit
@@ -99,6 +99,10 @@ def _time(item: Item) -> str:
 def _never_matches(query: Query, normal: NormalQuery) -> Diagnostic:
     if normal.bounds.contradictory:
         return _contradiction_in_time(query)
+    for part in split_conjunctions(query):
+        compared = _compared_with_null(part)
+        if compared is not None:
+            return _never_true(query, *compared)
     rewritten = push_negations(fold_constants(query))
     classes = classify_predicates(rewritten, split_conjunctions(rewritten))
     at = normal.filters.index(NEVER)
@@ -109,6 +113,31 @@ def _never_matches(query: Query, normal: NormalQuery) -> Diagnostic:
     if NEVER in parts:
         detail = f"The conditions on {alias} contradict one another."
     return make("CQ090", spans[0].span, name=query.name, detail=detail)
+
+
+def _compared_with_null(part: Expression) -> tuple[Comparison, ComparisonOp] | None:
+    """A condition that compares with NULL, and what it was meant to say: under NOT the opposite."""
+    if isinstance(part, Not):
+        inner = _compared_with_null(part.operand)
+        return None if inner is None else (inner[0], inner[1].negated)
+    if isinstance(part, Comparison) and (_is_null(part.left) or _is_null(part.right)):
+        return part, part.op
+    return None
+
+
+def _is_null(expression: Expression) -> bool:
+    folded = fold(expression)
+    return isinstance(folded, Literal) and folded.value is None
+
+
+def _never_true(query: Query, comparison: Comparison, meant: ComparisonOp) -> Diagnostic:
+    """`x = NULL` is neither true nor false, and nor is its opposite."""
+    other = comparison.right if _is_null(comparison.left) else comparison.left
+    words = {ComparisonOp.EQ: "IS NULL", ComparisonOp.NE: "IS NOT NULL"}.get(meant)
+    text = " ".join(other.span.text.split())
+    hint = None if words is None or _is_null(other) else f"Write `{text} {words}`."
+    detail = "A comparison with NULL is never true."
+    return make("CQ090", comparison.span, name=query.name, detail=detail, hint=hint)
 
 
 def _excluding(parts: Sequence[Formula]) -> list[Formula]:
