@@ -19,7 +19,7 @@ from cqc.compiler.bound import (
 )
 from cqc.compiler.catalog import fold
 from cqc.compiler.functions import AGGREGATES, SCALAR_FUNCTIONS
-from cqc.compiler.suggest import did_you_mean
+from cqc.compiler.suggest import did_you_mean, window_hint
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _report_unknown(scope: Scope, node: syntax.Call) -> None:
         node.name.span,
         name=node.name.text,
         detail=f"There are {', '.join(names)}.",
-        hint=did_you_mean(node.name.text, names),
+        hint=window_hint(node.name.text) or did_you_mean(node.name.text, names),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from cqc.compiler import syntax
@@ -14,6 +15,7 @@ from cqc.compiler.bind_operators import typed
 from cqc.compiler.bind_scope import OutputNames
 from cqc.compiler.bound import Instant, Order, Pull
 from cqc.compiler.source import Span
+from cqc.compiler.suggest import TUMBLING_WINDOW
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
@@ -33,27 +35,37 @@ def _check_push(scope: Scope, node: syntax.Select) -> None:
     if scope.first_aggregate is not None:
         clauses.append(("an aggregate", scope.first_aggregate))
     if node.group_by:
-        clauses.append(("GROUP BY", node.group_by[0].span.to(node.group_by[-1].span)))
+        clauses.append(_clause(node, "GROUP BY", node.group_by[0].span.to(node.group_by[-1].span)))
     if node.having is not None:
-        clauses.append(("HAVING", node.having.span))
+        clauses.append(_clause(node, "HAVING", node.having.span))
     if node.order_by:
-        clauses.append(("ORDER BY", node.order_by[0].span.to(node.order_by[-1].span)))
+        clauses.append(_clause(node, "ORDER BY", node.order_by[0].span.to(node.order_by[-1].span)))
     if node.limit is not None:
-        clauses.append(("LIMIT", node.limit.span))
+        clauses.append(_clause(node, "LIMIT", node.limit.span))
     if node.every is not None:
-        clauses.append(("EVERY", node.every.span))
+        clauses.append(_clause(node, "EVERY", node.every.span))
     if clauses:
-        _report_push(scope, clauses)
+        _report_push(scope, clauses, has_every=node.every is not None)
 
 
-def _report_push(scope: Scope, clauses: list[tuple[str, Span]]) -> None:
+def _clause(node: syntax.Select, keyword: str, content: Span) -> tuple[str, Span]:
+    """A clause with its keyword, which the tree does not keep: it is the last such word before the content."""
+    source = content.source
+    word = re.compile(rf"\b{keyword.split()[0]}\b", re.IGNORECASE)
+    starts = [found.start() for found in word.finditer(source.text, node.span.start, content.start)]
+    return keyword, Span(source, starts[-1] if starts else content.start, content.end)
+
+
+def _report_push(scope: Scope, clauses: list[tuple[str, Span]], *, has_every: bool) -> None:
     (clause, span), *others = clauses
     detail = "A query without it delivers each result as it happens and never has them all."
     if others:
         names = [name for name, _ in others]
         listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
         detail += f" The same holds for {listed}."
-    hint = "Add `BEGIN NOW - 1 MINUTE END NOW`, or another window."
+    hint = f"Add `{TUMBLING_WINDOW}` for an answer each minute, or without EVERY for one when it is asked."
+    if has_every:
+        hint = "Add `BEGIN AFTER NOW - 1 MINUTE END NOW`, or another window."
     scope.report("CQ060", span, clause=clause, detail=detail, hint=hint)
 
 

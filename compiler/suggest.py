@@ -1,4 +1,4 @@
-"""What a misspelt word was probably meant to be.
+"""What a misspelt word was probably meant to be, and what to write for the windows of other dialects.
 
 Edit distance with transpositions (optimal string alignment), case folded. A suggestion must be close: at most one edit in
 three characters, so that `presure` finds `pressure` and `x` does not find `y`.
@@ -10,6 +10,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+TUMBLING_WINDOW = "BEGIN AFTER NOW - 1 MINUTE END NOW EVERY 1 MINUTE"
+_TUMBLING_HINT = f"A tumbling window is `{TUMBLING_WINDOW}`."
+_HOPPING_HINT = "A hopping window is `BEGIN AFTER NOW - 5 MINUTES END NOW EVERY 1 MINUTE`."
+_WINDOW_HINTS = {
+    **dict.fromkeys(
+        ("tumble", "tumbling", "tumblingwindow", "window", "time_bucket"), _TUMBLING_HINT
+    ),
+    **dict.fromkeys(("date_trunc", "date_bin"), _TUMBLING_HINT),
+    **dict.fromkeys(("hop", "hopping", "hoppingwindow", "slide", "sliding"), _HOPPING_HINT),
+    **dict.fromkeys(
+        ("session", "session_window"), f"There are no session windows. {_TUMBLING_HINT}"
+    ),
+}
+
+
+def window_hint(word: str) -> str | None:
+    """How a window is written here that other dialects make with this word, or None where it is no such word.
+
+    Example:
+        window_hint("TUMBLE_START") == window_hint("tumble")
+    """
+    return _WINDOW_HINTS.get(word.lower().removesuffix("_start").removesuffix("_end"))
 
 
 def edit_distance(left: str, right: str, limit: int) -> int:

@@ -32,6 +32,7 @@ from cqc.compiler.syntax_mistakes.punctuation import (
     wrong_bracket,
     wrong_operator,
 )
+from cqc.compiler.syntax_mistakes.windows import foreign_window
 from cqc.compiler.syntax_mistakes.words import (
     foreign_construct,
     has_outer_join,
@@ -74,6 +75,7 @@ MISTAKES = (
     strange_character,
     wrong_quotes,
     foreign_construct,
+    foreign_window,
     empty_select_list,
     extra_comma,
     joined_words,

@@ -175,7 +175,7 @@ def _goes_on(place: Place, mended: Tokens) -> bool:
 
 def wrong_bracket(place: Place) -> Mistake | None:
     """A bracket that closes nothing, or one that is never closed."""
-    opened = _open_brackets(place.tokens.kinds[: place.at])
+    opened = open_brackets(place.tokens.kinds[: place.at])
     kind = place.kind()
     if kind in _OPENING and (not opened or place.tokens.kinds[opened[-1]] != _OPENING[kind]):
         problem = "closes nothing"
@@ -214,7 +214,7 @@ def _unclosed(place: Place, at: int, opening: str) -> Mistake | None:
     return Mistake(diagnostic, mended)
 
 
-def _open_brackets(kinds: list[str]) -> list[int]:
+def open_brackets(kinds: list[str]) -> list[int]:
     """The numbers of the brackets that are open after these tokens."""
     opened: list[int] = []
     for at, kind in enumerate(kinds):
