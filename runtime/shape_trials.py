@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from cqc.runtime.join_statistics import sample_join
+from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.shape_costs import MOST_ITEMS, ShapeCosts
 
@@ -79,7 +80,9 @@ class ShapeTrials:
     def _choose(self, join: MultiJoin, each_s: float) -> bool:
         part = join.alone
         assert part is not None
-        if not 3 <= len(part.inputs) <= MOST_ITEMS:
+        # The estimate knows nothing of pairs that are never made because nobody awaits them: such a join is left alone.
+        is_asking = isinstance(join, DemandJoin) and join.is_asking
+        if is_asking or not 3 <= len(part.inputs) <= MOST_ITEMS:
             self._wait_longer()
             return False
         costs = ShapeCosts(sample_join(part, join.slots))

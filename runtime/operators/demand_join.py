@@ -127,6 +127,11 @@ class DemandJoin(MultiJoin):
             if two in columns
         )
 
+    @property
+    def is_asking(self) -> bool:
+        """Whether some pairs are still asked about: none are once that was found to drop too few."""
+        return bool(self._demands)
+
     def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
         """As for the flat join; what presences know goes in step."""
         before = super().purge_before(relation, watermarks)

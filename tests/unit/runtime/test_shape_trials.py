@@ -10,6 +10,7 @@ import pytest
 
 import cqc
 from cqc.runtime import shape_trials
+from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.shape_costs import ShapeCosts, Statistics
 from cqc.runtime.shape_trials import ShapeTrials
@@ -140,3 +141,22 @@ def test_a_shape_that_is_no_faster_is_tried_ever_more_seldom(
     trials = looks(1e-4, 1e-4, monkeypatch)
     assert trials.shape is None
     assert trials.changes == trials.returns <= 6  # in a million tuples
+
+
+def test_join_that_makes_no_unawaited_pairs_keeps_its_shape(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The estimate counts every pair, and this join makes hardly any of them."""
+    monkeypatch.setattr(shape_trials, "LOOKS_SHARE", 1e6)
+    text = "SELECT a.v AS x FROM a, b, c WHERE a.v = b.v AND a.w = c.w AND b.w = c.v MAXWINDOW 500 SEC;"
+    engine = cqc.Engine(cqc.compile(STREAMS + text), keep_past=False)
+    random = np.random.default_rng(1)
+    for start in range(0, 3_000, 100):
+        for name in "abc":
+            rows = zip(*random.integers(0, 40, (2, 100)).tolist(), strict=True)
+            engine.push(
+                name, [{"ts": start + at, "v": v, "w": w} for at, (v, w) in enumerate(rows)]
+            )
+    (join,) = engine._circuit.joins_of("a")
+    assert isinstance(join, DemandJoin)
+    assert join.is_asking
