@@ -138,7 +138,9 @@ def _report_incomparable(scope: Scope, left: Expression, right: Expression, span
         span,
         left=left.type.value,
         right=right.type.value,
-        hint=cast_hint(left, right.type) or cast_hint(right, left.type) or _other_hint(left, right),
+        hint=cast_hint(left, right.type, right)
+        or cast_hint(right, left.type, left)
+        or _other_hint(left, right),
     )
 
 
@@ -150,8 +152,8 @@ def _other_hint(left: Expression, right: Expression) -> str | None:
     return None
 
 
-def cast_hint(value: Expression, target: ColumnType) -> str | None:
-    """How to turn a STRING into what it met."""
+def cast_hint(value: Expression, target: ColumnType, met: Expression | None = None) -> str | None:
+    """How to turn a STRING into what it met, or a number that it met into a text."""
     if target is _INTERVAL and value.type in _NUMERIC:
         text = _one_line(value.span)
         factor = f"({text})" if type(value) is Arithmetic else text
@@ -163,6 +165,8 @@ def cast_hint(value: Expression, target: ColumnType) -> str | None:
         text = value.value.strip()
         if text.lstrip("-").replace(".", "", 1).isdecimal():
             return f"Write `{text}` without quotes, or {cast}."
+    elif type(met) is Literal and target in _NUMERIC:
+        return f"Write `'{_one_line(met.span)}'` to compare texts, or {cast} to compare numbers."
     return f"Write {cast}."
 
 

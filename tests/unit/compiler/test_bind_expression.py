@@ -158,7 +158,8 @@ def test_equal_expressions_are_equal_wherever_they_are_written() -> None:
 
 
 @pytest.mark.parametrize(("text", "hint"), [
-    ("name > 5", "Write `CAST(name AS BIGINT)`."),
+    ("name > 5", "Write `'5'` to compare texts, or `CAST(name AS BIGINT)` to compare numbers."),
+    ("name > bed", "Write `CAST(name AS BIGINT)`."),
     ("bed = '5'", "Write `5` without quotes, or `CAST('5' AS BIGINT)`."),
     ("name = \"Ann\"", "Texts are written in single quotes: `'Ann'`."),
     ("bed - 1 > 4 SECONDS", "Write `(bed - 1) * INTERVAL 1 SECOND`."),
