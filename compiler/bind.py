@@ -17,12 +17,12 @@ from cqc.compiler.catalog import Catalog, fold
 from cqc.compiler.errors_catalogue import make
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from cqc.compiler.bound import Query
     from cqc.compiler.diagnostics import Diagnostic
     from cqc.compiler.functions import UserFunction
-    from cqc.compiler.source import SourceFile
+    from cqc.compiler.source import SourceFile, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,12 @@ def bind_program(
     diagnostics = declarations.diagnostics
     catalog = Catalog(declarations.relations, declarations.settings)
     lost = frozenset(fold(name) for program, _, _ in programs for name in program.broken)
-    environment = Environment(catalog.relations, functions, declarations.broken, lost)
+    names = list(_names(queries, diagnostics))
+    claimed = frozenset(map(fold, names))
+    environment = Environment(catalog.relations, functions, declarations.broken, lost, claimed)
     bound: list[Query] = []
     unselected: list[Query] = []
-    for name, node in zip(_names(queries, diagnostics), queries, strict=True):
+    for name, node in zip(names, queries, strict=True):
         query, found = bind_select(environment, node.select, name)
         diagnostics.extend(found)
         if query is not None:
@@ -93,22 +95,32 @@ def _without_outputs(node: syntax.Select) -> syntax.Select:
 
 
 def bind_query(
-    node: syntax.Select, catalog: Catalog, name: str, functions: Mapping[str, UserFunction]
+    node: syntax.Select,
+    catalog: Catalog,
+    name: str,
+    functions: Mapping[str, UserFunction],
+    queries: Container[str] = (),
 ) -> tuple[Query | None, list[Diagnostic]]:
-    """Bind one query against a catalog; the query is None when it has errors. Warnings come with it."""
-    return bind_select(Environment(catalog.relations, functions, {}), node, name)
+    """Bind one query against a catalog; the query is None when it has errors. Warnings come with it.
+
+    `queries` are the folded names of the others, which it cannot read.
+    """
+    environment = Environment(catalog.relations, functions, {}, queries=queries)
+    return bind_select(environment, node, name)
 
 
 def _names(queries: list[syntax.CreateQuery], diagnostics: list[Diagnostic]) -> Iterator[str]:
     """The name of each query; bare ones take q1, q2, ... past the names that others claim."""
-    claimed: set[str] = set()
+    claimed: dict[str, Span] = {}
     for node in queries:
         if node.name is None:
             continue
-        if fold(node.name.text) in claimed:
+        first = claimed.setdefault(fold(node.name.text), node.name.span)
+        if first is not node.name.span:
             hint = "Give it a name of its own."
-            diagnostics.append(make("CQ029", node.name.span, name=node.name.text, hint=hint))
-        claimed.add(fold(node.name.text))
+            detail = f"The first one is at {first.place}."
+            again = make("CQ029", node.name.span, name=node.name.text, detail=detail, hint=hint)
+            diagnostics.append(again)
     number = 0
     for node in queries:
         if node.name is not None:

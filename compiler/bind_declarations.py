@@ -19,6 +19,7 @@ from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics import Diagnostic
+    from cqc.compiler.source import Span
 
 _TIME_TYPES = (ColumnType.TIMESTAMP, ColumnType.BIGINT, ColumnType.DOUBLE)
 _SETTINGS = ("RETENTION", "IDLE")
@@ -32,6 +33,7 @@ class Declarations:
         self.broken: dict[str, Relation | None] = {}
         self.retention_us: int | None = None
         self.idle_us: int | None = None
+        self._places: dict[str, Span] = {}  # where each name was declared first
         self._scope = Scope(Environment({}, {}, {}))
 
     @property
@@ -47,10 +49,12 @@ class Declarations:
         scope = self._scope
         found = len(scope.diagnostics)
         name = fold(node.name.text)
-        declared_before = name in self.relations or name in self.broken
+        declared_before = name in self._places
+        self._places.setdefault(name, node.name.span)
         if declared_before:
             hint = "Rename one of the two, or leave one out."
-            scope.report("CQ020", node.name.span, name=node.name.text, hint=hint)
+            detail = f"The first one is at {self._places[name].place}."
+            scope.report("CQ020", node.name.span, name=node.name.text, detail=detail, hint=hint)
         relation = _relation(scope, node, folder)
         if declared_before:
             return
@@ -242,7 +246,8 @@ def _by_watermark(
 ) -> tuple[int | None, int]:
     watermark, *others = node.watermarks
     for other in others:
-        scope.report("CQ020", other.span, name=f"the watermark of {node.name.text}")
+        detail = f"The first one is at {watermark.span.place}."
+        scope.report("CQ020", other.span, name=f"the watermark of {node.name.text}", detail=detail)
     names = [column.name for column in columns]
     wanted = fold(watermark.column.text)
     position = next((at for at, name in enumerate(names) if fold(name) == wanted), None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind_literals import duration_us, whole_number
 from cqc.compiler.bound import Item
 from cqc.compiler.catalog import fold
+from cqc.compiler.emit.wording import name_text
 from cqc.compiler.suggest import did_you_mean
 from cqc.compiler.types import ColumnType
 
@@ -57,16 +58,27 @@ def _find_broken(scope: Scope, name: syntax.Name) -> Relation | None:
     if folded in environment.broken:
         return environment.broken[folded]
     if folded not in environment.lost:
-        names = [relation.name for relation in environment.relations.values()]
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        scope.report(
-            "CQ030",
-            name.span,
-            name=name.text,
-            detail=f"Declared are {shown}." if names else "No stream or table is declared.",
-            hint=did_you_mean(name.text, names),
-        )
+        detail, hint = _about_unknown(scope, name.text)
+        scope.report("CQ030", name.span, name=name.text, detail=detail, hint=hint)
     return None
+
+
+def _about_unknown(scope: Scope, name: str) -> tuple[str, str | None]:
+    """What there is instead of an unknown stream, and what to do."""
+    environment = scope.environment
+    if fold(name) in environment.queries:
+        detail = f"{name} is a query, and a query reads streams and tables only."
+        return (
+            detail,
+            "Repeat its conditions here: queries with the same conditions share the work.",
+        )
+    names = [relation.name for relation in environment.relations.values()]
+    if not names and not environment.broken and not environment.lost:
+        hint = f"Add `CREATE STREAM {name_text(name)} (ts TIMESTAMP, ...)`, or name the file that declares it as well."
+        return "No stream or table is declared.", hint
+    shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    detail = f"Declared are {shown}." if names else "No other stream or table is declared."
+    return detail, did_you_mean(name, names)
 
 
 def _extent(

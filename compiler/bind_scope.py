@@ -15,7 +15,7 @@ from cqc.compiler.errors_catalogue import make
 from cqc.compiler.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from cqc.compiler import syntax
     from cqc.compiler.bound import Expression
@@ -34,7 +34,7 @@ _LISTED = 20  # names in "columns of ...": more than that helps nobody
 class Environment:
     """What all queries of a program share: relations with their columns by folded name, and functions."""
 
-    __slots__ = ("_columns", "broken", "functions", "lost", "relations")
+    __slots__ = ("_columns", "broken", "functions", "lost", "queries", "relations")
 
     def __init__(
         self,
@@ -42,11 +42,13 @@ class Environment:
         functions: Mapping[str, UserFunction],
         broken: Mapping[str, Relation | None],
         lost: frozenset[str] = frozenset(),
+        queries: Container[str] = (),
     ) -> None:
         self.relations = relations
         self.functions = functions
         self.broken = broken  # declared with a mistake: known by name, with columns where possible
         self.lost = lost  # folded names whose declaration did not even parse
+        self.queries = queries  # folded names of queries, which FROM cannot name
         self._columns: dict[int, Columns] = {}
 
     def columns(self, relation: Relation) -> Columns:

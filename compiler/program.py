@@ -194,7 +194,7 @@ class Program:
             span = node.span if node.name is None else node.name.span
             hint = "Unregister the other one first, or give this one a name of its own."
             raise CompileError([make("CQ029", span, name=chosen, hint=hint)])
-        query = _bind(node, self.catalog, chosen)
+        query = _bind(node, self.catalog, chosen, in_use)
         found = check_bounds(query, normalise(query))
         if any(each.severity is Severity.ERROR for each in found):
             raise CompileError(order(found))
@@ -229,8 +229,8 @@ def _free_name(taken: Container[str]) -> str:
     return f"q{high}"
 
 
-def _bind(node: CreateQuery, catalog: Catalog, name: str) -> Query:
-    query, diagnostics = bind_query(node.select, catalog, name, user_functions())
+def _bind(node: CreateQuery, catalog: Catalog, name: str, others: Container[str] = ()) -> Query:
+    query, diagnostics = bind_query(node.select, catalog, name, user_functions(), others)
     if query is None or any(each.severity is Severity.ERROR for each in diagnostics):
         raise CompileError(order(diagnostics))
     return query

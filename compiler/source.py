@@ -49,6 +49,12 @@ class Span:
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    @property
+    def place(self) -> str:
+        """Where it begins, as diagnostics write it: `alarms.cq:4:8`."""
+        line, column = self.source.line_and_column(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
     def to(self, other: Span) -> Span:
         """The span from the beginning of this one to the end of the other."""
         return Span(self.source, self.start, other.end)
