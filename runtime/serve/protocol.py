@@ -1,6 +1,7 @@
 """HTTP connections that must get to the point: whoever begins a request and does not say what it wants is hung up on.
 
-Otherwise a client that sends a byte now and then could hold a connection for ever, and many of them all that there are.
+So is whoever does not read its answer. Otherwise a client that sends a byte now and then, or nothing at all, could hold a
+connection and what is to be sent on it for ever, and many of them all that there are.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ if TYPE_CHECKING:
     import asyncio
 
 
-def protocol_with(head_seconds: float) -> type[H11Protocol]:
-    """The protocol in which the head of a request may take so long."""
+def protocol_with(head_seconds: float, unread_seconds: float) -> type[H11Protocol]:
+    """The protocol in which the head of a request may take so long, and nothing of an answer be read for so long."""
 
     class PromptProtocol(H11Protocol):
-        """uvicorn's own, with a limit for the head of each request."""
+        """uvicorn's own, with a limit for the head of each request and for answers that are not read."""
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             self._head_timer: asyncio.TimerHandle | None = None
+            self._unread_timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -39,7 +41,34 @@ def protocol_with(head_seconds: float) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_watching()
+            self._stop_timing()
             super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._stop_timing()
+            self._look_later(None)
+
+        def resume_writing(self) -> None:
+            self._stop_timing()
+            super().resume_writing()
+
+        def _look_later(self, unsent: int | None) -> None:
+            self._unread_timer = self.loop.call_later(unread_seconds, self._look, unsent)
+
+        def _look(self, before: int | None) -> None:
+            """Hang up when nothing was read since the last look; who sends events decides itself when to give up."""
+            unsent = self.transport.get_write_buffer_size()
+            is_stuck = before is not None and unsent >= before
+            if is_stuck and (self.transport.is_closing() or self.cycle.response_complete):
+                self.transport.abort()  # `close` would wait until everything is read
+            else:
+                self._look_later(unsent)
+
+        def _stop_timing(self) -> None:
+            if self._unread_timer is not None:
+                self._unread_timer.cancel()
+                self._unread_timer = None
 
         def _watch_head(self) -> None:
             if self.conn.their_state is not h11.IDLE:

@@ -91,7 +91,7 @@ class ServiceServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 gate,
-                http=protocol_with(options.limits.head_seconds),
+                http=protocol_with(options.limits.head_seconds, options.limits.watcher_seconds),
                 lifespan="off",
                 log_config=None,
                 log_level="critical",  # what concerns the user is told by `report`

@@ -55,7 +55,8 @@ async def is_timed(*parts: bytes) -> bool:
     answered = asyncio.Event()
     config = uvicorn.Config(answer, lifespan="off", log_config=None)
     config.load()
-    protocol: Any = protocol_with(1e6)(config=config, server_state=ServerState(), app_state={})
+    kind = protocol_with(1e6, 1e6)
+    protocol: Any = kind(config=config, server_state=ServerState(), app_state={})
     wire = Wire(answered)
     protocol.connection_made(wire)
     for part in parts:

@@ -115,10 +115,17 @@ def test_a_watcher_that_does_not_read_is_dropped_and_others_go_on() -> None:
 
         try:
             wait_until(push_more, "a watcher that does not read was not dropped")
+            wait_until(lambda: not is_connected(service, stuck), "its connection was kept")
         finally:
             stuck.close()
         pushed = next(instants) - 1
         assert [result["ts"] for result in come_back(service, pushed)] == [*range(1, pushed + 1)]
+
+
+def is_connected(service: Running, connection: socket.socket) -> bool:
+    """Whether the server has not let go of a connection."""
+    port = connection.getsockname()[1]
+    return any(each.client[1] == port for each in set(service.server.server_state.connections))
 
 
 def come_back(service: Running, count: int) -> list[dict[str, Any]]:
@@ -179,11 +186,11 @@ def test_one_watcher_that_is_stuck_does_not_hold_up_another() -> None:
     assert seen == [None, b"0", b"1", b"2", b"3", b"4", b""]
 
 
-def connect_and_stop_reading(service: Running) -> socket.socket:
+def connect_and_stop_reading(service: Running, path: str = "/results") -> socket.socket:
     host, port = service.address.removeprefix("http://").split(":")
     connection = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    connection.sendall(b"GET /results HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    connection.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
     assert b"200" in connection.recv(64)
     return connection
 
@@ -195,3 +202,14 @@ def test_the_number_of_watchers_is_limited() -> None:
         httpx.Client(base_url=service.address, timeout=PATIENCE_S, trust_env=False) as other,
     ):
         assert other.get("/results").status_code == 503
+
+
+def test_who_does_not_read_an_answer_is_hung_up_on() -> None:
+    with running(watcher_seconds=0.2) as service:
+        service.register("SELECT name FROM s BEGIN 0 END NOW", name="large")
+        service.push("s", *(row(ts, 1.0, name="y" * 100_000) for ts in range(200)))
+        stuck = connect_and_stop_reading(service, "/queries/large/invoke")
+        try:
+            wait_until(lambda: not is_connected(service, stuck), "its connection was kept")
+        finally:
+            stuck.close()
