@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cqc.compiler.diagnostics import Diagnostic, Severity, render_text
+from cqc.compiler.source import SourceFile, Span
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -121,28 +124,24 @@ def _refusal(error: urllib.error.HTTPError, sent: bytes) -> ServiceError:
         return ServiceError(f"the service answered {error.code} {error.reason}")
     if diagnostics:
         text = json.loads(sent).get("text", "")
-        shown = [_diagnostic(each, text) for each in diagnostics]
-        return ServiceError("\n\n".join(shown), exit_code=1)
+        shown = render_text(_diagnostic(each, text) for each in diagnostics)
+        return ServiceError(shown, exit_code=1)
     return ServiceError(message, may_pass=error.code in (502, 503, 504))
 
 
-def _diagnostic(given: dict[str, Any], text: str) -> str:
-    """A diagnostic as `cqc check` shows it, its line taken from what was sent."""
-    number = str(given["line"])
-    margin = " " * len(number)
-    lines = [
-        f"{given['severity']}[{given['code']}]: {given['message']}",
-        f"{margin} --> {given['file']}:{given['line']}:{given['column']}",
-    ]
-    written = text.split("\n")
-    if given["line"] <= len(written):
-        line = written[given["line"] - 1].rstrip("\r").replace("\t", " ")
-        end = given["end_column"] if given["end_line"] == given["line"] else len(line) + 1
-        marks = " " * (given["column"] - 1) + "^" * max(end - given["column"], 1)
-        lines += [f"{margin}  |", f" {number} | {line}", f"{margin}  | {marks}"]
-    if given.get("hint"):
-        lines.append(f"{margin}  = hint: {given['hint']}")
-    return "\n".join(lines)
+def _diagnostic(given: dict[str, Any], text: str) -> Diagnostic:
+    """A diagnostic of the service, its place found again in what was sent."""
+    source = SourceFile(given["file"], text)
+
+    def offset(line: int, column: int) -> int:
+        start = source.line_starts[min(line, len(source.line_starts)) - 1]
+        return min(start + column - 1, len(text))
+
+    start = offset(given["line"], given["column"])
+    span = Span(source, start, max(start, offset(given["end_line"], given["end_column"])))
+    severity = Severity(given["severity"])
+    code, message = given["code"], given["message"]
+    return Diagnostic(code, severity, message, span, given.get("detail"), given.get("hint"))
 
 
 def _parse(answer: Any) -> Iterator[Event]:

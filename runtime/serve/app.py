@@ -366,7 +366,7 @@ def _refused(request: Request, error: Exception) -> Response:
 def _with_diagnostics(request: Request, error: Exception) -> Response:
     del request
     assert isinstance(error, CompileError)
-    found = [json.loads(render_json(each)) for each in error.diagnostics]
+    found = [{**json.loads(render_json(each)), "detail": each.detail} for each in error.diagnostics]
     message = "the query has errors" if len(found) != 1 else found[0]["message"]
     return _problem(Status.INVALID, message, found)
 

@@ -67,7 +67,7 @@ class Answer(BaseModel):
 
 
 class DiagnosticInfo(BaseModel):
-    """One mistake in a query, as `cqc check --format json` shows it."""
+    """One mistake in a query, as `cqc check --format json` shows it, and in more words."""
 
     file: str
     line: int
@@ -78,6 +78,7 @@ class DiagnosticInfo(BaseModel):
     severity: str
     message: str
     hint: str | None
+    detail: str | None
 
 
 class Problem(BaseModel):

@@ -149,7 +149,12 @@ class Service:
             handle = self.engine.register(text, name=name)
         except CompileError as error:
             if {each.code for each in error.diagnostics} == {_NAME_IN_USE}:
-                raise Refusal(Status.CONFLICT, error.diagnostics[0].message) from error
+                taken = name or error.diagnostics[0].span.text
+                raise Refusal(
+                    Status.CONFLICT,
+                    f"there is already a query {taken}: choose another name (--name), "
+                    f"or remove that one (cqc unregister {taken})",
+                ) from error
             raise
         return self._note(handle.name, text, owner, time.perf_counter() - started, by_client)
 

@@ -86,6 +86,26 @@ def test_watch_shows_what_is_kept_first(cqc: Cqc) -> None:
     assert json.loads(output)["query"] == "big"
 
 
+def test_a_name_that_is_taken_is_refused_with_what_to_do(cqc: Cqc) -> None:
+    cqc("register", "SELECT k FROM s", "--name", "slow")
+    code, _, messages = cqc("register", "SELECT x FROM s", "--name", "slow")
+    assert code == 3
+    assert "there is already a query slow" in messages
+    assert "--name" in messages
+    assert "cqc unregister slow" in messages
+    messages = cqc("register", "CREATE QUERY slow AS SELECT x FROM s")[2]
+    assert "there is already a query slow" in messages
+    assert cqc("unregister", "slow")[0] == 0
+
+
+def test_a_diagnostic_is_shown_with_its_detail(cqc: Cqc) -> None:
+    code, _, messages = cqc("register", "SELECT k\nFROM nowhere")
+    assert code == 1
+    assert " --> <query>:2:6" in messages
+    assert " 2 | FROM nowhere\n   |      ^^^^^^^\n" in messages
+    assert "= detail: Declared are" in messages
+
+
 def test_a_query_with_errors_shows_them_and_exits_with_1(cqc: Cqc) -> None:
     code, output, messages = cqc("register", "SELECT kk FROM s")
     assert (code, output) == (1, "")
@@ -95,6 +115,7 @@ def test_a_query_with_errors_shows_them_and_exits_with_1(cqc: Cqc) -> None:
         "   |",
         " 1 | SELECT kk FROM s",
         "   |        ^^",
+        "   = detail: Columns of s: ts, k, x, name.",
         "   = hint: Did you mean `k`?",
     ]
 

@@ -89,7 +89,18 @@ def test_a_query_with_errors_is_refused_with_the_compilers_diagnostics(shared: R
     (found,) = answer.json()["diagnostics"]
     assert (found["line"], found["column"], found["severity"]) == (1, 8, "error")
     assert set(found) == {
-        *("file", "line", "column", "end_line", "end_column", "code", "severity", "message", "hint")
+        *(
+            "file",
+            "line",
+            "column",
+            "end_line",
+            "end_column",
+            "code",
+            "severity",
+            "message",
+            "hint",
+        ),
+        "detail",
     }
 
 
