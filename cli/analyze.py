@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from cqc.cli.report import counted
+from cqc.cli.report import counted, per_second
 from cqc.compiler.emit.explain import emit
 from cqc.runtime.errors import RunError
 
@@ -58,6 +58,7 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         table(("probe from", "to", "place", "tickets"), probe_rows(summary.operators)),
         table(("phase", "compared", "kept", "selectivity"), phase_rows(summary.operators)),
         table(("order of phases", "candidates by", "steps"), order_rows(summary.operators)),
+        table(("tree of joins", "shape", "why"), shape_rows(summary.operators)),
         table(("kept results", *KEPT_COLUMNS), kept_rows(summary.operators)),
         table(("query", "results", "share"), top_rows(summary)),
         closing(summary),
@@ -130,13 +131,12 @@ def state_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
 
 def join_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
     """How often each input of a join was probed, what the index offered and what was found."""
-    for each, name, counts in parts(operators, "probes"):
+    found = list(parts(operators, "probes"))
+    labels = [f"{each.name} {name.partition(':')[2]}" for each, name, _ in found]
+    for at, (_, _, counts) in enumerate(found):
+        number = f"#{labels[:at].count(labels[at]) + 1}" if labels.count(labels[at]) > 1 else ""
         numbers = [f"{counts.get(what, 0):,}" for what in JOIN_COLUMNS[:3]]
-        yield (
-            f"{each.name} {name.partition(':')[2]}",
-            *numbers,
-            memory(counts.get("bytes", 0)),
-        )
+        yield (f"{labels[at]}{number}", *numbers, memory(counts.get("bytes", 0)))
 
 
 def packet_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
@@ -207,6 +207,15 @@ def order_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
         yield (f"{each.name} {order}", access, f"{counts['steps']:,}")
 
 
+def shape_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """The shapes of joins that are trees: asked for by a switch or a hint, or chosen by what was measured."""
+    for each in operators:
+        for name in each.detail:
+            shape, _, why = name.removeprefix("shape ").rpartition(") ")
+            if name.startswith("shape ("):
+                yield (each.name, f"{shape})", why)
+
+
 def kept_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
     """What is kept for BEGIN-END queries: how many bodies find their results as tuples come, and how many when asked."""
     for each in operators:
@@ -252,7 +261,7 @@ def closing(summary: RunSummary) -> str:
     lines = [f"warning: {warning}" for warning in summary.warnings]
     if summary.failed_evaluations:
         lines.append(f"{counted(summary.failed_evaluations, 'evaluation')} failed and gave NULL")
-    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {rate:,.0f} tuples/s")
+    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {per_second(rate)}")
     return "\n".join(lines)
 
 

@@ -111,6 +111,14 @@ def test_analyze_has_a_line_for_every_operator(call: Call, join: Path) -> None:
     assert re.search(r"^near +1 +50 %$", out, re.MULTILINE)
 
 
+def test_analyze_numbers_the_inputs_of_a_self_join(call: Call, join: Path) -> None:
+    join.write_text(JOIN + "SELECT a1.x FROM a a1, a a2 WHERE a1.k = a2.k MAXWINDOW 5 SEC;")
+    table = call("explain", join, "--analyze").out.partition("join input")[2].partition("\n\n")[0]
+    assert "join0 a#1" in table
+    assert "join0 a#2" in table
+    assert "join0 b " in table
+
+
 def test_analyze_shows_packets_and_metaqueues(call: Call, join: Path) -> None:
     out = call("explain", join, "--analyze", "--packet", "1").out
     (packets,) = (line for line in out.splitlines() if line.startswith("packets of"))
@@ -120,6 +128,13 @@ def test_analyze_shows_packets_and_metaqueues(call: Call, join: Path) -> None:
     queues = [line.split() for line in out.splitlines() if " -> " in line and "%" in line]
     assert queues
     assert all(line[-4] == "1.0" and line[-1] == "1" for line in queues)
+
+
+def test_analyze_shows_the_shapes_of_trees(call: Call, join: Path) -> None:
+    out = call("explain", join, "--analyze", "--join", "(b a)").out
+    assert re.search(r"^tree of joins +shape +why$", out, re.MULTILINE)
+    assert re.search(r"^join0 +\(b a\) +asked for$", out, re.MULTILINE)
+    assert "tree of joins" not in call("explain", join, "--analyze").out
 
 
 def test_analyze_runs_only_what_it_is_asked_to(call: Call, join: Path) -> None:
