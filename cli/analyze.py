@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from cqc.cli.report import counted
+from cqc.cli.report import counted, per_second
 from cqc.compiler.emit.explain import emit
 from cqc.runtime.errors import RunError
 
@@ -131,13 +131,12 @@ def state_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
 
 def join_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
     """How often each input of a join was probed, what the index offered and what was found."""
-    for each, name, counts in parts(operators, "probes"):
+    found = list(parts(operators, "probes"))
+    labels = [f"{each.name} {name.partition(':')[2]}" for each, name, _ in found]
+    for at, (_, _, counts) in enumerate(found):
+        number = f"#{labels[:at].count(labels[at]) + 1}" if labels.count(labels[at]) > 1 else ""
         numbers = [f"{counts.get(what, 0):,}" for what in JOIN_COLUMNS[:3]]
-        yield (
-            f"{each.name} {name.partition(':')[2]}",
-            *numbers,
-            memory(counts.get("bytes", 0)),
-        )
+        yield (f"{labels[at]}{number}", *numbers, memory(counts.get("bytes", 0)))
 
 
 def packet_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
@@ -262,7 +261,7 @@ def closing(summary: RunSummary) -> str:
     lines = [f"warning: {warning}" for warning in summary.warnings]
     if summary.failed_evaluations:
         lines.append(f"{counted(summary.failed_evaluations, 'evaluation')} failed and gave NULL")
-    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {rate:,.0f} tuples/s")
+    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {per_second(rate)}")
     return "\n".join(lines)
 
 

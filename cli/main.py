@@ -25,7 +25,7 @@ COMMANDS = {
     "check": "Report what is wrong with programs, and nothing else.",
     "fmt": "Format programs in place.",
     "run": "Compile programs and run them.",
-    "explain": "Explain a program, a finished run (--analyze), or an error code.",
+    "explain": "Explain a program, run it and show what was measured (--analyze), or explain an error code.",
     "serve": "Run programs as a long-running service.",
     "register": "Register a query with a running service.",
     "queries": "List the queries of a running service.",
@@ -54,9 +54,27 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name; of a word that is none, what was probably meant."""
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-"):
+            ctx.fail(f"No such command {word!r}.{_probably_meant(word)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _probably_meant(word: str) -> str:
+    from cqc.compiler.suggest import closest
+
+    if word.endswith(".cq"):
+        return f" Did you mean `cqc run {word}`?"
+    found = closest(word, COMMANDS)
+    return "" if found is None else f" Did you mean `{found}`?"
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

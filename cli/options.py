@@ -49,7 +49,7 @@ STRATEGY_OPTIONS = (
         "--maintenance",
         type=click.Choice(["auto", "lazy", "eager"]),
         default="auto",
-        help="When results of BEGIN-END queries over one stream are found: as tuples come, when asked, or as they are used.",
+        help="When results of BEGIN-END queries over one stream are found. auto: as they are used; lazy: when asked; eager: as tuples come.",
     ),
 )
 
@@ -74,12 +74,17 @@ def parse_binds(binds: tuple[str, ...], program: Program) -> dict[str, str]:
             raise click.UsageError(f"--bind wants NAME=PATH, not {text!r}")
         relation = program.catalog.find(name.strip())
         if relation is None:
-            known = ", ".join(relation.name for relation in program.catalog.relations.values())
             raise click.UsageError(
-                f"--bind {name}: the program declares no such stream or table ({known})"
+                f"--bind {name}: the program declares no such stream or table{_declared(program)}"
             )
         bound[relation.name] = path
     return bound
+
+
+def _declared(program: Program) -> str:
+    names = [relation.name for relation in program.catalog.relations.values()]
+    more = ", ..." if len(names) > SHOWN_NAMES else ""
+    return f" (there are: {', '.join(names[:SHOWN_NAMES])}{more})" if names else ", and no other"
 
 
 def check_only(only: tuple[str, ...], program: Program) -> tuple[str, ...]:

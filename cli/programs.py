@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cqc.compiler.source import SourceFile
 
 STANDARD_INPUT = "<stdin>"
+_DATA_SUFFIXES = (".csv", ".jsonl", ".parquet")
 
 program_argument = click.argument("programs", metavar="PROGRAM...", nargs=-1, required=True)
 
@@ -49,6 +50,10 @@ def files_of(path: Path) -> list[Path]:
             return files
         if not path.exists():
             raise click.UsageError(f"no such program file: {path}")
+        if path.suffix.lower() in _DATA_SUFFIXES:
+            raise click.UsageError(
+                f"{path} is data, not a program: name the .cq file that declares its stream, with --bind NAME={path}"
+            )
     except OSError as error:
         raise click.UsageError(f"cannot read {path}: {error.strerror}") from error
     return [path]

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from cqc.cli.report import counted, per_second
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -41,7 +43,7 @@ class Progress:
             return
         self._next = now + (_TERMINAL_S if self._on_terminal else _LOG_S)
         rate = tuples / max(now - self._started, 1e-9)
-        self.say(f"{tuples:,} tuples, {rate:,.0f} tuples/s")
+        self.say(f"{counted(tuples, 'tuple')}, {per_second(rate)}")
 
     def say(self, text: str) -> None:
         """Show one line, on a terminal in place of the one before."""

@@ -48,7 +48,7 @@ def show_summary(summary: RunSummary) -> None:
         lines.append(f"{counted(summary.failed_evaluations, 'evaluation')} failed and gave NULL")
     read = sum(count.read for count in summary.streams.values())
     rate = read / summary.seconds if summary.seconds > 0 else 0.0
-    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {rate:,.0f} tuples/s")
+    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {per_second(rate)}")
     if sys.stdout.isatty():  # the results are just above
         lines.insert(0, "")
     click.echo("\n".join(lines), err=True)
@@ -63,6 +63,11 @@ def query_lines(summary: RunSummary) -> list[str]:
         more = counted(len(busiest) - SHOWN_QUERIES, "more query", "more queries")
         lines.append(f"... and {more} with {counted(rest, 'result')}")
     return lines
+
+
+def per_second(rate: float) -> str:
+    """`1 tuple/s`, `55 tuples/s`."""
+    return f"{counted(round(rate), 'tuple')}/s"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -26,7 +26,7 @@ from tests.waiting import PATIENCE_S
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (
-    (re.compile(r"in [\d,.]+ s, [\d,]+ tuples/s"), "in T s, R tuples/s"),
+    (re.compile(r"in [\d,.]+ s, [\d,]+ tuples?/s"), "in T s, R tuples/s"),
     (re.compile(r"(?<=http://127.0.0.1:)\d+"), "PORT"),
     (re.compile(r"[\d,.]+ ms"), "T ms"),
     (re.compile(r" +"), " "),  # tables move with the figures in them

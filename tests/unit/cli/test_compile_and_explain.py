@@ -111,6 +111,14 @@ def test_analyze_has_a_line_for_every_operator(call: Call, join: Path) -> None:
     assert re.search(r"^near +1 +50 %$", out, re.MULTILINE)
 
 
+def test_analyze_numbers_the_inputs_of_a_self_join(call: Call, join: Path) -> None:
+    join.write_text(JOIN + "SELECT a1.x FROM a a1, a a2 WHERE a1.k = a2.k MAXWINDOW 5 SEC;")
+    table = call("explain", join, "--analyze").out.partition("join input")[2].partition("\n\n")[0]
+    assert " a#1 " in table
+    assert " a#2 " in table
+    assert " b  " in table
+
+
 def test_analyze_shows_packets_and_metaqueues(call: Call, join: Path) -> None:
     out = call("explain", join, "--analyze", "--packet", "1").out
     (packets,) = (line for line in out.splitlines() if line.startswith("packets of"))

@@ -47,6 +47,16 @@ def test_wrong_usage_is_two(arguments: tuple[str, ...], call: Call, place: Path)
     assert finished.out == ""
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("rum", "`run`"), ("chekc", "`check`"), ("alarms.cq", "`cqc run alarms.cq`")],
+)
+def test_a_misspelt_command_is_told_what_was_meant(word: str, meant: str, call: Call) -> None:
+    finished = call(word)
+    assert finished.code == 2
+    assert f"No such command '{word}'. Did you mean {meant}?" in finished.err
+
+
 class WordlessError(Exception):
     """As one of the JVM after the JVM has gone."""
 

@@ -54,6 +54,17 @@ def test_a_program_that_cannot_be_read_is_wrong_usage(
         assert message in finished.err
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.JSONL", "rows.parquet"])
+def test_data_in_the_place_of_a_program_is_wrong_usage(
+    name: str, call: Call, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text("ts,x\n1,2\n")
+    finished = call("run", tmp_path / name)
+    assert finished.code == 2
+    assert "is data, not a program" in finished.err
+    assert f"--bind NAME={tmp_path / name}" in finished.err
+
+
 @pytest.mark.parametrize("command", ["compile", "check", "fmt", "run", "explain"])
 def test_a_program_that_is_not_utf_8_has_an_error_at_the_byte(
     command: str, call: Call, tmp_path: Path

@@ -85,7 +85,7 @@ def test_names_of_queries_are_found_in_any_case(run: Call) -> None:
     ("options", "message"),
     [
         (("--only", "nope"), "no such query (there are: big, total, numbers)"),
-        (("--bind", "nope=x.csv"), "declares no such stream or table (s, n)"),
+        (("--bind", "nope=x.csv"), "declares no such stream or table (there are: s, n)"),
         (("--bind", "s"), "--bind wants NAME=PATH"),
         (("--bind", "=x"), "--bind wants NAME=PATH"),
         (("--at", "soon"), "--at wants an instant"),
@@ -218,7 +218,7 @@ def test_quiet_says_nothing(run: Call) -> None:
 
 def test_progress_without_a_terminal_is_plain_lines(run: Call) -> None:
     finished = run("--progress", "--only", "big", "--rows-per-batch", "1")
-    assert "tuples, " in finished.err.splitlines()[0]
+    assert "1 tuple, " in finished.err.splitlines()[0]
     assert "\x1b" not in finished.err
 
 
