@@ -53,6 +53,7 @@ def how_to_use(package: Path) -> str:
         f"{package} is written. Use it as\n\n"
         f"  spark-submit --master MASTER --archives {package}#cqc_package \\\n"
         "    --conf spark.executorEnv.PYTHONPATH=cqc_package \\\n"
+        "    --conf spark.python.daemon.module=cqc.runtime.spark.distributed.daemon \\\n"
         "    cqc_main.py run PROGRAM.cq --distribute --checkpoint SHARED_FOLDER\n\n"
         "where cqc_main.py is the file of that name in the archive, and cqc is installed beside the driver."
     )
