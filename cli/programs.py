@@ -23,7 +23,6 @@ def read_sources(programs: tuple[str, ...]) -> list[tuple[SourceFile, str]]:
 
     Raises:
         click.UsageError: when a file does not exist or a folder holds no programs (exit code 2).
-        CompileError: when a file is not UTF-8.
     """
     from cqc.compiler.embed import decode_source
 

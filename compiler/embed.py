@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind import bind_program
 from cqc.compiler.check_bounds import check_bounds
 from cqc.compiler.diagnostics import CompileError, Diagnostic, Severity, order
-from cqc.compiler.errors_catalogue import make
 from cqc.compiler.follow_ons import without_follow_ons
 from cqc.compiler.functions import user_functions
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.parse import parse
 from cqc.compiler.pipeline import normalise
 from cqc.compiler.program import Program
-from cqc.compiler.source import SourceFile, Span
+from cqc.compiler.source import BadByte, SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,21 +53,13 @@ def compile_files(paths: Iterable[str | Path]) -> Program:
 
 
 def decode_source(name: str, data: bytes) -> SourceFile:
-    """A program file from its bytes, which are UTF-8 with or without a byte-order mark.
-
-    Raises:
-        CompileError: at the first byte that is not UTF-8.
-    """
+    """A program file from its bytes, which are UTF-8 with or without a byte-order mark; `parse` reports where they are not."""
     try:
         return SourceFile(name, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         at = len(data[: error.start].decode("utf-8-sig"))
-        source = SourceFile(name, data.decode("utf-8-sig", errors="replace"))
-        character = f"of byte 0x{data[error.start]:02X}"
-        hint = "Save the file as UTF-8."
-        raise CompileError(
-            [make("CQ016", Span(source, at, at + 1), character=character, hint=hint)]
-        ) from error
+        text = data.decode("utf-8-sig", errors="replace")
+        return SourceFile(name, text, BadByte(at, data[error.start]))
 
 
 def _files_of(path: Path) -> Iterator[Path]:

@@ -8,12 +8,15 @@ Every statement is parsed on its own, so that all mistakes of a file are found i
 from __future__ import annotations
 
 import gc
+import re
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cqc.compiler import syntax
+from cqc.compiler.errors_catalogue import make
 from cqc.compiler.parse_tables import Failure, read_kinds
+from cqc.compiler.source import Span
 from cqc.compiler.syntax_mistakes.mend import mend, parses_but_is_wrong
 from cqc.compiler.syntax_mistakes.quotes import close_quotes
 from cqc.compiler.tokens import tokenize_in_parts
@@ -23,9 +26,10 @@ if TYPE_CHECKING:
 
     from cqc.compiler.diagnostics import Diagnostic
     from cqc.compiler.parse_pieces import Make
-    from cqc.compiler.source import SourceFile
+    from cqc.compiler.source import BadByte, SourceFile
     from cqc.compiler.tokens import Tokens
 
+_DECLARATION = re.compile(r"""\bCREATE\s+(?:STREAM|TABLE)\s+(\w+|"[^"]*"|`[^`]*`)""", re.IGNORECASE)
 _LONGEST_KEPT = 1_000
 """Tokens of a statement worth keeping: a query of thousands of conditions is hardly ever repeated."""
 
@@ -39,8 +43,18 @@ def parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
     Example:
         program, diagnostics = parse(SourceFile("alarms.cq", "SELECT * FROM B;"))
     """
+    if source.bad_byte is not None:
+        return _undecoded(source, source.bad_byte)
     with _no_collection():
         return _parse(source)
+
+
+def _undecoded(source: SourceFile, bad: BadByte) -> tuple[syntax.Program, list[Diagnostic]]:
+    """A file that is not text in UTF-8: nothing of it but the names that it seems to declare."""
+    span = Span(source, bad.at, bad.at + 1)
+    character, hint = f"of byte 0x{bad.value:02X}", "Save the file as UTF-8."
+    names = frozenset(found[1].strip('"`') for found in _DECLARATION.finditer(source.text))
+    return syntax.Program((), names), [make("CQ016", span, character=character, hint=hint)]
 
 
 def _parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:

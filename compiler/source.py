@@ -11,12 +11,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 
+@dataclass(frozen=True, slots=True)
+class BadByte:
+    """The first byte of a file that is not UTF-8: at which character it is, and its value."""
+
+    at: int
+    value: int
+
+
 @dataclass(frozen=True, eq=False)
 class SourceFile:
     """One program file: its name as the user knows it, and its whole text."""
 
     name: str
     text: str = field(repr=False)
+    bad_byte: BadByte | None = None  # the text is not all of the file, then
 
     @cached_property
     def line_starts(self) -> list[int]:

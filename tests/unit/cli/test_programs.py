@@ -76,5 +76,24 @@ def test_a_program_that_is_not_utf_8_has_an_error_at_the_byte(
     assert "latin.cq:1:7" in finished.err
 
 
+def test_a_file_that_is_not_utf_8_hides_no_error_of_the_others(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.cq").write_bytes(b"-- caf\xe9\nCREATE STREAM s (ts BIGINT, x BIGINT);")
+    (tmp_path / "b.cq").write_text("SELECT x FROM s; SELECT x FROM nowhere;")
+    finished = call("check", tmp_path)
+    assert finished.err.count("error[") == 2
+    assert "a.cq:1:7" in finished.err
+    assert "no stream or table nowhere" in finished.err
+
+
+def test_a_file_that_is_not_utf_8_leaves_the_others_to_be_formatted(
+    call: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "a.cq").write_bytes(b"-- caf\xe9")
+    (tmp_path / "b.cq").write_text("select  x from s")
+    assert call("fmt", tmp_path).code == 1
+    assert (tmp_path / "a.cq").read_bytes() == b"-- caf\xe9"
+    assert (tmp_path / "b.cq").read_text().startswith("SELECT x")
+
+
 def test_standard_input_that_is_not_text_is_an_error_of_the_program(call: Call) -> None:
     assert call("check", "-", stdin=b"\xff\xfe").code == 1
