@@ -50,11 +50,14 @@ test: warm
 test-all: warm
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=search < /dev/null
 
+# What `make check` leaves to `make test`: random programs, servers, processes that are killed.
+LONGER := $(addprefix --ignore=tests/,property serve unit/cli/test_process.py unit/runtime/test_durable_run.py)
+
 check: warm
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not spark and not slow and not packaging" < /dev/null
+	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not spark and not slow and not packaging" $(LONGER) < /dev/null
 
 bench: setup
 	@$(BIN)/cqc bench $(NAME)
