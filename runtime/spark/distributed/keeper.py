@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.distributed.cell import Store
 
 FOLDER = "CQC_KEEPERS"  # by this variable of the environment the daemon tells its workers
+_PREFIX = "cqc-keepers-"
 _DOOR = "door"  # the socket where keepers are asked for
 _MOST = 64  # keepers on a node
 _MOST_SPECS = 2
@@ -39,7 +40,8 @@ _MOST_SPECS = 2
 
 def start() -> None:
     """Start the process that forks keepers; called once, by the daemon."""
-    folder = tempfile.mkdtemp(prefix="cqc-keepers-")
+    _remove_left_behind()
+    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
     ours, theirs = os.pipe()
     try:
         door = _listen(folder, _DOOR)
@@ -153,7 +155,8 @@ class _Keeper:
 
 def _fork_on_demand(folder: str, door: socket.socket, life: int) -> None:
     """Fork a keeper for whoever asks for one that is not there."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the end of the pipe is what ends it
     keepers: dict[str, int] = {}
 
     def answer(connection: Connection) -> None:
@@ -217,6 +220,14 @@ def _listen(folder: str, name: str) -> socket.socket:
     made.bind(str(Path(folder) / name))
     made.listen(_MOST)
     return made
+
+
+def _remove_left_behind() -> None:
+    """Remove the folders of daemons whose keepers were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if owner.isdigit() and not _lives(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lives(process: int) -> bool:
