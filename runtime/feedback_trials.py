@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 TRIAL_ROWS = 2_000  # tuples from one look to the next
 _FIRST_PAUSE, _LONGEST_PAUSE = 8, 128  # looks that a gate stays off
+_LOSSES = 3  # that switch a gate off
 _FEW = 64
-_UNKNOWN_S = 5e-7  # a row's way up, where too few went it to be measured
+_UNKNOWN_S = 1e-6  # a row's way up, where too few went it to be measured
 _WRITE_S, _ASK_S = 1e-7, 2e-8  # to write a pair, to ask for one
 
 
@@ -32,6 +33,16 @@ class Record:
     asked: int = 0
     pause: int = 0
     left: int = 0  # looks until the next trial
+    losses: int = 0  # looks in a row at which it cost more than it saved
+
+    def has_lost(self, *, lost: bool) -> bool:
+        """Whether to give up, after one more look: a stretch that only the machine made slow does not decide it."""
+        self.losses = self.losses + 1 if lost else 0
+        if self.losses < _LOSSES:
+            return False
+        self.losses, self.left = 0, self.pause
+        self.pause = min(2 * self.pause, _LONGEST_PAUSE)
+        return True
 
 
 class Trials:
@@ -65,10 +76,9 @@ class Trials:
         asked = gate.checked - record.asked
         record.held, record.resumed, record.asked = gate.parked, gate.resumed, gate.checked
         if gate.is_on:
-            if asked >= _FEW and self._seconds[gate] > (held - resumed) * self._row_seconds(node):
+            saved = (held - resumed) * self._row_seconds(node)
+            if record.has_lost(lost=asked >= _FEW and self._seconds[gate] > saved):
                 gate.switch(is_on=False)
-                record.left = record.pause
-                record.pause = min(2 * record.pause, _LONGEST_PAUSE)
         elif self._is_due(record):
             gate.switch(is_on=True)
 
@@ -85,10 +95,9 @@ class Trials:
         )
         if pairs.is_on[number]:
             saved = (held - resumed) * (_WRITE_S + self._row_seconds(node))
-            if asked >= _FEW and self._seconds[node, number] + asked * _ASK_S > saved:
+            cost = self._seconds[node, number] + asked * _ASK_S
+            if record.has_lost(lost=asked >= _FEW and cost > saved):
                 pairs.switch(number, clock, is_on=False)
-                record.left = record.pause
-                record.pause = min(2 * record.pause, _LONGEST_PAUSE)
         elif pairs.is_silent[number]:
             if self._is_due(record):
                 pairs.switch(number, clock, is_on=True)

@@ -263,6 +263,7 @@ def test_gates_that_hold_back_nothing_are_switched_off_and_tried_again(
 ) -> None:
     monkeypatch.setattr(feedback_trials, "TRIAL_ROWS", 80)
     monkeypatch.setattr(feedback_trials, "_FIRST_PAUSE", 1)
+    monkeypatch.setattr(feedback_trials, "_LOSSES", 1)
     running = Running(TABLE_1, ((0, 1), 2), "auto")
     running.push("C", 0, 1)
     running.push_rows("A", [(1, 1, 1)] * 80)  # all asked for: the gate before A saved nothing
@@ -272,6 +273,13 @@ def test_gates_that_hold_back_nothing_are_switched_off_and_tried_again(
     running.push_rows("A", [(3, 1, 1)] * 80)
     assert running.push("A", 3, 1, 7)[1] == 1  # it is on again, for a trial
     assert running.push("C", 4, 7)[3] == 80 + 1 + 80 + 1
+
+
+def test_one_slow_stretch_does_not_switch_a_gate_off() -> None:
+    record = feedback_trials.Record(pause=8)
+    assert [record.has_lost(lost=lost) for lost in (True, True, False, True, True)] == [False] * 5
+    assert record.has_lost(lost=True)
+    assert (record.left, record.pause) == (8, 16)
 
 
 def test_pair_gates_are_switched_without_losing_or_repeating(
