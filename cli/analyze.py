@@ -59,6 +59,7 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         table(("phase", "compared", "kept", "selectivity"), phase_rows(summary.operators)),
         table(("order of phases", "candidates by", "steps"), order_rows(summary.operators)),
         table(("tree of joins", "shape", "why"), shape_rows(summary.operators)),
+        table(("join", "split from", "why"), split_rows(summary.operators)),
         table(("kept results", *KEPT_COLUMNS), kept_rows(summary.operators)),
         table(("query", "results", "share"), top_rows(summary)),
         closing(summary),
@@ -214,6 +215,16 @@ def shape_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
             shape, _, why = name.removeprefix("shape ").rpartition(") ")
             if name.startswith("shape ("):
                 yield (each.name, f"{shape})", why)
+
+
+def split_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+    """Joins whose hosts are served apart because sharing did not pay, and those where that was tried in vain."""
+    for each in operators:
+        for name in each.detail:
+            if name.startswith("split "):
+                node, _, why = name.removeprefix("split ").partition(": ")
+                origin = node.removeprefix("from ") if node.startswith("from ") else "-"
+                yield (each.name, origin, why)
 
 
 def kept_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:

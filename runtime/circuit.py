@@ -16,6 +16,7 @@ from cqc.runtime.operators.multi_join import MultiJoin
 from cqc.runtime.operators.row_windows import RowsJoin
 from cqc.runtime.operators.selections import Selections, SelectionSeat
 from cqc.runtime.shape_trials import ShapeTrials
+from cqc.runtime.split_trials import SharedNodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,6 +86,8 @@ class Circuit:
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
         # Joins that may change their shape, with their group.
         self._trials: dict[MultiJoin, tuple[ShapeTrials, Group]] = {}
+        # With the joins of the hosts that are together with its own, or were before they were split.
+        self._shared_nodes: dict[MultiJoin, SharedNodes] = {}
         self._failures_of_gone = 0
 
     def declare(self, name: str) -> None:
@@ -187,10 +190,17 @@ class Circuit:
         return self._failures_of_gone + sum(each.failures for each in (*filters, *self._joins()))
 
     def adapt(self) -> None:
-        """Between two micro-batches: give joins the shape that costs least."""
+        """Between two micro-batches: give joins the shape that costs least, and split those whose hosts cost less apart."""
+        for nodes in dict.fromkeys(self._shared_nodes.values()):
+            if nodes.has_several_hosts and nodes.trials.is_due(nodes):
+                if nodes.trials.look(nodes):
+                    self._regroup(nodes)
+                nodes.tell()
         for join, (trials, group) in list(self._trials.items()):
+            if join in self._shared_nodes and self._shared_nodes[join].trials.is_open:
+                continue  # one trial at a time
             if trials.is_due(join) and trials.look(join):
-                new = reshaped(join, self._states, self._strategy, trials.shape)
+                new = reshaped(join, self._states, self._strategy, trials.way)
                 new.queues.one_at_a_time = self._strategy.packet == 1
                 self._replace(group, join, new)
                 trials.moved(new)
@@ -200,12 +210,74 @@ class Circuit:
         for name in join.relations:
             among = self._joins_of[name]
             among[among.index(join)] = new
+        if join in self._shared_nodes:
+            nodes = self._shared_nodes[new] = self._shared_nodes.pop(join)
+            nodes.joins[nodes.joins.index(join)] = new
         for key, each in group.joins.items():
             if each is join:
                 group.joins[key] = new
         for seated in group.seats.values():
             if seated.join is join:
                 seated.join = new
+
+    def _regroup(self, nodes: SharedNodes) -> None:
+        """Serve hosts that share nodes in the groups that are now wanted: one join for each, from the base tuples."""
+        group = self._shared  # hosts share nodes nowhere else
+        old = nodes.joins
+        past = old[0] in self._past_joins
+        hosts = {part.host.number: part.host for join in old for part in join.parts}
+        new_of: dict[int, MultiJoin] = {}  # by host number
+        counted: set[MultiJoin] = set()
+        groups = nodes.wanted_groups()
+        nodes.joins = []
+        for numbers in groups:
+            host = hosts[min(numbers)]
+            new = self._new_join(host, None, plain=True)
+            for join in old:
+                if any(part.host.number in numbers for part in join.parts):
+                    new.gather(join, numbers)
+                    if join not in counted:
+                        new.inherit(join)
+                        counted.add(join)
+            nodes.joins.append(new)
+            new_of |= dict.fromkeys(numbers, new)
+        for join in old:
+            self._drop(join)
+        for new in nodes.joins:
+            for name in new.relations:
+                self._joins_of[name].append(new)
+            self._shared_nodes[new] = nodes
+            if past:
+                self._past_joins.add(new)
+            elif self._may_change(new.parts[0].host, past=past):
+                self._trials[new] = ShapeTrials(), group
+        for key, each in group.joins.items():
+            if each in counted:
+                group.joins[key] = new_of[key[0]]
+        for seat_key, seated in group.seats.items():
+            if seated.join in counted:
+                assert seat_key.body.host is not None
+                seated.join = new_of[seat_key.body.host.number]
+        nodes.trials.note(nodes)
+
+    def _drop(self, join: MultiJoin) -> None:
+        """Forget a join that serves nobody any more."""
+        for name in join.relations:
+            self._joins_of[name].remove(join)
+        self._past_joins.discard(join)
+        self._hinted_joins.discard(join)
+        self._trials.pop(join, None)
+        nodes = self._shared_nodes.pop(join, None)
+        if nodes is not None and join in nodes.joins:
+            nodes.joins.remove(join)
+            nodes.trials.note(nodes)
+        join.close()
+        self._failures_of_gone += join.failures
+
+    def _new_join(self, host: JoinHost, hint: Hint, *, plain: bool) -> MultiJoin:
+        join = make_join(host, self._states, self._strategy, hint, plain=plain)
+        join.queues.one_at_a_time = self._strategy.packet == 1
+        return join
 
     def _joins(self) -> list[Join]:
         return list(dict.fromkeys(join for among in self._joins_of.values() for join in among))
@@ -265,9 +337,10 @@ class Circuit:
         plain = past or (hint is None and is_plain(host, self._strategy))
         near = self._near(group, host, past=past) if plain else []
         if not near:
-            join = make_join(host, self._states, self._strategy, hint, plain=plain)
-            join.queues.one_at_a_time = self._strategy.packet == 1
+            join = self._new_join(host, hint, plain=plain)
             self._connect(join, host)
+            if plain and self._sharing:
+                self._shared_nodes[join] = SharedNodes([join])
             if past:
                 self._past_joins.add(join)
             if hint is not None:
@@ -282,6 +355,7 @@ class Circuit:
             join.take(host)
             for name in join.relations - before:
                 self._joins_of[name].append(join)
+            self._measure_anew(join)
         group.joins[key] = join
         return join
 
@@ -302,13 +376,29 @@ class Circuit:
             if type(join) is MultiJoin and join not in self._hinted_joins
             if (join in self._past_joins) == past
         )
+        apart = [join for join in found if len(join) < _MOST_SLOTS and self._is_apart(join)]
+        if apart:
+            # Those stay apart: the host goes to the one with most of its streams, of several to the smallest.
+            names = {fold(relation.name) for relation in host.relations}
+            return [max(apart, key=lambda join: (len(join.relations & names), -len(join)))]
         near: list[MultiJoin] = []
         room = _MOST_SLOTS
         for join in sorted(found, key=len, reverse=True):
-            if len(join) < room:
+            if len(join) < room and not self._is_apart(join):
                 near.append(join)
                 room -= len(join)
         return near
+
+    def _measure_anew(self, join: MultiJoin) -> None:
+        """Other streams feed the join: what a tuple costs is measured from here on."""
+        nodes = self._shared_nodes.get(join)
+        if nodes is not None:
+            nodes.trials.note(nodes)
+
+    def _is_apart(self, join: MultiJoin) -> bool:
+        """Whether the join was split from others."""
+        nodes = self._shared_nodes.get(join)
+        return nodes is not None and len(nodes.joins) > 1
 
     def _absorb(self, group: Group, join: MultiJoin, other: MultiJoin) -> None:
         """A host that needs the streams of two joins makes them one."""
@@ -317,6 +407,7 @@ class Circuit:
         join.absorb(other)
         self._past_joins.discard(other)
         self._trials.pop(other, None)
+        self._shared_nodes.pop(other, None)
         for key, each in group.joins.items():
             if each is other:
                 group.joins[key] = join
@@ -332,15 +423,12 @@ class Circuit:
         gone = before - join.relations
         if not len(join) or not join.serves(body.host):
             del group.joins[body.host.number, key.past, key.hint]
-        if not len(join):
-            self._past_joins.discard(join)
-            self._hinted_joins.discard(join)
-            self._trials.pop(join, None)
-            join.close()
-            self._failures_of_gone += join.failures
-            gone = before
         for name in gone:
             self._joins_of[name].remove(join)
+        if not len(join):
+            self._drop(join)
+        elif gone:
+            self._measure_anew(join)
 
     def _connect(self, join: Join, what: Body | JoinHost) -> None:
         for name in dict.fromkeys(fold(relation.name) for relation in what.relations):

@@ -61,6 +61,12 @@ class Work:
     candidates: int = 0
     found: int = 0
 
+    def add(self, other: Work) -> None:
+        """Count what another one counted."""
+        self.probes += other.probes
+        self.candidates += other.candidates
+        self.found += other.found
+
 
 class Rows:
     """Partial combinations: `positions[place, row]`, `ts[place, row]`, `lineage[row]`, the first `count` rows."""
@@ -137,6 +143,11 @@ class Level:
     def least_us(self) -> int:
         """The least distance to the first bound item that any slot allows."""
         return self._loosest_low_us
+
+    @property
+    def bound(self) -> tuple[JoinInput, ...]:
+        """What is bound before this level, in its order."""
+        return self._bound
 
     @property
     def bound_items(self) -> list[int]:

@@ -58,6 +58,12 @@ class Branch:
     picked: Rows | None
     least_us: int  # how much earlier than the starting tuple the level's may be (negative), at most
 
+    @property
+    def hosts(self) -> frozenset[int]:
+        """The numbers of the hosts that come by."""
+        exits = [leaving for each in self.all_branches() for leaving in each.exits]
+        return frozenset(leaving.part.host.number for leaving in exits)
+
     def all_branches(self) -> Iterator[Branch]:
         """This one and all that follow it."""
         yield self

@@ -19,10 +19,10 @@ from cqc.runtime.operators.join_level import JoinInput, Work
 from cqc.runtime.operators.join_part import JoinPart
 from cqc.runtime.operators.join_slots import JoinSeat, SlotTable
 from cqc.runtime.operators.lanes import Lane
-from cqc.runtime.operators.rank_lineage import WORD_BITS, bitmap, word_count
+from cqc.runtime.operators.rank_lineage import WORD_BITS, bitmap, move_bits, word_count
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping
 
     from numpy.typing import NDArray
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SEATING = (
     "_words", "_inputs", "_filters", "_work", "_items_of", "_free_items", "_parts", "_table", "_counts",
-    "_failures_of_gone", "_tuples_in", "_results", "_seconds", "phases",
+    "_failures_of_gone", "_tuples_in", "_results", "_seconds", "phases", "why_apart",
 )  # fmt: skip
 
 
@@ -51,12 +51,14 @@ class JoinSeating:
         self._work: list[Work] = []
         self._items_of: dict[str, list[int]] = {}  # by folded relation name, one an occurrence
         self._free_items: list[int] = []
+        self._heads_before: dict[str, int] = {}  # how many tuples each state had taken before
         self._parts: dict[int, JoinPart] = {}  # by host number
         self._table = SlotTable()
         self._plan: JoinPlan | None = None
         self._counts = np.zeros(WORD_BITS, np.int64)
         self._failures_of_gone = 0
         self._tuples_in = 0
+        self._results = 0
         self._seconds = 0.0
         self.take(host)
 
@@ -126,6 +128,44 @@ class JoinSeating:
         self._failures_of_gone += other.failures
         other.close()
 
+    def gather(self, other: JoinSeating, hosts: Collection[int]) -> None:
+        """Take some hosts of another node, with their seats and the lineage of the tuples that are there.
+
+        Slots are numbered without gaps, so the lineage is as short as it can be. The other node is not used any more.
+        """
+        parts = [part for number, part in other._parts.items() if number in hosts]
+        slots = [slot for slot in other._table.slots.values() if slot.part.host.number in hosts]
+        before = self._table.gather(other._table, slots)
+        self._widen(word_count(self._table.size))
+        places: dict[int, list[int]] = {number: [] for number in hosts}
+        for at, slot in enumerate(slots):
+            places[slot.part.host.number].append(at)
+        moves: dict[tuple[int, int], list[int]] = {}
+        for part in parts:
+            if not self.serves(part.host):
+                self.take(part.host)
+            own = self._parts[part.host.number]
+            own.seats, own.results = part.seats, part.results
+            self._results += part.results
+            for mine, theirs in zip(own.inputs, part.inputs, strict=True):
+                moves.setdefault((mine.item, theirs.item), []).extend(places[part.host.number])
+            for slot in [slots[at] for at in places[part.host.number]]:
+                slot.part = own
+                for each, formula in zip(own.inputs, slot.body.filters, strict=True):
+                    self._filters[each.item].add(slot.number, formula)
+        now = np.array([slot.number for slot in slots], np.int64)
+        for (to_item, from_item), own_places in moves.items():
+            state = self._inputs[to_item].state
+            live = slice(state.first - state.base, state.head - state.base)
+            target = self._inputs[to_item].lineage.values[live]
+            move_bits(
+                other._inputs[from_item].lineage.values[live],
+                before[own_places],
+                target,
+                now[own_places],
+            )
+        self._plan = None
+
     def adopt(self, other: JoinSeating) -> None:
         """Take the place of another node for the same host, with its seats, its lineage and its counters."""
         self.close()
@@ -140,6 +180,22 @@ class JoinSeating:
         parts = list(self._parts.values())
         whole = len(parts) == 1 and parts[0].items == tuple(range(len(self._inputs)))
         return parts[0] if whole else None
+
+    @property
+    def parts(self) -> list[JoinPart]:
+        """The hosts that are served."""
+        return list(self._parts.values())
+
+    @property
+    def heads(self) -> dict[str, int]:
+        """By folded stream name, how many tuples were stored so far."""
+        states = {name: self._all_states[name] for name in self._items_of}
+        return {name: state.head for name, state in states.items() if state.relation.is_stream}
+
+    @property
+    def stored(self) -> dict[str, int]:
+        """The same since the node is there."""
+        return {name: head - self._heads_before[name] for name, head in self.heads.items()}
 
     @property
     def slots(self) -> list[Slot]:
@@ -172,6 +228,7 @@ class JoinSeating:
     def _new_item(self, state: SharedState) -> int:
         lane = Lane(np.zeros((state.capacity, self._words), np.uint64))
         state.attach(lane)
+        self._heads_before.setdefault(fold(state.relation.name), state.head)
         types = tuple(column.type for column in state.relation.columns)
         item = self._free_items.pop() if self._free_items else len(self._inputs)
         if item == len(self._inputs):

@@ -290,6 +290,19 @@ class SlotTable:
         for key, slot in other._by_key.items():
             self._by_key.setdefault(key, slot)
 
+    def gather(self, other: SlotTable, slots: Sequence[Slot]) -> NDArray[np.int64]:
+        """Take slots of another table, numbered after those that are here; the numbers that they had there."""
+        self._keys = None
+        before = np.array([slot.number for slot in slots], np.int64)
+        for slot in slots:
+            slot.move(self.size, self.totals)
+            self.slots[slot.number] = slot
+            self.size += 1
+        for key, slot in other._by_key.items():
+            if self.slots.get(slot.number) is slot:
+                self._by_key.setdefault(key, slot)
+        return before
+
     def _free_number(self) -> int:
         if self._clean:
             return self._clean.pop()

@@ -150,6 +150,7 @@ class JoinTree(MultiJoin):
         names = [each.state.relation.name for each in self._inputs]
         how = "chosen" if self.chosen else "asked for"
         detail[f"shape {hint_text(self.shape, names)} {how}"] = 1
+        detail |= {name: 1 for name in base.detail if name.startswith("split ")}
         size = sum(each.lineage.nbytes for each in self._inputs) + self._state_bytes()
         return OperatorCount(self.name, base.tuples_in, base.tuples_out, base.seconds, size, detail)
 

@@ -234,6 +234,11 @@ class MetaQueues:
         """By history: the items that are bound, in order, and the one that is met next."""
         return self._sizes
 
+    def branches(self) -> Iterator[tuple[Branch, TrainSize]]:
+        """The branches that rows came to since they are what they are, each with what came with its history."""
+        for branch, queue in self._queues.items():
+            yield branch, queue.size
+
     def _make_ready(self, queue: MetaQueue) -> None:
         self._waiting.remove(queue)
         queue.is_ready = True

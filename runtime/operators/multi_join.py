@@ -51,7 +51,7 @@ from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.packet import Packet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from cqc.compiler.normal import EquiJoin
     from cqc.runtime.found import Found, PacketJoin, Seat
     from cqc.runtime.operators.join_checks import JoinChecks
-    from cqc.runtime.operators.join_level import JoinInput, Rows
+    from cqc.runtime.operators.join_level import JoinInput, Rows, Work
     from cqc.runtime.operators.join_routes import Branch, Exit
-    from cqc.runtime.operators.metaqueues import MetaQueue
+    from cqc.runtime.operators.metaqueues import MetaQueue, TrainSize
 
 _FIRST_PART = 64  # tuples that start a join, before it is known what they find
 
@@ -81,9 +81,7 @@ class MultiJoin(JoinSeating):
         # Tuples from which the order of probes is learned do not wait: how far they reach is known for them alone.
         self._teaching = False
         self._part_rows: dict[int, int] = {}  # by starting item, tuples that start at a time
-        self._tuples_in = 0
-        self._results = 0
-        self._seconds = 0.0
+        self.why_apart = ""  # from which node it was split, and why
 
     @property
     def _equi_joins(self) -> tuple[EquiJoin, ...]:
@@ -404,9 +402,27 @@ class MultiJoin(JoinSeating):
             detail[f"{name} found"] = work.found
             detail[f"{name} bytes"] = each.lineage.nbytes
         detail |= self._queue_detail() | self.phases.detail()
+        if self.why_apart:
+            detail[f"split {self.why_apart}"] = 1
         size = 0 if self._plan is None else sum(level.nbytes for level in self._plan.levels)
         size += sum(each.lineage.nbytes for each in used)
         return OperatorCount(self.name, self._tuples_in, self._results, self._seconds, size, detail)
+
+    def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
+        """What came to each level so far, which levels of one history have in common, and what was done at its item."""
+        for branch, size in self.queues.branches():
+            yield branch, size, self._work[branch.level.target.item]
+
+    def inherit(self, other: MultiJoin) -> None:
+        """Count on from where a node was that is no more; the results of hosts that were `gather`ed are counted already."""
+        if not self._tuples_in:
+            self.phases = other.phases
+        self._tuples_in += other._tuples_in
+        self._seconds += other._seconds
+        self._results += other._results - sum(part.results for part in other.parts)
+        for name, items in other._items_of.items():
+            for mine, theirs in zip(self._items_of.get(name, ()), items, strict=False):
+                self._work[mine].add(other._work[theirs])
 
     def _queue_detail(self) -> dict[str, int]:
         """The trains that met each item, by their history."""

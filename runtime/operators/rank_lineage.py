@@ -28,6 +28,7 @@ FAR_US = (
 ) - 2  # stands for "no limit": no two event times differ by so much; add to it by `shifted` only
 BEFORE_ALL_US = -(1 << 63)
 WORD_BITS = 64
+_ROWS_AT_ONCE = 4096
 
 
 def word_count(slots: int) -> int:
@@ -53,6 +54,22 @@ def toggle_bits(rows: NDArray[np.uint64], at: NDArray[np.int64], slots: NDArray[
     """Flip the bit of slots[k] in rows[at[k]]."""
     bits = np.uint64(1) << (slots % WORD_BITS).astype(np.uint64)
     np.bitwise_xor.at(rows, (at, slots // WORD_BITS), bits)
+
+
+def move_bits(
+    source: NDArray[np.uint64],
+    before: NDArray[np.int64],
+    target: NDArray[np.uint64],
+    now: NDArray[np.int64],
+) -> None:
+    """Set the bit of now[k] in the rows of the target that have before[k] in the source."""
+    bits = target.shape[1] * WORD_BITS
+    for begin in range(0, len(source), _ROWS_AT_ONCE):
+        rows = np.ascontiguousarray(source[begin : begin + _ROWS_AT_ONCE])
+        moved = np.zeros((len(rows), bits), np.uint8)
+        moved[:, now] = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little")[:, before]
+        packed = np.packbits(moved, axis=1, bitorder="little").view(np.uint64)
+        target[begin : begin + len(rows)] |= packed
 
 
 @dataclass(frozen=True, slots=True)

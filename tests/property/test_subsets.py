@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 import cqc
+from cqc.runtime.split_trials import SharedNodes, SplitTrials
 from tests.generators import random_case
 from tests.property.test_engine import check_case
 from tests.property.test_live_queries import History
@@ -51,6 +52,30 @@ def test_every_strategy_answers_queries_over_subsets(block: int) -> None:
     random = Random(block)
     for seed in range(block * 4, block * 4 + 4):
         check_strategy(random_case(seed, kinds=("subsets",), size=5), random_strategy(random))
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_nodes_that_are_split_and_joined_again_lose_and_repeat_nothing(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, changes = Random(block), []
+
+    def look(self: SplitTrials, subject: SharedNodes) -> bool:
+        if random.random() < 0.3:
+            return False
+        groups: dict[int, set[int]] = {}
+        for host in sorted(host for group in subject.groups for host in group):
+            groups.setdefault(random.randint(0, 2), set()).add(host)
+        self.way = tuple(map(frozenset, groups.values()))
+        changes.append(self.way)
+        return True
+
+    monkeypatch.setattr(SplitTrials, "is_due", lambda self, subject: True)
+    monkeypatch.setattr(SplitTrials, "look", look)
+    for seed in range(block * 5, block * 5 + 5):
+        check_subsets(seed)
+        check_subset_history(seed)
+    assert changes
 
 
 @pytest.mark.parametrize("seed", ONCE_FAILED)

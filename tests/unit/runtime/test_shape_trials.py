@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cqc
-from cqc.runtime import shape_trials
+from cqc.runtime import trials as common
 from cqc.runtime.operators.demand_join import DemandJoin
 from cqc.runtime.operators.join_tree import JoinTree
 from cqc.runtime.shape_costs import ShapeCosts, Statistics
@@ -77,8 +77,8 @@ def push(engine: cqc.Engine, clock: int, rows: int = 20) -> None:
 def test_auto_takes_the_tree_that_costs_less_and_stays_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shape_trials, "LOOKS_SHARE", 1e9)
-    monkeypatch.setattr(shape_trials, "_BETTER", 1e9)  # whatever the clock says
+    monkeypatch.setattr(common, "LOOKS_SHARE", 1e9)
+    monkeypatch.setattr(common, "BETTER", 1e9)  # whatever the clock says
     engine = engine_of(THETAS)
     shapes: list[Shape | None] = []
     for clock in range(40):
@@ -105,22 +105,20 @@ class Timed:
 
     def run(self, trials: ShapeTrials, tuples: int) -> None:
         self.tuples_in += tuples
-        self.seconds += tuples * self._each_s[trials.shape is None]
+        self.seconds += tuples * self._each_s[trials.way is None]
 
 
 def looks(flat_s: float, tree_s: float, monkeypatch: pytest.MonkeyPatch) -> ShapeTrials:
-    def choose(self: ShapeTrials, join: MultiJoin, each_s: float) -> bool:
+    def choose(self: ShapeTrials, subject: MultiJoin, each_s: float) -> bool:
         """The estimate is always for the tree."""
-        if self.shape is not None:
+        if self.way is not None:
             self._wait_longer()
             return False
-        self._before, self._settling, self.shape = (None, each_s), True, ((0, 1), 2)
-        self._period = shape_trials.LOOK_TUPLES
-        self.changes += 1
+        self._try(((0, 1), 2), each_s)
         return True
 
     monkeypatch.setattr(ShapeTrials, "_choose", choose)
-    monkeypatch.setattr(shape_trials, "LOOKS_SHARE", 1e9)
+    monkeypatch.setattr(common, "LOOKS_SHARE", 1e9)
     trials, timed = ShapeTrials(), Timed(flat_s, tree_s)
     join = cast("MultiJoin", timed)
     for _ in range(10_000):
@@ -132,14 +130,14 @@ def looks(flat_s: float, tree_s: float, monkeypatch: pytest.MonkeyPatch) -> Shap
 
 def test_a_shape_that_is_faster_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = looks(1e-4, 5e-5, monkeypatch)
-    assert (trials.changes, trials.returns, trials.shape) == (1, 0, ((0, 1), 2))
+    assert (trials.changes, trials.returns, trials.way) == (1, 0, ((0, 1), 2))
 
 
 def test_a_shape_that_is_no_faster_is_tried_ever_more_seldom(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trials = looks(1e-4, 1e-4, monkeypatch)
-    assert trials.shape is None
+    assert trials.way is None
     assert trials.changes == trials.returns <= 6  # in a million tuples
 
 
@@ -147,7 +145,7 @@ def test_join_that_makes_no_unawaited_pairs_keeps_its_shape(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The estimate counts every pair, and this join makes hardly any of them."""
-    monkeypatch.setattr(shape_trials, "LOOKS_SHARE", 1e6)
+    monkeypatch.setattr(common, "LOOKS_SHARE", 1e6)
     text = "SELECT a.v AS x FROM a, b, c WHERE a.v = b.v AND a.w = c.w AND b.w = c.v MAXWINDOW 500 SEC;"
     engine = cqc.Engine(cqc.compile(STREAMS + text), keep_past=False)
     random = np.random.default_rng(1)
