@@ -50,8 +50,8 @@ test: warm
 test-all: warm
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=search < /dev/null
 
-# What `make check` leaves to `make test`: random programs, servers, processes that are killed.
-LONGER := $(addprefix --ignore=tests/,property serve unit/cli/test_process.py unit/runtime/test_durable_run.py)
+# What `make check` leaves to `make test`: random programs, servers, executors, commands in processes of their own.
+LONGER := $(addprefix --ignore=tests/,property serve spark unit/cli/test_process.py unit/runtime/test_durable_run.py test_readme.py)
 
 check: warm
 	@$(BIN)/ruff format --check --quiet .
