@@ -51,7 +51,7 @@ test-all: warm
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=search < /dev/null
 
 # What `make check` leaves to `make test`: random programs, servers, executors, commands in processes of their own.
-LONGER := $(addprefix --ignore=tests/,property serve spark unit/cli/test_process.py unit/runtime/test_durable_run.py test_readme.py)
+LONGER := $(addprefix --ignore=tests/,property serve spark unit/cli/test_process.py unit/runtime/test_durable_run.py unit/test_measuring.py unit/runtime/operators/test_metaqueues.py test_readme.py)
 
 check: warm
 	@$(BIN)/ruff format --check --quiet .
