@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cqc.cli.interrupts import INTERRUPTED, loading
 from cqc.cli.options import parse_binds, parse_strategy, strategy_options
 from cqc.cli.programs import load_program, program_argument
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.server import ServiceServer
 
 TOKEN_VARIABLE = "CQC_TOKEN"
-INTERRUPTED = 130
 _SWITCH_S = 0.0005
 
 
@@ -66,7 +66,8 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
     _require_token(given["host"], token)
     program = load_program(programs)
     try:
-        from cqc.runtime.serve.server import ServeOptions, ServiceServer
+        with loading():
+            from cqc.runtime.serve.server import ServeOptions, ServiceServer
     except ImportError as error:
         raise click.UsageError(f"{error.name} is missing: pip install 'cqc[serve]'") from error
 
