@@ -267,6 +267,18 @@ class Engine:
         self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name], self._numbers[name]
 
+    def reserve(self, name: str) -> None:
+        """Let no query take a name that none has at present."""
+        self._names[fold(name)] = name
+
+    def release(self, name: str) -> None:
+        """Give a reserved name free."""
+        del self._names[fold(name)]
+
+    def crowded(self, most: int) -> list[str]:
+        """The pull queries over joins for which more than so many combinations are kept."""
+        return self._pulls.crowded(most)
+
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
         return self._pulls.invoke(self._name(query), at)

@@ -142,6 +142,9 @@ class PullQueries:
         self._maintenance = maintenance
         self._queries: dict[str, PullQuery] = {}
         self._kept: dict[Seat, KeptBody] = {}
+        self._kept_joins: set[KeptBody] = (
+            set()
+        )  # those of them that can hold more rows than their streams
         self._logs: dict[Hashable, _Log] = {}  # by the source of the seats
         self._clauses: dict[Hashable, PullClause] = {}
         self._kept_from: dict[str, int] = {}  # by folded stream name: older tuples may be gone
@@ -198,6 +201,8 @@ class PullQueries:
             seat, circuit, states, orders, self._kept_from, log.found, self._maintenance
         )
         log.add(kept)
+        if node.body.host is not None:
+            self._kept_joins.add(kept)
         if any(len(state) for state in states if state.relation.is_stream):
             kept.load_past(circuit.past(node))
         if self._maintenance is Maintenance.LAZY:
@@ -221,6 +226,7 @@ class PullQueries:
             if not kept.users:
                 self._failures_of_gone += kept.failures
                 del self._kept[kept.seat]
+                self._kept_joins.discard(kept)
                 self._logs[kept.seat.source].remove(kept)
                 if not self._logs[kept.seat.source].bodies:
                     del self._logs[kept.seat.source]
@@ -333,6 +339,13 @@ class PullQueries:
             self._queries[name].kept_from_us = None
 
     # Counters
+
+    def crowded(self, most: int) -> list[str]:
+        """The queries over joins for which more than so many rows are kept."""
+        full = [kept for kept in self._kept_joins if len(kept.history or ()) > most]
+        if not full:
+            return []
+        return [query.name for query in self._queries.values() if query.clause.kept in full]
 
     def results_of(self, name: str) -> int:
         """Result rows of a query so far."""

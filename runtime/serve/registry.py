@@ -35,8 +35,11 @@ class Entry:
     invocations: int = 0
     own_seconds: float = 0.0  # spent on this query alone: compiling, answering
     shared_from: float = 0.0  # what a query's share of the common work was when this one came
-    gone: bool = False  # unregistered, and everybody may know
+    gone: bool = False  # unregistered or stopped, and everybody may know
     by_client: bool = False  # registered by a request, so no file decides whether it stays
+    stopped: str = (
+        ""  # why the service no longer answers it; it stays in the list until it is unregistered
+    )
 
 
 class Registry:
