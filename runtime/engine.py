@@ -254,8 +254,8 @@ class Engine:
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
         name = self._name(query)
-        self._results_of_gone.pop(name, None)
-        self._results_of_gone[name] = self._results(name)
+        before = self._results_of_gone.pop(name, 0)
+        self._results_of_gone[name] = before + self._results(name)
         if len(self._results_of_gone) > _MOST_GONE:
             del self._results_of_gone[next(iter(self._results_of_gone))]
         node = self._circuit.query(name)
@@ -328,9 +328,10 @@ class Engine:
         return {line.relation.name: line.count for line in self._lines.values()}
 
     def result_counts(self) -> dict[str, int]:
-        """Results by query, the last thousands of those that have left included."""
-        running = {name: self._results(name) for name in self._counted_from}
-        return {**self._results_of_gone, **running}
+        """Results by query name, those of the last thousands of queries that have left included."""
+        before = self._results_of_gone
+        running = {name: before.get(name, 0) + self._results(name) for name in self._counted_from}
+        return {**before, **running}
 
     @property
     def tuples_read(self) -> int:
