@@ -138,12 +138,16 @@ class Circuit:
             del group.seats[key]
             self._unseat(group, seated, key)
 
-    def past(self, query: QueryNode) -> Sequence[Found]:
-        """What the body of a pull query finds in the tuples that are already there."""
+    def past(self, query: QueryNode, most: int | None = None) -> Sequence[Found]:
+        """What the body of a pull query finds in the tuples that are already there.
+
+        Raises:
+            TooMuchFound: when a join would make more than `most` combinations.
+        """
         join, seat = self.join(query.name), self.seat(query.name)
         if join is not None:
             assert isinstance(join, MultiJoin)
-            return join.past(seat)
+            return join.past(seat, most)
         assert isinstance(seat, SelectionSeat)
         state = self._states[fold(query.body.relations[0].name)]
         return [self._selections_with(seat).past(seat, state.packet(), state.first)]

@@ -25,6 +25,7 @@ from cqc.runtime.deliver import Deliveries
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import smallest_watermark
 from cqc.runtime.kept_body import Maintenance
+from cqc.runtime.operators.bounded_queues import TooMuchFound
 from cqc.runtime.operators.multi_join import push_packet
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.options import Strategy
@@ -246,6 +247,7 @@ class Engine:
 
         Raises:
             CompileError: when the query has errors; nothing changes then.
+            RunError: when the retained past has more combinations for it than `bound_past` allows; nothing changes then.
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
         self._add(normalise(query))
@@ -266,6 +268,10 @@ class Engine:
         self._circuit.remove(name)
         self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name], self._numbers[name]
+
+    def bound_past(self, most: int) -> None:
+        """Let no query be registered that makes more than so many combinations of the retained past."""
+        self._pulls.most_past = most
 
     def reserve(self, name: str) -> None:
         """Let no query take a name that none has at present."""
@@ -378,7 +384,16 @@ class Engine:
             self._counted_from[node.name] = seat.results
         else:
             self._counted_from[node.name] = 0
-            self._pulls.add(node, seat, self._circuit)
+            try:
+                self._pulls.add(node, seat, self._circuit)
+            except TooMuchFound as error:
+                self._circuit.remove(node.name)
+                del self._names[fold(node.name)], self._counted_from[node.name]
+                del self._numbers[node.name]
+                most = self._pulls.most_past
+                raise RunError(
+                    f"query {node.name} would make more than {most:,} combinations of the retained past"
+                ) from error
 
     def _process(self, name: str, packet: Packet, *, more: bool = False) -> list[Found]:
         state = self._states[name]

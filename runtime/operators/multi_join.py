@@ -31,6 +31,7 @@ from cqc.compiler.catalog import fold
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
+from cqc.runtime.operators.bounded_queues import BoundedQueues
 from cqc.runtime.operators.join_plan import JoinPlan
 from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.join_seating import JoinSeating
@@ -349,8 +350,12 @@ class MultiJoin(JoinSeating):
         part.results += len(ts_us)
         return [JoinResults(part, positions, ts_us, lineage, counts, self._table, ranges)]
 
-    def past(self, seat: Seat) -> list[JoinResults]:
-        """All combinations of tuples that are in the states, for a seat that was added with `past`."""
+    def past(self, seat: Seat, most: int | None = None) -> list[JoinResults]:
+        """All combinations of tuples that are in the states, for a seat that was added with `past`.
+
+        Raises:
+            TooMuchFound: when more than `most` would be made on the way.
+        """
         assert isinstance(seat, JoinSeat)
         plan = self._plan or self._prepare()
         item = min(each.item for each in seat.slot.part.stream_inputs)
@@ -360,8 +365,13 @@ class MultiJoin(JoinSeating):
         lineage = each.lineage.values[first - each.state.base : head - each.state.base] & mask
         ts_us = self._times(each, first, head - first)
         found: list[JoinResults] = []
-        self._in_parts(plan, item, lineage, ts_us, first, head, found, more=False)
-        self._drain(plan, head, found)
+        queues = self.queues
+        self.queues = queues if most is None else BoundedQueues(most)
+        try:
+            self._in_parts(plan, item, lineage, ts_us, first, head, found, more=False)
+            self._drain(plan, head, found)
+        finally:
+            self.queues = queues
         return found
 
     def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:

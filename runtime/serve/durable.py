@@ -315,7 +315,7 @@ def _alive(heads: list[Head]) -> dict[int, str]:
     alive = {query["number"]: query.get("stopped", "") for query in heads[0]["queries"]}
     for head in heads:
         if head["kind"] == "register":
-            alive[head["query"]["number"]] = ""
+            alive[head["query"]["number"]] = head["query"].get("stopped", "")
         elif head["kind"] == "stop":
             alive[head["number"]] = head["why"]
         elif head["kind"] == "unregister":

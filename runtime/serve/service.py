@@ -29,6 +29,8 @@ from cqc.runtime.serve.statements import Statement, statements_of_program
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cqc.compiler.bound import Query
+    from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import Strategy
     from cqc.runtime.pull import Invocation
@@ -125,6 +127,9 @@ class Service:
                 self.adopt(PROGRAM, statements_of_program(settled, others))
             except Refusal as error:
                 raise RunError(str(error)) from error
+        self.engine.bound_past(
+            self.limits.kept_rows
+        )  # not before: what was registered once is there again
         self.commit()
 
     @property
@@ -139,7 +144,7 @@ class Service:
 
         Raises:
             CompileError: when the query has errors.
-            Refusal: when there are too many, or the name is taken.
+            Refusal: when there are too many, the name is taken, or the past has too much for it.
         """
         if len(self.registry) >= self.limits.queries:
             raise Refusal(
@@ -161,7 +166,22 @@ class Service:
                     f"or remove that one (cqc unregister {taken})",
                 ) from error
             raise
+        except RunError as error:
+            if by_client:
+                raise Refusal(Status.TOO_LARGE, str(error)) from error
+            return self._note_stopped(text, name, owner, str(error))
         return self._note(handle.name, text, owner, time.perf_counter() - started, by_client)
+
+    def _note_stopped(self, text: str, name: str | None, owner: str, why: str) -> Entry:
+        """A file's query that cannot begin has its place in the list all the same."""
+        taken = {fold(entry.name) for entry in self.registry}
+        query = self.program.bind_one(text, name, taken)
+        entry = self._entry(query.name, text, owner, query)
+        entry.stopped, entry.gone = why, True
+        self.engine.reserve(entry.name)
+        self._add(entry)
+        self._report(f"query {entry.name} was stopped: {why}")
+        return entry
 
     def unregister(self, name: str) -> Entry:
         """Remove a query.
@@ -362,14 +382,19 @@ class Service:
     ) -> Entry:
         node = self.engine.node(name)
         self._leaps.add(node)
-        number = self.registry.next_number
-        kind, columns = kind_of(node), columns_of(node)
-        entry = Entry(number, name, text, owner, self._now(), kind, columns)
+        entry = self._entry(name, text, owner, node)
         entry.own_seconds, entry.by_client = seconds, by_client
+        self._add(entry)
+        return entry
+
+    def _entry(self, name: str, text: str, owner: str, query: QueryNode | Query) -> Entry:
+        number, kind, columns = self.registry.next_number, kind_of(query), columns_of(query)
+        return Entry(number, name, text, owner, self._now(), kind, columns)
+
+    def _add(self, entry: Entry) -> None:
         self.registry.add(entry)
         if self._durable is not None and self._durable.is_open:
             self._durable.registered(entry)
-        return entry
 
 
 def _compare(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cqc.cli.main import run_command
 from tests.serve.running import events_of, running
+from tests.waiting import wait_until, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +69,37 @@ def test_a_query_that_keeps_too_much_is_stopped() -> None:
             service.client.get("/queries/kept/invoke")
         stopped = service.client.get("/queries/kept").json()["stopped"]
         assert stopped == "more than 1,000 combinations of its streams would be kept for it"
+
+
+def test_a_query_that_finds_too_much_in_the_past_is_refused() -> None:
+    with running(kept_rows=1_000) as service:
+        service.push("s", *({"ts": ts, "k": 1} for ts in range(2_000)))
+        text = "SELECT COUNT(*) AS n FROM s a, s b, s c BEGIN NOW - 1 HOUR END NOW"
+        answer = service.client.post("/queries", json={"text": text, "name": "all"})
+        assert answer.status_code == 413
+        assert answer.json()["error"] == (
+            "query all would make more than 1,000 combinations of the retained past"
+        )
+        service.register(
+            f"SELECT COUNT(*) AS n {PAIRS} AND a.ts = 5 AND b.x = 1 BEGIN 5 END NOW", name="all"
+        )
+        service.push("s", {"ts": 2_000, "k": 1, "x": 1.0})
+        assert service.invoke("all")["rows"] == [{"n": 1}]
+
+
+def test_a_query_of_a_file_that_finds_too_much_is_listed_as_stopped(tmp_path: Path) -> None:
+    folder = tmp_path / "queries"
+    folder.mkdir()
+    for _ in range(2):
+        with running(kept_rows=1_000, folders=(folder,), checkpoint=tmp_path / "state") as service:
+            service.push("s", *({"ts": 1, "k": 1} for ts in range(200)))
+            text = f"CREATE QUERY all AS SELECT COUNT(*) AS n {PAIRS} BEGIN 0 END NOW;"
+            write_whole(folder / "a.cq", text + "CREATE QUERY k AS SELECT k FROM s;")
+            wait_until(lambda: {"all", "k"} <= set(service.names()))
+            info = service.client.get("/queries/all").json()
+            assert (info["kind"], info["columns"]) == ("pull", [{"name": "n", "type": "BIGINT"}])
+            assert "more than 1,000 combinations of the retained past" in info["stopped"]
+            assert service.client.get("/queries/k").json()["stopped"] is None
 
 
 def test_a_stopped_query_keeps_its_name_until_it_is_unregistered() -> None:
