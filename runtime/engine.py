@@ -122,6 +122,7 @@ class Engine:
         self._started = False
         self._finished = False
         self._purged_to = 0  # how many tuples were left by the last purge
+        self._silenced: list[str] = []
         wanted = {fold(name) for name in only}
         for name in program.queries.names:
             if not wanted or fold(name) in wanted:
@@ -184,6 +185,7 @@ class Engine:
         blocks = self._pulls.due()
         self._purge()
         self._keep(groups, blocks)
+        self._silenced += self._circuit.silenced()
         self._circuit.adapt()
 
     def finish(self) -> None:
@@ -247,7 +249,7 @@ class Engine:
 
         Raises:
             CompileError: when the query has errors; nothing changes then.
-            RunError: when the retained past has more combinations for it than `bound_past` allows; nothing changes then.
+            RunError: when the retained past has more combinations for it than `bound` allows; nothing changes then.
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
         self._add(normalise(query))
@@ -269,9 +271,20 @@ class Engine:
         self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name], self._numbers[name]
 
-    def bound_past(self, most: int) -> None:
-        """Let no query be registered that makes more than so many combinations of the retained past."""
-        self._pulls.most_past = most
+    def bound(self, *, found: int, past: int) -> None:
+        """Let no query over a join take everything.
+
+        Args:
+            found: results of a query in one packet, beside one for each tuple. `take_silenced` names those that have more.
+            past: combinations of the retained past that a query may make when it is registered.
+        """
+        self._circuit.bound(found)
+        self._pulls.most_past = past
+
+    def take_silenced(self) -> list[str]:
+        """The queries that found too much since this was last asked. Their answers are not complete: unregister them."""
+        silenced, self._silenced = self._silenced, []
+        return silenced
 
     def reserve(self, name: str) -> None:
         """Let no query take a name that none has at present."""

@@ -32,6 +32,7 @@ from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.bounded_queues import BoundedQueues
+from cqc.runtime.operators.found_within import Flood, FoundWithin
 from cqc.runtime.operators.join_plan import JoinPlan
 from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.join_seating import JoinSeating
@@ -83,6 +84,10 @@ class MultiJoin(JoinSeating):
         self._teaching = False
         self._part_rows: dict[int, int] = {}  # by starting item, tuples that start at a time
         self.why_apart = ""  # from which node it was split, and why
+        self.most_found: int | None = (
+            None  # results of a slot in one packet, beside one for each tuple
+        )
+        self.silenced: set[int] = set()  # slots that found more; their queries must leave
 
     @property
     def _equi_joins(self) -> tuple[EquiJoin, ...]:
@@ -167,15 +172,60 @@ class MultiJoin(JoinSeating):
         else:
             self._store_in_order(plan, relation, len(packet), first)
         more = more and len(self._items_of[relation]) == 1
+        if self.most_found is None:
+            self._join_stored(plan, relation, len(packet), first, found, more=more)
+        else:
+            found = self._join_within(self.most_found, plan, relation, len(packet), first)
+        self._seconds += perf_counter() - started
+        return found
+
+    def _join_stored(
+        self,
+        plan: JoinPlan,
+        relation: str,
+        count: int,
+        first: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """Join the tuples that were stored from `first` on."""
         for item in self._items_of[relation]:
-            if self._inputs[item].state.relation.is_stream and len(packet):
-                ts_us = self._times(self._inputs[item], first, len(packet))
+            if self._inputs[item].state.relation.is_stream and count:
+                ts_us = self._times(self._inputs[item], first, count)
                 lineage = self._admitted[item]
                 self._in_parts(plan, item, lineage, ts_us, first, first, found, more=more)
         if not more and self.queues:
             self._drain(plan, first, found)
-        self._seconds += perf_counter() - started
-        return found
+
+    def _join_within(
+        self, most: int, plan: JoinPlan, relation: str, count: int, first: int
+    ) -> list[JoinResults]:
+        """The same, where a slot that finds more than `most`, and one for each tuple, is silenced; the others miss nothing.
+
+        Nothing waits for a next packet: when a slot is silenced the packet is joined again without it.
+        """
+        while True:
+            self._mute(relation)
+            found = FoundWithin(most + count, self._table.size, plan.families)
+            try:
+                self._join_stored(plan, relation, count, first, found, more=False)
+            except Flood as flood:
+                self._results -= sum(map(len, found))
+                found.take_back()
+                self.queues.clear()
+                self._teaching = False
+                self.silenced.update(flood.slots)
+            else:
+                return found
+
+    def _mute(self, relation: str) -> None:
+        """Let no tuple of a packet start for the slots that are silenced."""
+        if self.silenced:
+            others = ~bitmap(sorted(self.silenced), self._words)
+            for item in self._items_of[relation]:
+                lineage = self._admitted[item]
+                self._admitted[item] = lineage & others[: lineage.shape[1]]
 
     def _store(self, each: JoinInput, lineage: NDArray[np.uint64], first: int) -> None:
         at = first - each.state.base

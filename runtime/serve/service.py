@@ -127,9 +127,8 @@ class Service:
                 self.adopt(PROGRAM, statements_of_program(settled, others))
             except Refusal as error:
                 raise RunError(str(error)) from error
-        self.engine.bound_past(
-            self.limits.kept_rows
-        )  # not before: what was registered once is there again
+        # Not before: what was registered once is there again, and what was processed is not stopped afterwards.
+        self.engine.bound(found=self.limits.batch_results, past=self.limits.kept_rows)
         self.commit()
 
     @property
@@ -336,10 +335,11 @@ class Service:
             for block in blocks:
                 counts[block.query] += len(block)
         most = sum(map(len, rows.values())) + self.limits.batch_results
-        floods = {name: count for name, count in counts.items() if count > most}
-        for name, count in floods.items():
-            limit = f"the limit is {self.limits.batch_results:,} and one for each row"
-            self._stop(name, f"it had {count:,} results in one micro-batch, {limit}")
+        floods = dict.fromkeys(self.engine.take_silenced())
+        floods |= dict.fromkeys(name for name, count in counts.items() if count > most)
+        for name in floods:
+            limit = f"the limit is {self.limits.batch_results:,}, and one for each row"
+            self._stop(name, f"it had too many results in one micro-batch: {limit}")
         if not floods:
             return batches
         return [[each for each in blocks if each.query not in floods] for blocks in batches]

@@ -54,11 +54,23 @@ def test_a_query_with_too_many_results_is_stopped_before_they_are_delivered() ->
         pairs = service.client.get("/queries/pairs").json()
         assert pairs["results"] == 0
         assert pairs["stopped"] == (
-            "it had 400 results in one micro-batch, the limit is 100 and one for each row"
+            "it had too many results in one micro-batch: the limit is 100, and one for each row"
         )
         assert {result["query"] for _, result in service.watch(20)} == {"big"}
         service.push("s", *({"ts": 20 + ts, "k": 1, "x": 11.0} for ts in range(200)))
         assert service.client.get("/queries/big").json()["stopped"] is None
+
+
+def test_a_query_that_would_fill_the_memory_is_stopped_in_the_middle() -> None:
+    with running(batch_results=10_000) as service:
+        text = "SELECT a.x AS one FROM s a, s b, s c MAXWINDOW 1 HOUR"
+        service.register(text, name="all")
+        service.register(f"SELECT COUNT(*) AS n {PAIRS} AND a.ts = b.ts BEGIN 0 END NOW", name="n")
+        rows = [{"ts": ts, "k": 1, "x": 11.0} for ts in range(3_000)]  # 27,000,000,000 combinations
+        service.push("s", *rows)
+        assert "too many results" in service.client.get("/queries/all").json()["stopped"]
+        assert service.client.get("/queries/big").json()["results"] == 3_000
+        assert service.invoke("n")["rows"] == [{"n": 3_000}]
 
 
 def test_a_query_that_keeps_too_much_is_stopped() -> None:
