@@ -31,6 +31,7 @@ from cqc.compiler.catalog import fold
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
+from cqc.runtime.operators.arrival import Arrival
 from cqc.runtime.operators.join_plan import JoinPlan
 from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.join_seating import JoinSeating
@@ -60,14 +61,17 @@ if TYPE_CHECKING:
     from cqc.runtime.found import Found, PacketJoin, Seat
     from cqc.runtime.operators.join_checks import JoinChecks
     from cqc.runtime.operators.join_level import JoinInput, Rows, Work
-    from cqc.runtime.operators.join_routes import Branch, Exit
+    from cqc.runtime.operators.join_routes import Branch, Exit, Routes
     from cqc.runtime.operators.metaqueues import MetaQueue, TrainSize
+    from cqc.runtime.operators.through_route import ThroughRoute
 
 _FIRST_PART = 64  # tuples that start a join, before it is known what they find
 
 
 class MultiJoin(JoinSeating):
     """One node at run time. Hosts and bodies come and go between packets."""
+
+    _goes_through = True  # whether nothing has to be known of a level before the next one
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
         """`states` by folded relation name."""
@@ -77,6 +81,7 @@ class MultiJoin(JoinSeating):
         self._orders: dict[int, tuple[int, ...]] = {}
         self.phases = PhaseCounts()
         self._admitted: dict[int, NDArray[np.uint64]] = {}
+        self._arrivals: dict[int, Arrival] = {}  # by item, of the plan
         self.queues = MetaQueues()
         # Tuples from which the order of probes is learned do not wait: how far they reach is known for them alone.
         self._teaching = False
@@ -112,6 +117,7 @@ class MultiJoin(JoinSeating):
             self._inputs, parts, slots, self._words, self._orders, self._work, self.phases
         )
         self._plan = plan
+        self._arrivals = {}
         self.queues.forget()
         self._reach_us = {name: {} for name in self._items_of}
         for one, two, us in plan.reaches():
@@ -121,6 +127,49 @@ class MultiJoin(JoinSeating):
         return plan
 
     # Packets
+
+    def take_packet(
+        self, relation: str, packet: Packet, *, keep_all: bool
+    ) -> list[JoinResults] | None:
+        """Filter, insert and join a packet by few calls; None: it has to go the longer way of `admit` and `process`.
+
+        That way is for everything that has to be looked at in between: the first packets, from which orders are learned, and
+        now and then one more; NULLs; tuples that hardly anybody wants; conditions that are no ranges; relations that are in FROM
+        twice; partial combinations that wait. Nothing has happened when the answer is None.
+        """
+        plan, items = self._plan, self._items_of[relation]
+        if plan is None or len(items) > 1 or self.queues or not self._goes_through:
+            return None
+        item = items[0]
+        arrival = self._arrivals.get(item) or self._new_arrival(plan, item)
+        is_small = len(packet.ts_us) <= self._part_rows.get(item, 0)
+        if arrival is None or not is_small or item in plan.lanes or plan.is_due(item):
+            return None
+        if any(column.valid is not None for column in packet.columns):
+            return None
+        started = perf_counter()
+        routes = plan.next_routes(item)
+        rows = routes.start
+        first = arrival.take(packet, rows, keep_all=keep_all)
+        if first < 0:
+            return None
+        found: list[JoinResults] = []
+        self._stored(self._inputs[item], first, first + len(packet.ts_us))
+        if rows.count:
+            self._set_out(plan, item, routes, rows, first, found, more=False)
+        self._tuples_in += len(packet.ts_us)
+        self._seconds += perf_counter() - started
+        return found
+
+    def _new_arrival(self, plan: JoinPlan, item: int) -> Arrival | None:
+        each, own = self._inputs[item], self._filters[item]
+        if plan.whole_limits or not each.state.relation.is_stream or not own.is_plain:
+            return None
+        arrival = self._arrivals[item] = Arrival(each, own)
+        return arrival
+
+    def _stored(self, each: JoinInput, first: int, stop: int) -> None:
+        """The tuples at these positions are in their state, with their lineage; for joins that keep something beside."""
 
     def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
         """Filter a packet; TRUE where some body wants the tuple. `process` follows with what was inserted of it."""
@@ -159,6 +208,7 @@ class MultiJoin(JoinSeating):
             if rows is not None:
                 lineage = self._admitted[item] = lineage[rows]
             self._store(self._inputs[item], lineage, first)
+            self._stored(self._inputs[item], first, first + len(lineage))
         found: list[JoinResults] = []
         if plan.whole_limits and any(limit.exceeded for limit in plan.whole_limits):
             self._drain(plan, first, found)
@@ -238,14 +288,74 @@ class MultiJoin(JoinSeating):
             rows.resize(2 * len(ts_us))
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
         if rows.count:
-            oldest_us = int(ts_us.min())
+            self._set_out(plan, item, routes, rows, packet_first, found, more=more)
+
+    def _set_out(
+        self,
+        plan: JoinPlan,
+        item: int,
+        routes: Routes,
+        rows: Rows,
+        packet_first: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """Rows that start go on: through all levels at once where that may be, else branch by branch."""
+        oldest_us = int(rows.ts[0, : rows.count].min())
+        through = routes.through if self._goes_through else None
+        open_to = 0
+        if through is not None and not (more or plan.observing or self.queues):
+            open_to = through.open_to(self._through_from(item), self.queues, rows.count)
+        if through is not None and open_to:
+            self._go_through(plan, through, open_to, rows, packet_first, oldest_us, found)
+        else:
             self._teaching = plan.observing
             for branch in routes.branches:
                 self._arrive(plan, branch, rows, packet_first, oldest_us, found, more=more)
             self._teaching = False
-            self._part_rows[item] = self.queues.start_rows(routes.branches)
+        self._part_rows[item] = self.queues.start_rows(routes.branches)
         while (queue := self.queues.next_ready()) is not None:
             self._take(plan, queue, packet_first, found, more=more)
+
+    def _through_from(self, start: int) -> int:
+        """The first level that tuples of an item may take together with others."""
+        del start
+        return 0
+
+    def _go_through(
+        self,
+        plan: JoinPlan,
+        through: ThroughRoute,
+        end: int,
+        rows: Rows,
+        packet_first: int,
+        oldest_us: int,
+        found: list[JoinResults],
+    ) -> None:
+        """Take starting tuples through the levels up to `end` at once, and through the others one by one."""
+        rows = through.run(rows, 0, end, packet_first)
+        through.note_work(0, end, self.queues)
+        self._come_out(plan, through, end, rows, packet_first, oldest_us, found)
+
+    def _come_out(
+        self,
+        plan: JoinPlan,
+        through: ThroughRoute,
+        end: int,
+        rows: Rows,
+        packet_first: int,
+        oldest_us: int,
+        found: list[JoinResults],
+    ) -> None:
+        if not rows.count:
+            return
+        if end == len(through.levels):
+            whole = through.levels[-1].completes
+            found += self._finish(plan, through.leaving, rows, whole=whole)
+        else:
+            queue = through.queue(end)
+            self._go_on(plan, queue, rows, packet_first, oldest_us, found, more=False)
 
     def _arrive(
         self,
@@ -473,6 +583,10 @@ def push_packet(
     picking the others out would cost more than they do.
     """
     relation = fold(state.relation.name)
+    if len(joins) == 1 and not more:
+        taken = joins[0].take_packet(relation, packet, keep_all=keep_all)
+        if taken is not None:
+            return list(taken)
     wanted = np.zeros(len(packet), np.bool_)
     for join in joins:
         wanted |= join.admit(relation, packet)

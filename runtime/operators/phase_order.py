@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 ORDERS = ("AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
 _EVERY = 16  # steps between two decisions
-_MEASURED = 16  # of so many steps by the fused kernel one is measured: reading the clock of a thread costs microseconds
 _SAMPLE_ROWS, _SAMPLE_TUPLES = 32, 256
 _ROWS_AT_ONCE = 4096
 _FIRST_ROOM = 4096
@@ -154,21 +153,31 @@ class PhaseOrder:
     def takes(self, make_parts: Callable[[], StepParts], rows: Rows, limit: int) -> bool:
         """Whether to take the next step in phases; asked once a step."""
         self._steps += 1
-        if self._adapts and self._is_due():
+        if self._adapts and self._is_due(self._steps):
             self._decide(make_parts(), rows, limit)
         label, orders = self._label, self._counts.orders
         orders[label] = orders.get(label, 0) + 1
         return self.access is not Access.FUSED
 
-    def _is_due(self) -> bool:
+    def _is_due(self, steps: int) -> bool:
         """Every few steps, and more often while little is known."""
-        steps = self._steps
-        return steps % _EVERY == 0 or (steps < _EVERY and steps & (steps - 1) == 0)
+        return steps % _EVERY == 1 or (steps < _EVERY and steps & (steps - 1) == 0)
 
     @property
     def measures(self) -> bool:
-        """Whether to tell how long the fused kernel takes this time."""
-        return self._adapts and (self._steps < _MEASURED or self._steps % _MEASURED == 1)
+        """Whether to tell how long the fused kernel takes this time: reading the clock of a thread costs microseconds."""
+        return self._adapts and self._is_due(self._steps)
+
+    @property
+    def stays_fused(self) -> bool:
+        """Whether the next step is the fused kernel's, and nothing about it is to be decided or measured."""
+        is_usual = self._adapts and self.access is Access.FUSED
+        return is_usual and not self._is_due(self._steps + 1)
+
+    def passed(self) -> None:
+        """The fused kernel took a step by itself, when `stays_fused` allowed it."""
+        self._steps += 1
+        self._counts.orders[self._label] = self._counts.orders.get(self._label, 0) + 1
 
     def extend(self, parts: StepParts, rows: Rows, limit: int) -> tuple[int, int]:
         """Take the step in phases; (rows found, candidates seen)."""

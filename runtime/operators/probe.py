@@ -162,14 +162,14 @@ def extend_by_key(  # type: ignore[no-untyped-def]
         for at in range(left_over):
             row, position = active[at], cursors[at]
             index = position - base
-            cursors[at] = links[index, form, 0]
+            cursors[at] = links[form, index, 0]
             left = np.uint64(0)
             for word in range(words):
                 alive[word] = lineage_in[row, word] & lineage_target[index, word]
                 left |= alive[word]
             ok = left != 0
             for check in range(checks):
-                if links[index, check_forms[check], 1] != check_keys[check, row]:
+                if links[check_forms[check], index, 1] != check_keys[check, row]:
                     ok = False
             ts = ts_target[index]
             item = 0
@@ -198,8 +198,8 @@ def find_equal_keys(active, cursors, count, keys, form, links, base, low, limit)
     for at in range(count):
         row, position = active[at], cursors[at]
         key = keys[row]
-        while position >= low and (links[position - base, form, 1] != key or position >= limit):
-            position = links[position - base, form, 0]
+        while position >= low and (links[form, position - base, 1] != key or position >= limit):
+            position = links[form, position - base, 0]
         if position >= low:
             active[found] = row
             cursors[found] = position
