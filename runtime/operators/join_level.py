@@ -226,7 +226,7 @@ class Level:
             self.rows.resize(max(found, 2 * self.rows.room))
             found, candidates = self._call(rows, limit)
         if self.phases is not None and measures:
-            self.phases.saw_fused(thread_time() - started, candidates)
+            self.phases.saw_fused(thread_time() - started)
         return found, candidates
 
     def _parts(self) -> StepParts:
