@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.operators.hash_chains import bucket_of
+from cqc.runtime.operators.row_vectors import lowest_bit
 from cqc.runtime.operators.theta_lists import rank
 
 _LAST_US = (1 << 63) - 2
@@ -293,6 +294,23 @@ def count_slots(lineage, count, counts):  # type: ignore[no-untyped-def]
                 low = bits & (~bits + np.uint64(1))
                 counts[word * 64 + _bit_number(low)] += 1
                 bits ^= low
+
+
+@njit(cache=True, nogil=True)
+def count_slots_of(lineage, count, mask, counts):  # type: ignore[no-untyped-def]
+    """The same for the slots of a mask; how many rows have one of them."""
+    counts[:] = 0
+    found = 0
+    for row in range(count):
+        any_left = np.uint64(0)
+        for word in range(len(mask)):
+            left = lineage[row, word] & mask[word]
+            any_left |= left
+            while left:
+                counts[word * 64 + lowest_bit(left)] += 1
+                left &= left - np.uint64(1)
+        found += any_left != 0
+    return found
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -17,6 +17,8 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.operators.probe import intersect, rank_of, shifted, touches
+from cqc.runtime.operators.rank_lineage import WORD_BITS
+from cqc.runtime.operators.row_vectors import lowest_bit
 from cqc.runtime.operators.theta_lists import rank
 
 
@@ -269,6 +271,16 @@ def settle_windows(  # type: ignore[no-untyped-def]
     return varying
 
 
+@njit(cache=True, nogil=True, inline="always")
+def count_bits(slots, tally, width):  # type: ignore[no-untyped-def]
+    """Add one to the tally of each slot that is set."""
+    for word in range(len(width)):
+        left = slots[word]
+        while left:
+            tally[word * WORD_BITS + lowest_bit(left)] += 1
+            left &= left - np.uint64(1)
+
+
 @njit(cache=True, nogil=True)
 def write_pairs(  # type: ignore[no-untyped-def]
     begin, count, pair_rows, pair_entries, order_ts, order_positions, positions_in, ts_in, positions_out, ts_out
@@ -306,9 +318,12 @@ def extend_by_time(  # type: ignore[no-untyped-def]
     first, limit,  # the positions among them that count
     cut_starts, cuts, window_sets,
     codes, value_rows, starts, parameters, theta_sets, theta_members, probing,
-    positions_out, ts_out, lineage_out, width,
+    positions_out, ts_out, lineage_out, tally, width,
 ):  # fmt: skip
-    """Extend rows by the tuples within their stretch of time; (rows found, candidates seen)."""
+    """Extend rows by the tuples within their stretch of time; (rows found, candidates seen).
+
+    With a tally nothing is written: tally[slot] is set to how many of the rows found have the slot.
+    """
     bound, lists, words = len(positions_in), len(codes), len(width)
     lows, highs = np.empty(hub_lists, np.float64), np.empty(hub_lists, np.float64)
     sure, used = np.empty((2, hub_lists), np.float64), np.empty(hub_lists, np.int64)
@@ -326,7 +341,9 @@ def extend_by_time(  # type: ignore[no-untyped-def]
     entry_lineage = np.empty((order_end - order_start, words), np.uint64)
     pair_rows, pair_entries = np.empty(_PAIRS, np.uint32), np.empty(_PAIRS, np.uint32)
     pairs = 0
-    room = positions_out.shape[1]
+    tallies = len(tally) > 0
+    tally[:] = 0
+    room = 0 if tallies else positions_out.shape[1]
     written = 0
     candidates = 0
     order = group_rows(positions_in[hub], count)
@@ -402,7 +419,9 @@ def extend_by_time(  # type: ignore[no-untyped-def]
                         ok = intersect(one, theta_sets, 2 * (start + number) + place, width)
                     number += 1
                 if ok:
-                    if written < room:
+                    if tallies:
+                        count_bits(one, tally, width)
+                    elif written < room:
                         pair_rows[pairs], pair_entries[pairs] = row, entries[entry]
                         for word in range(words):
                             lineage_out[written, word] = one[word]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cqc.runtime.operators.scan import group_rows, sift, write_pairs
+from cqc.runtime.operators.probe import count_slots_of
+from cqc.runtime.operators.scan import count_bits, group_rows, sift, write_pairs
 
 
 @pytest.mark.parametrize("words", [1, 3])
@@ -60,3 +61,16 @@ def test_rows_of_one_position_are_together(most: int) -> None:
     order = group_rows(positions, 40)
     assert sorted(order.tolist()) == list(range(40))
     assert positions[order].tolist() == sorted(positions.tolist())
+
+
+def test_slots_are_counted_row_by_row_and_all_at_once() -> None:
+    random = np.random.default_rng(1)
+    lineage = random.integers(0, 1 << 62, (50, 2)).astype(np.uint64)
+    lineage[random.random((50, 2)) < 0.6] = 0
+    mask = random.integers(0, 1 << 62, 2).astype(np.uint64)
+    bits = np.unpackbits((lineage & mask).view(np.uint8), axis=1, bitorder="little")
+    counts, tally = np.ones(128, np.int64), np.zeros(128, np.int64)
+    assert count_slots_of(lineage, 40, mask, counts) == bits[:40].any(axis=1).sum()
+    for row in lineage[:40] & mask:
+        count_bits(row, tally, np.empty(2, np.int64))
+    assert counts.tolist() == tally.tolist() == bits[:40].sum(axis=0).tolist()
