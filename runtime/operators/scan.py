@@ -391,7 +391,7 @@ def extend_by_time(  # type: ignore[no-untyped-def]
             )
             if varying < 0:
                 continue
-            entry = rank_of(entry_ts, 0, kept, begin - 1)
+            entry = rank_of(entry_ts, 0, kept, begin - 1) if begin > entry_ts[0] else 0
             while entry < kept and entry_ts[entry] <= end:
                 left = np.uint64(0)
                 for word in range(words):
