@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.shared_state import SharedState
 
 ORDERS = ("AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
-_EVERY = 16  # steps between two decisions
+# Steps between two decisions, at most: in phases, and by the fused kernel, which is right so often that asking costs more.
+_EVERY, _SELDOM = 16, 64
 _AGAIN = 8  # decisions for phases after which the fused kernel takes one step: what it costs may have changed
 _SAMPLE_ROWS, _SAMPLE_TUPLES = 32, 256
 _ROWS_AT_ONCE = 4096
@@ -180,7 +181,8 @@ class PhaseOrder:
     def _is_due(self) -> bool:
         """Every few steps, and more often while little is known."""
         steps = self._steps
-        return steps % _EVERY == 0 or (steps < _EVERY and steps & (steps - 1) == 0)
+        every = _SELDOM if self.access is Access.FUSED else _EVERY
+        return steps % every == 0 or (steps < every and steps & (steps - 1) == 0)
 
     @property
     def measures(self) -> bool:
