@@ -106,7 +106,7 @@ class Engine:
             for name, relation in catalog.relations.items()
         }
         self._packets = {name: Packets(self._strategy.packet) for name in catalog.relations}
-        self._circuit = Circuit(self._states, self._strategy)
+        self._circuit = Circuit(self._states, self._strategy, counts_only=not collect)
         self._deliveries = Deliveries()
         maintenance = Maintenance(self._strategy.maintenance)
         self._pulls = self._make_pulls(

@@ -65,6 +65,9 @@ class SlotRows:
     ends: NDArray[np.int64]
     rows: NDArray[np.int64]
     members: Sequence[tuple[Seat, int, int]] = ()
+    times_us: NDArray[np.int64] | None = (
+        None  # of the rows, where those of each slot are in their order
+    )
 
 
 class Found(Protocol):

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.operators.phase_order import PhaseOrder, StepParts
-from cqc.runtime.operators.probe import extend_by_key
+from cqc.runtime.operators.probe import count_slots, extend_by_key
 from cqc.runtime.operators.rank_lineage import FAR_US, RankSets
 from cqc.runtime.operators.scan import extend_by_time
 from cqc.runtime.operators.theta_lists import PredicateList, code_of
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _ROOM = 1024
 _MOST_ROOM = 1 << 21
+_NO_TALLY = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ class Level:
             before_packet  # only tuples before the packet that is joined (self-joins)
         )
         self.rows = Rows(len(bound) + 1, words, 1 if completes else None)
+        # By slot, how many rows were found last, where that is all anybody asks: scans do not write them then.
+        self.tally: NDArray[np.int64] | None = None
         self._width: tuple[int] | NDArray[np.int64] = (
             (0,) if words == 1 else np.empty(words, np.int64)
         )
@@ -243,6 +246,8 @@ class Level:
         limit = packet_first if self.before_packet else self.target.state.head
         if self.phases is not None and self.phases.takes(self._parts, rows, limit):
             found, candidates = self.phases.extend(self._parts(), rows, limit)
+            if self.tally is not None:
+                count_slots(self.rows.lineage, found, self.tally)
         else:
             found, candidates = self._fused(rows, limit)
         self.rows.count = found
@@ -254,11 +259,11 @@ class Level:
         measures = self.phases is not None and self.phases.measures
         started = thread_time() if measures else 0.0
         found, candidates = self._call(rows, limit)
-        if found > self.rows.room:
+        if found > self.rows.room and self.tally is None:
             self.rows.resize(max(found, 2 * self.rows.room))
             found, candidates = self._call(rows, limit)
         if self.phases is not None and measures:
-            self.phases.saw_fused(thread_time() - started, candidates)
+            self.phases.saw_fused(thread_time() - started)
         return found, candidates
 
     def _parts(self) -> StepParts:
@@ -293,7 +298,7 @@ class Level:
             rows.count, rows.positions, rows.ts, rows.lineage, self._hub, self._hub_lists, self._loosest,
             lane.ts, lane.positions, lane.lineage, lane.values, lane.start, lane.end, state.first, limit,
             *self._windows, self._thetas[0], self._lane_columns, *self._thetas[2:], self._probing,
-            out.positions, out.ts, out.lineage, self._width,
+            out.positions, out.ts, out.lineage, _NO_TALLY if self.tally is None else self.tally, self._width,
         )  # fmt: skip
 
     def _prepare_windows(self, windows: Sequence[RankSets], words: int) -> None:

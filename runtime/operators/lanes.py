@@ -103,7 +103,9 @@ class NumberLane:
 
     def read(self, indexes: NDArray[np.int64] | slice) -> Column:
         valid = None if self.valid is None else self.valid[indexes]
-        return Column(self.type, self.values[indexes], valid)
+        if isinstance(indexes, slice):
+            return Column(self.type, self.values[indexes], valid)
+        return Column(self.type, self.values.take(indexes), valid)
 
     def relocate(self, start: int, count: int, capacity: int) -> None:
         """The values move with their block."""

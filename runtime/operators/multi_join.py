@@ -41,13 +41,14 @@ from cqc.runtime.operators.metaqueues import MetaQueues
 from cqc.runtime.operators.phase_order import ORDERS, PhaseCounts
 from cqc.runtime.operators.probe import (
     count_slots,
+    count_slots_of,
     finish_rows,
     keep_rows,
     mark_wanted,
     pick_rows,
     start_rows,
 )
-from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US, bitmap
+from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US, WORD_BITS, bitmap
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.packet import Packet
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from cqc.runtime.found import Found, PacketJoin, Seat
     from cqc.runtime.operators.join_checks import JoinChecks
     from cqc.runtime.operators.join_level import JoinInput, Rows, Work
+    from cqc.runtime.operators.join_part import JoinPart
     from cqc.runtime.operators.join_routes import Branch, Exit, Routes
     from cqc.runtime.operators.metaqueues import MetaQueue, TrainSize
     from cqc.runtime.operators.through_route import ThroughRoute
@@ -86,6 +88,7 @@ class MultiJoin(JoinSeating):
         # Tuples from which the order of probes is learned do not wait: how far they reach is known for them alone.
         self._teaching = False
         self._part_rows: dict[int, int] = {}  # by starting item, tuples that start at a time
+        self.counts_only = False  # nobody asks for rows, only how many there are
         self.why_apart = ""  # from which node it was split, and why
 
     @property
@@ -114,8 +117,9 @@ class MultiJoin(JoinSeating):
             slot.arrange()
         parts = list(self._parts.values())
         plan = JoinPlan(
-            self._inputs, parts, slots, self._words, self._orders, self._work, self.phases
-        )
+            self._inputs, parts, slots, self._words, self._orders, self._work, self.phases,
+            counts_only=self.counts_only,
+        )  # fmt: skip
         self._plan = plan
         self._arrivals = {}
         self.queues.forget()
@@ -415,7 +419,11 @@ class MultiJoin(JoinSeating):
                 plan.observe(branch, probes, made.count)
             self.queues.ran(queue, probes, made.count)
             if made.count:
+                tally = branch.level.tally
                 for each in branch.exits:
+                    if tally is not None:
+                        self._count(each.part, tally, made.count)
+                        continue
                     found += self._finish(plan, each, made, whole=branch.level.completes)
                 for child in branch.children:
                     self._arrive(plan, child, made, packet_first, oldest_us, found, more=more)
@@ -433,6 +441,10 @@ class MultiJoin(JoinSeating):
         self, plan: JoinPlan, leaving: Exit, rows: Rows, *, whole: bool
     ) -> list[JoinResults]:
         """The results of a host that leaves; `whole`: all rows are its own and have their result time."""
+        if self.counts_only and plan.of(leaving.part).is_counted_by_slot:
+            count = count_slots_of(rows.lineage, rows.count, leaving.mask, self._counts)
+            self._count(leaving.part, self._counts, count)
+            return []
         if whole:
             positions = rows.positions[leaving.places, : rows.count]
             ts_us = rows.ts[0, : rows.count].copy()
@@ -458,6 +470,12 @@ class MultiJoin(JoinSeating):
         self._results += len(ts_us)
         part.results += len(ts_us)
         return [JoinResults(part, positions, ts_us, lineage, counts, self._table, ranges)]
+
+    def _count(self, part: JoinPart, counts: NDArray[np.int64], rows: int) -> None:
+        """Rows were found that only have to be counted; `counts` by slot."""
+        self._table.totals.add(counts[: self._table.size])
+        self._results += rows
+        part.results += rows
 
     def past(self, seat: Seat) -> list[JoinResults]:
         """All combinations of tuples that are in the states, for a seat that was added with `past`."""
@@ -605,6 +623,8 @@ def warm() -> None:
     """Compile the kernels of the join, by joining a few tuples in each of its ways."""
     for order in ("adaptive", *ORDERS):
         _warm_in(order)
+    word = np.zeros(1, np.uint64)
+    count_slots_of(word[:, None], 0, word, np.zeros(WORD_BITS, np.int64))
 
 
 def _warm_in(order: str) -> None:

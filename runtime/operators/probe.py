@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.operators.hash_chains import bucket_of
+from cqc.runtime.operators.row_vectors import lowest_bit
 from cqc.runtime.operators.theta_lists import rank
 
 _LAST_US = (1 << 63) - 2
@@ -288,33 +289,27 @@ def count_slots(lineage, count, counts):  # type: ignore[no-untyped-def]
     counts[:] = 0
     for row in range(count):
         for word in range(lineage.shape[1]):
-            bits = lineage[row, word]
-            while bits:
-                low = bits & (~bits + np.uint64(1))
-                counts[word * 64 + _bit_number(low)] += 1
-                bits ^= low
+            left = lineage[row, word]
+            while left:
+                counts[word * 64 + lowest_bit(left)] += 1
+                left &= left - np.uint64(1)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _bit_number(power):  # type: ignore[no-untyped-def]
-    """log2 of a power of two."""
-    number = 0
-    if power >> np.uint64(32):
-        number += 32
-        power >>= np.uint64(32)
-    if power >> np.uint64(16):
-        number += 16
-        power >>= np.uint64(16)
-    if power >> np.uint64(8):
-        number += 8
-        power >>= np.uint64(8)
-    if power >> np.uint64(4):
-        number += 4
-        power >>= np.uint64(4)
-    if power >> np.uint64(2):
-        number += 2
-        power >>= np.uint64(2)
-    return number + np.int64(power >> np.uint64(1))
+@njit(cache=True, nogil=True)
+def count_slots_of(lineage, count, mask, counts):  # type: ignore[no-untyped-def]
+    """The same for the slots of a mask; how many rows have one of them."""
+    counts[:] = 0
+    found = 0
+    for row in range(count):
+        any_left = np.uint64(0)
+        for word in range(len(mask)):
+            left = lineage[row, word] & mask[word]
+            any_left |= left
+            while left:
+                counts[word * 64 + lowest_bit(left)] += 1
+                left &= left - np.uint64(1)
+        found += any_left != 0
+    return found
 
 
 @njit(cache=True, nogil=True)
