@@ -54,7 +54,7 @@ class Arrival:
         state = each.state
         if count > rows.room:
             rows.resize(2 * count)
-        at = state.lay_down(packet)
+        at = state.lay_down(packet, all_there=True)
         chains = state.chains
         first = state.head
         started: int = arrive(

@@ -236,40 +236,41 @@ class DemandJoin(MultiJoin):
             self.partial_results += made.count
         return made
 
-    def _through_from(self, start: int) -> int:
-        return 1 if start in self._demands else 0
-
     def _go_through(
         self,
         plan: JoinPlan,
         through: ThroughRoute,
-        end: int,
-        rows: Rows,
+        start: Rows,
         packet_first: int,
-        oldest_us: int,
         found: list[JoinResults],
-    ) -> None:
+    ) -> bool:
         """The same for a way without forks: behind the pairs, all levels at once."""
         first = through.levels[0]
-        start = first.bound_items[0]
-        demands = self._demands.get(start)
-        begin = 0
+        item = first.bound[0].item
+        demands = self._demands.get(item)
+        begin, rows = 0, start
         if demands is not None:
             begin = 1
-            probes = rows.count
-            rows = self._awaited(demands, first, rows, packet_first)
-            through.note_train(0, self.queues, probes, rows.count)
+            rows = self._awaited(demands, first, start, packet_first)
+            through.note_train(0, self.queues, start.count, rows.count)
+            if self._measured and demands.is_due():
+                self._judge(item, demands)
+            if not rows.count:
+                return True
             if len(through.levels) > 1:
                 self.partial_results += rows.count
-            if self._measured and demands.is_due():
-                self._judge(start, demands)
-        if rows.count and begin < end:
+        end = through.open_to(begin)
+        if begin < end:
             rows = through.run(rows, begin, end, packet_first)
             self.partial_results += through.note_work(begin, end, self.queues)
-        self._come_out(plan, through, end, rows, packet_first, oldest_us, found)
+        elif not begin:
+            return False
+        if rows.count:
+            self._come_out(plan, through, end, rows, start, packet_first, found)
+        return True
 
     def _awaited(self, demands: Demands, level: Level, rows: Rows, packet_first: int) -> Rows:
-        start, target = self._inputs[level.bound_items[0]], level.target
+        start, target = level.bound[0], level.target
         one, two = start.state, target.state
         pair = level.pair_arguments
         if pair is None:

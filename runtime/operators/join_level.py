@@ -94,6 +94,11 @@ class Rows:
     def nbytes(self) -> int:
         return int(self.positions.nbytes + self.ts.nbytes + self.lineage.nbytes)
 
+    @property
+    def oldest_us(self) -> int:
+        """The earliest event time of the tuples that started the rows; there is at least one."""
+        return int(self.ts[0, : self.count].min())
+
 
 class Level:
     """Extends rows over the items of `bound`, in that order, by `target`."""

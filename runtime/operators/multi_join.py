@@ -43,6 +43,7 @@ from cqc.runtime.operators.probe import (
     count_slots,
     count_slots_of,
     finish_rows,
+    finish_whole,
     keep_rows,
     mark_wanted,
     pick_rows,
@@ -149,8 +150,9 @@ class MultiJoin(JoinSeating):
         is_small = len(packet.ts_us) <= self._part_rows.get(item, 0)
         if arrival is None or not is_small or item in plan.lanes or plan.is_due(item):
             return None
-        if any(column.valid is not None for column in packet.columns):
-            return None
+        for column in packet.columns:
+            if column.valid is not None:
+                return None
         started = perf_counter()
         routes = plan.next_routes(item)
         rows = routes.start
@@ -306,14 +308,15 @@ class MultiJoin(JoinSeating):
         more: bool,
     ) -> None:
         """Rows that start go on: through all levels at once where that may be, else branch by branch."""
-        oldest_us = int(rows.ts[0, : rows.count].min())
         through = routes.through if self._goes_through else None
-        open_to = 0
-        if through is not None and not (more or plan.observing or self.queues):
-            open_to = through.open_to(self._through_from(item), self.queues, rows.count)
-        if through is not None and open_to:
-            self._go_through(plan, through, open_to, rows, packet_first, oldest_us, found)
-        else:
+        alone = not (more or plan.observing or self.queues or self.queues.one_at_a_time)
+        if (
+            through is None
+            or not alone
+            or not through.fits(self.queues, rows.count)
+            or not self._go_through(plan, through, rows, packet_first, found)
+        ):
+            oldest_us = rows.oldest_us
             self._teaching = plan.observing
             for branch in routes.branches:
                 self._arrive(plan, branch, rows, packet_first, oldest_us, found, more=more)
@@ -322,25 +325,23 @@ class MultiJoin(JoinSeating):
         while (queue := self.queues.next_ready()) is not None:
             self._take(plan, queue, packet_first, found, more=more)
 
-    def _through_from(self, start: int) -> int:
-        """The first level that tuples of an item may take together with others."""
-        del start
-        return 0
-
     def _go_through(
         self,
         plan: JoinPlan,
         through: ThroughRoute,
-        end: int,
-        rows: Rows,
+        start: Rows,
         packet_first: int,
-        oldest_us: int,
         found: list[JoinResults],
-    ) -> None:
-        """Take starting tuples through the levels up to `end` at once, and through the others one by one."""
-        rows = through.run(rows, 0, end, packet_first)
+    ) -> bool:
+        """Take starting tuples through as many levels at once as may be, and through the others one by one; FALSE: through none."""
+        end = through.open_to(0)
+        if not end:
+            return False
+        rows = through.run(start, 0, end, packet_first)
         through.note_work(0, end, self.queues)
-        self._come_out(plan, through, end, rows, packet_first, oldest_us, found)
+        if rows.count:
+            self._come_out(plan, through, end, rows, start, packet_first, found)
+        return True
 
     def _come_out(
         self,
@@ -348,18 +349,17 @@ class MultiJoin(JoinSeating):
         through: ThroughRoute,
         end: int,
         rows: Rows,
+        start: Rows,
         packet_first: int,
-        oldest_us: int,
         found: list[JoinResults],
     ) -> None:
-        if not rows.count:
-            return
+        """Rows have passed the levels before `end`."""
         if end == len(through.levels):
             whole = through.levels[-1].completes
             found += self._finish(plan, through.leaving, rows, whole=whole)
         else:
             queue = through.queue(end)
-            self._go_on(plan, queue, rows, packet_first, oldest_us, found, more=False)
+            self._go_on(plan, queue, rows, packet_first, start.oldest_us, found, more=False)
 
     def _arrive(
         self,
@@ -441,10 +441,18 @@ class MultiJoin(JoinSeating):
         self, plan: JoinPlan, leaving: Exit, rows: Rows, *, whole: bool
     ) -> list[JoinResults]:
         """The results of a host that leaves; `whole`: all rows are its own and have their result time."""
-        if self.counts_only and plan.of(leaving.part).is_counted_by_slot:
-            count = count_slots_of(rows.lineage, rows.count, leaving.mask, self._counts)
-            self._count(leaving.part, self._counts, count)
-            return []
+        part, own = leaving.part, plan.of(leaving.part)
+        if own.is_counted_by_slot:
+            if self.counts_only:
+                count = count_slots_of(rows.lineage, rows.count, leaving.mask, self._counts)
+                self._count(part, self._counts, count)
+                return []
+            if whole:
+                positions, ts_us, lineage, counts = finish_whole(
+                    rows.count, rows.positions, rows.ts, rows.lineage, leaving.places, self._table.size
+                )  # fmt: skip
+                self._count(part, counts, rows.count)
+                return [JoinResults(part, positions, ts_us, lineage, counts, self._table, {})]
         if whole:
             positions = rows.positions[leaving.places, : rows.count]
             ts_us = rows.ts[0, : rows.count].copy()
@@ -454,7 +462,6 @@ class MultiJoin(JoinSeating):
                 rows.count, rows.positions, rows.ts, rows.lineage,
                 leaving.mask, leaving.places, leaving.stream_places,
             )  # fmt: skip
-        part, own = leaving.part, plan.of(leaving.part)
         if own.checks or part.checks.text_edges:
             part.checks.apply(positions, lineage, own.checks, own.check_slots)
             kept = keep_rows(lineage)

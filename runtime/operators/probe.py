@@ -275,6 +275,20 @@ def finish_rows(count, positions, ts, lineage, mask, places, stream_places):  # 
 
 
 @njit(cache=True, nogil=True)
+def finish_whole(count, positions, ts, lineage, places, slots):  # type: ignore[no-untyped-def]
+    """Copies of complete rows of one host, and how many of them each of so many slots has."""
+    by_item = np.empty((len(places), count), np.int64)
+    for item in range(len(places)):
+        for row in range(count):
+            by_item[item, row] = positions[places[item], row]
+    latest = ts[0, :count].copy()
+    copied = lineage[:count].copy()
+    counts = np.empty(64 * lineage.shape[1], np.int64)
+    count_slots(lineage, count, counts)
+    return by_item, latest, copied, counts[:slots]
+
+
+@njit(cache=True, nogil=True)
 def mark_wanted(lineage, wanted):  # type: ignore[no-untyped-def]
     """Mark the rows that some slot wants."""
     for row in range(len(lineage)):

@@ -53,6 +53,12 @@ class SharedState:
         ]
         for block in self._blocks.values():
             block.allocate(self._capacity)
+        # Where every column is a row of a block and no NULL was seen yet: the rows.
+        self._number_rows: list[tuple[NumberBlock, int]] | None = None
+        if ColumnType.STRING not in {column.type for column in relation.columns}:
+            types = [DTYPES[column.type] for column in relation.columns]
+            rows = range(len(types))
+            self._number_rows = [(self._blocks[types[at]], self.block_row(at)) for at in rows]
         self._whole = self._blocks[np.dtype(np.int64)]
         self._real = self._blocks[np.dtype(np.float64)]
         self._ts = Lane(np.zeros(self._capacity, np.int64))
@@ -122,15 +128,22 @@ class SharedState:
         self.take_in(packet, is_chained=len(rows) > 0)
         return first
 
-    def lay_down(self, packet: Packet) -> int:
-        """Write the tuples behind the last one, where they do not count yet; the index of the first."""
+    def lay_down(self, packet: Packet, *, all_there: bool = False) -> int:
+        """Write the tuples behind the last one, where they do not count yet; the index of the first. `all_there`: no NULL."""
         count = len(packet.ts_us)
         if self.head - self.base + count > self._capacity:
             self._make_room(count)
         at = self.head - self.base
         end = at + count
-        for lane, column in zip(self._columns, packet.columns, strict=True):
-            lane.write(at, end, column)
+        columns = packet.columns
+        if self._number_rows is not None and all_there:
+            for place, (block, row) in enumerate(self._number_rows):
+                block.values[row, at:end] = columns[place].values
+        else:
+            for lane, column in zip(self._columns, columns, strict=True):
+                lane.write(at, end, column)
+                if column.valid is not None:
+                    self._number_rows = None  # from now on lanes know who is NULL
         self._arrival.values[at:end] = packet.arrival
         self._ts.values[at:end] = packet.ts_us
         return at

@@ -100,14 +100,14 @@ class ThroughRoute:
     def nbytes(self) -> int:
         return sum(rows.nbytes for rows in self._rows)
 
-    def open_to(self, begin: int, queues: MetaQueues, rows: int) -> int:
-        """How far so many rows may go through from the level `begin` on: up to the first level that is to be looked at alone."""
-        if queues.one_at_a_time:
-            return begin
+    def fits(self, queues: MetaQueues, rows: int) -> bool:
+        """Whether so many rows may go together: what they make would not be too much."""
         if not self._queues:
             self._queues = [queues.of(branch) for branch in self._branches]
-        if self._queues[0].size.cuts(rows) < rows:
-            return begin
+        return self._queues[0].size.cuts(rows) >= rows
+
+    def open_to(self, begin: int) -> int:
+        """How far rows may go through from the level `begin` on: up to the first level that is to be looked at alone."""
         for at in range(begin, len(self.levels)):
             phases = self.levels[at].phases
             if phases is not None and not phases.stays_fused:
