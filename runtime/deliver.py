@@ -113,6 +113,10 @@ class Deliveries:
             lists = addresses.lists(slots)
         wanted: dict[int, Wanted] = {}
         if len(slots) and lists[0] >= 0 and (lists == lists[0]).all():
+            if by_slot.times_us is not None and not by_slot.members:
+                return [
+                    _whole_group(found, by_slot, self._lists[int(lists[0])], addresses.names(slots))
+                ]
             every = Wanted(addresses.names(slots), by_slot.begins, by_slot.ends)
             wanted[int(lists[0])] = every
         else:
@@ -210,6 +214,25 @@ def _group_of(found: Found, by_slot: SlotRows, select: SelectList, wanted: Wante
         order = _time_order(times_us, ends)
         if order is not None:
             picks, times_us = picks[order], times_us[order]
+    return _result_group(found, select, queries, picks, times_us, ends)
+
+
+def _whole_group(
+    found: Found, by_slot: SlotRows, select: SelectList, queries: list[str]
+) -> ResultGroup:
+    """The results of all slots, whose queries have one SELECT list: their rows lie beside each other."""
+    assert by_slot.times_us is not None
+    return _result_group(found, select, queries, by_slot.rows, by_slot.times_us, by_slot.ends)
+
+
+def _result_group(
+    found: Found,
+    select: SelectList,
+    queries: list[str],
+    picks: NDArray[np.int64],
+    times_us: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> ResultGroup:
     used = None if select.plan.is_plain else np.unique(picks)
     columns = _evaluate(found, select, used)
     return ResultGroup(

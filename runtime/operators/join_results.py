@@ -170,12 +170,15 @@ class JoinResults:
 
 def _joined(results: Sequence[JoinResults]) -> JoinResults:
     first = results[0]
+    counts = first._counts.copy()
+    for each in results[1:]:
+        counts += each._counts
     return JoinResults(
         first._part,
         np.concatenate([each._positions for each in results], axis=1),
         np.concatenate([each._ts_us for each in results]),
         np.concatenate([each._lineage for each in results]),
-        np.sum([each._counts for each in results], axis=0),
+        counts,
         first._table,
         {},
     )
