@@ -176,10 +176,12 @@ class Engine:
             self._started = True
             for part, more in self._packets[name].split(packet):
                 found += self._process(name, part, more=more)
-                if sum(len(each) for each in found) > _MOST_FOUND:
+                if found and sum(len(each) for each in found) > _MOST_FOUND:
                     groups += self._deliveries.deliver_all(found)
                     found = []
-        groups += self._deliveries.deliver_all(found + self._late_findings())
+        found += self._late_findings()
+        if found:
+            groups += self._deliveries.deliver_all(found)
         blocks = self._pulls.due()
         self._purge()
         self._keep(groups, blocks)
@@ -375,8 +377,9 @@ class Engine:
         found: list[Found] = []
         if joins or keep_all:
             found += push_packet(state, joins, packet, keep_all=keep_all, more=more)
-        found += [each.process(packet, first) for each in self._circuit.selections_of(name)]
-        return self._note(found)
+        for each in self._circuit.selections_of(name):
+            found.append(each.process(packet, first))
+        return self._note(found) if found else found
 
     def _late_findings(self) -> list[Found]:
         """What operators that wait for the watermark find now."""
