@@ -118,3 +118,14 @@ def filter_laid_down(at, count, whole, real, columns, start, lineage):  # type: 
             left |= lineage[index, word]
         wanted += left != 0
     return wanted
+
+
+def warm() -> None:
+    """Compile this module's kernels."""
+    numbers, rows = np.zeros(1, np.int64), np.zeros((1, 1), np.int64)
+    lineage, valid = np.zeros((1, 1), np.uint64), np.zeros((1, 1), np.bool_)
+    arrive(
+        numbers, numbers, 0, 0, True,
+        rows, np.zeros((1, 1)), numbers, rows, np.zeros((1, 1, 2), np.int64), valid, 0, 63,
+        np.zeros((0, 5), np.int64), lineage[0], lineage, 0, rows, rows.copy(), lineage.copy(),
+    )  # fmt: skip

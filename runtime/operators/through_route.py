@@ -313,3 +313,13 @@ def extend_through(  # type: ignore[no-untyped-def]
             break
         count, positions, ts, lineage = found, positions_out, ts_out, lineage_out
     return number, found
+
+
+def warm() -> None:
+    """Compile this module's kernel, for a lineage of one word."""
+    nothing = np.zeros((0, _NUMBERS), np.int64)
+    values, rows = np.zeros((0, 6), np.int64), np.zeros((1, 1), np.int64)
+    extend_through(
+        nothing, values, values, np.zeros((0, 3), np.int64), 0, 0, 0,
+        0, rows, rows, np.zeros((1, 1), np.uint64), (0,), np.zeros((0, 3), np.int64),
+    )  # fmt: skip
