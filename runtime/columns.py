@@ -43,9 +43,11 @@ ARROW_TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(
+    slots=True, eq=False
+)  # not frozen: making a frozen one costs three times as much, and each packet has several
 class Column:
-    """Values of one type; `valid` is None when no value is NULL."""
+    """Values of one type; `valid` is None when no value is NULL. It is not changed once it is made."""
 
     type: ColumnType
     values: Any  # NDArray, or pa.StringArray for STRING

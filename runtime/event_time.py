@@ -77,11 +77,16 @@ class StreamClock:
         self.largest_us: int | None = None
         self.watermark_us = NOTHING_SEEN
 
-    def admit(self, ts_us: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Take one micro-batch: which of its tuples are not late (None: all of them); then the watermark moves on."""
+    def admit(
+        self, ts_us: NDArray[np.int64], span_us: tuple[int, int] | None = None
+    ) -> NDArray[np.bool_] | None:
+        """Take one micro-batch: which of its tuples are not late (None: all of them); then the watermark moves on.
+
+        `span_us`: the least and the largest, where they are known.
+        """
         if not len(ts_us):
             return None
-        least, largest = span(ts_us)
+        least, largest = span_us or span(ts_us)
         if least >= self.watermark_us:
             self._observe(least, largest)
             return None

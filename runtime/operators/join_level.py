@@ -94,6 +94,11 @@ class Rows:
     def nbytes(self) -> int:
         return int(self.positions.nbytes + self.ts.nbytes + self.lineage.nbytes)
 
+    @property
+    def oldest_us(self) -> int:
+        """The earliest event time of the tuples that started the rows; there is at least one."""
+        return int(self.ts[0, : self.count].min())
+
 
 class Level:
     """Extends rows over the items of `bound`, in that order, by `target`."""
@@ -119,7 +124,9 @@ class Level:
         self.rows = Rows(len(bound) + 1, words, 1 if completes else None)
         # By slot, how many rows were found last, where that is all anybody asks: scans do not write them then.
         self.tally: NDArray[np.int64] | None = None
-        self._width = (0,) if words == 1 else np.empty(words, np.int64)
+        self._width: tuple[int] | NDArray[np.int64] = (
+            (0,) if words == 1 else np.empty(words, np.int64)
+        )
         self._work = work
         self._bound = tuple(bound)
         self._edges = tuple(edges)
@@ -146,6 +153,36 @@ class Level:
     def least_us(self) -> int:
         """The least distance to the first bound item that any slot allows."""
         return self._loosest_low_us
+
+    @property
+    def edges(self) -> tuple[KeyEdge, ...]:
+        """The equalities with bound items; the first one says which chains are walked."""
+        return self._edges
+
+    @property
+    def target_forms(self) -> NDArray[np.int64]:
+        """The key form of the target for each of `edges`."""
+        return self._forms
+
+    @property
+    def windows(self) -> tuple[NDArray[Any], ...]:
+        """Windows to each bound item: where the cuts of each begin, the cuts, the sets between them."""
+        return self._windows
+
+    @property
+    def thetas(self) -> tuple[NDArray[Any], ...]:
+        """Theta lists: codes, columns of the target, starts, parameters, sets, members."""
+        return self._thetas
+
+    @property
+    def value_sources(self) -> list[tuple[int, int]]:
+        """For each theta list the place of the bound item that is compared, and its value column."""
+        return [(place, int(column)) for place, columns, _ in self._sources for column in columns]
+
+    @property
+    def width(self) -> tuple[int] | NDArray[np.int64]:
+        """Counts the words of a lineage for the kernels."""
+        return self._width
 
     @property
     def bound(self) -> tuple[JoinInput, ...]:
@@ -359,7 +396,7 @@ def _loosest(window: RankSets) -> tuple[int, int]:
 def gather_keys(links, form, base, positions, count, out):  # type: ignore[no-untyped-def]
     """out[row] = the key of the tuple at positions[row]."""
     for row in range(count):
-        out[row] = links[positions[row] - base, form, 1]
+        out[row] = links[form, positions[row] - base, 1]
 
 
 @njit(cache=True, nogil=True)

@@ -191,13 +191,25 @@ class JoinPlan:
 
     def routes(self, start: int, ts_us: NDArray[np.int64]) -> Routes:
         """The ways for a packet of the item with these event times."""
+        self.observing = self.is_due(start)
         self._packets[start] += 1
-        # While states fill, what was decided a packet ago is no longer right: at first after 1, 2, 4 and 8 packets.
-        packets = self._packets[start]
-        self.observing = packets % EVERY == 1 or (packets < EVERY and packets & (packets - 1) == 0)
         if self.observing:
             travellers = self._travellers[start]
             self._current[start] = self._choose(start, travellers, int(ts_us.min()))
+        return self._current[start]
+
+    def is_due(self, start: int) -> bool:
+        """Whether the next packet of the item decides about the ways: every few packets.
+
+        While states fill, what was decided a packet ago is no longer right: at first after 1, 2, 4 and 8 packets.
+        """
+        packets = self._packets[start] + 1
+        return packets % EVERY == 1 or (packets < EVERY and packets & (packets - 1) == 0)
+
+    def next_routes(self, start: int) -> Routes:
+        """The ways for a packet of the item that decides nothing."""
+        self.observing = False
+        self._packets[start] += 1
         return self._current[start]
 
     def observe(self, branch: Branch, probes: int, found: int) -> None:

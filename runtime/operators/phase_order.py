@@ -169,7 +169,7 @@ class PhaseOrder:
         """Whether to take the next step in phases; asked once a step."""
         self._steps += 1
         self._listed = 0.0
-        if self._adapts and self._is_due():
+        if self._adapts and self._is_due(self._steps):
             self._decide(make_parts(), rows, limit)
             self._decided += 1
         again = self._listed > 0.0 and self._decided >= _AGAIN
@@ -178,9 +178,8 @@ class PhaseOrder:
         orders[label] = orders.get(label, 0) + 1
         return self.access is not Access.FUSED and not again
 
-    def _is_due(self) -> bool:
+    def _is_due(self, steps: int) -> bool:
         """Every few steps, and more often while little is known."""
-        steps = self._steps
         every = _SELDOM if self.access is Access.FUSED else _EVERY
         return steps % every == 0 or (steps < every and steps & (steps - 1) == 0)
 
@@ -188,6 +187,17 @@ class PhaseOrder:
     def measures(self) -> bool:
         """Whether to tell how long the fused kernel takes this time."""
         return self._listed > 0.0
+
+    @property
+    def stays_fused(self) -> bool:
+        """Whether the next step is the fused kernel's, and nothing about it is to be decided or measured."""
+        is_usual = self._adapts and self.access is Access.FUSED
+        return is_usual and not self._is_due(self._steps + 1)
+
+    def passed(self) -> None:
+        """The fused kernel took a step by itself, when `stays_fused` allowed it."""
+        self._steps += 1
+        self._counts.orders[self._label] = self._counts.orders.get(self._label, 0) + 1
 
     def extend(self, parts: StepParts, rows: Rows, limit: int) -> tuple[int, int]:
         """Take the step in phases; (rows found, candidates seen)."""

@@ -163,14 +163,14 @@ def extend_by_key(  # type: ignore[no-untyped-def]
         for at in range(left_over):
             row, position = active[at], cursors[at]
             index = position - base
-            cursors[at] = links[index, form, 0]
+            cursors[at] = links[form, index, 0]
             left = np.uint64(0)
             for word in range(words):
                 alive[word] = lineage_in[row, word] & lineage_target[index, word]
                 left |= alive[word]
             ok = left != 0
             for check in range(checks):
-                if links[index, check_forms[check], 1] != check_keys[check, row]:
+                if links[check_forms[check], index, 1] != check_keys[check, row]:
                     ok = False
             ts = ts_target[index]
             item = 0
@@ -199,8 +199,8 @@ def find_equal_keys(active, cursors, count, keys, form, links, base, low, limit)
     for at in range(count):
         row, position = active[at], cursors[at]
         key = keys[row]
-        while position >= low and (links[position - base, form, 1] != key or position >= limit):
-            position = links[position - base, form, 0]
+        while position >= low and (links[form, position - base, 1] != key or position >= limit):
+            position = links[form, position - base, 0]
         if position >= low:
             active[found] = row
             cursors[found] = position
@@ -272,6 +272,20 @@ def finish_rows(count, positions, ts, lineage, mask, places, stream_places):  # 
         for word in range(words):
             slots[at, word] = lineage[kept[at], word] & mask[word]
     return by_item, latest, slots
+
+
+@njit(cache=True, nogil=True)
+def finish_whole(count, positions, ts, lineage, places, slots):  # type: ignore[no-untyped-def]
+    """Copies of complete rows of one host, and how many of them each of so many slots has."""
+    by_item = np.empty((len(places), count), np.int64)
+    for item in range(len(places)):
+        for row in range(count):
+            by_item[item, row] = positions[places[item], row]
+    latest = ts[0, :count].copy()
+    copied = lineage[:count].copy()
+    counts = np.empty(64 * lineage.shape[1], np.int64)
+    count_slots(lineage, count, counts)
+    return by_item, latest, copied, counts[:slots]
 
 
 @njit(cache=True, nogil=True)

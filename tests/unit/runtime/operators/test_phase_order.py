@@ -132,7 +132,7 @@ def test_orders_that_change_at_every_step_give_the_oracles_answers(
         self.access, self.order = random.choice(offered), random.choice(ORDERS)
 
     monkeypatch.setattr(PhaseOrder, "_decide", decide)
-    monkeypatch.setattr(PhaseOrder, "_is_due", lambda _: True)
+    monkeypatch.setattr(PhaseOrder, "_is_due", lambda _, steps: True)
     for case_seed in random.sample(range(10_000), 4):
         case = random_case(case_seed, kinds=(random.choice(("join", "joins")),))
         packet = random.choice((None, 1, 3))
