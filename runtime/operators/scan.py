@@ -2,7 +2,9 @@
 
 A scan looks at every tuple of the stretch, so it works in two steps. Before it, the values that no condition of a list can
 accept are worked out, from the list's two ends. The first step takes the list's slots away from all tuples with such values;
-it runs over contiguous arrays without branches. The second ranks what is left: few, where conditions are selective.
+it runs over contiguous arrays without branches. Where every slot has a list, and each list accepts what is low or what is
+high, one look at the value is enough for all of them. The second ranks what is left: few, where conditions are selective, and
+only where rounding could decide.
 
     T.fluct < k * B.pressure, k from 0.25 to 0.9; row with B.pressure 100: only fluct <= 90 is worth a rank
 
@@ -43,9 +45,9 @@ def accepted(code, probing, a, b, c, d):  # type: ignore[no-untyped-def]
         slope, rest, moved = c, a * probing + b, d
         goal = rest - moved
         forward = False
-    edge = goal / slope if slope != 0.0 else np.inf
-    slack = (abs(rest) + abs(moved)) * 1e-9 + 1e-300
-    slack = slack / abs(slope) if slope != 0.0 else np.inf
+    inverse = 1.0 / slope if slope != 0.0 else np.inf
+    edge = goal * inverse
+    slack = ((abs(rest) + abs(moved)) * 1e-9 + 1e-300) * abs(inverse)
     op = code & 7
     if not abs(edge) + slack < np.inf or op == 5:
         return -np.inf, np.inf, np.inf, -np.inf, 0.0
@@ -146,6 +148,28 @@ def sift(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def sift_ends(  # type: ignore[no-untyped-def]
+    alive, wanted, lineage, column, begin, count, below, above, picks, width
+):
+    """The same where a value that is worth anything is at most `below` or at least `above`: for many lists by one look."""
+    words = len(width)
+    values = column[begin : begin + count]
+    for word in range(words):
+        own, left, given = wanted[word], alive[word], lineage[word, begin : begin + count]
+        for i in range(len(given)):
+            outside = (values[i] > below) & (values[i] < above)
+            left[i] = np.uint64(0) if outside else own & given[i]
+    found = 0
+    for i in range(count):
+        any_left = alive[0, i]
+        for word in range(1, words):
+            any_left |= alive[word, i]
+        picks[found] = i
+        found += any_left != 0
+    return found
+
+
+@njit(cache=True, nogil=True)
 def group_rows(positions, count):  # type: ignore[no-untyped-def]
     """The rows in an order in which those of equal position are together."""
     order = np.arange(count)
@@ -191,6 +215,10 @@ def partners(  # type: ignore[no-untyped-def]
     hub_ts = ts_in[hub, row]
     place = rank_of(cuts, cut_start, cut_start + cut_count, order_ts[block] - hub_ts)
     asked = 0
+    # The values that some list accepts, where all slots have a list and all lists are of one column and open on one side.
+    below, above, by_ends = -np.inf, np.inf, True
+    for word in range(words):
+        one[word] = group[word]
     for number in range(hub_lists):
         lows[number], highs[number] = -np.inf, np.inf
         if touches(group, theta_members, number, width):
@@ -199,23 +227,30 @@ def partners(  # type: ignore[no-untyped-def]
             )
             used[asked] = number
             asked += 1
+            for word in range(words):
+                one[word] &= ~theta_members[number, word]
+            if lows[number] == -np.inf:
+                below = max(below, highs[number])
+            elif highs[number] == np.inf:
+                above = min(above, lows[number])
+            else:
+                by_ends = False
+            by_ends &= value_rows[number] == value_rows[used[0]]
+    for word in range(words):
+        by_ends &= one[word] == 0
     kept = 0
     while block < stretch_end:
         size = min(_BLOCK, stretch_end - block)
-        found = sift(
-            alive,
-            group,
-            lineage,
-            values,
-            block,
-            size,
-            theta_members,
-            value_rows,
-            lows,
-            highs,
-            picks,
-            width,
-        )
+        if by_ends:
+            column = values[value_rows[used[0]]]
+            found = sift_ends(
+                alive, group, lineage, column, block, size, below, above, picks, width
+            )
+        else:
+            found = sift(
+                alive, group, lineage, values, block, size,
+                theta_members, value_rows, lows, highs, picks, width,
+            )  # fmt: skip
         for pick in range(found):
             at = block + picks[pick]
             if order_positions[at] >= limit or order_positions[at] < first:
@@ -234,6 +269,15 @@ def partners(  # type: ignore[no-untyped-def]
                 if touches(one, theta_members, number, width):
                     target = values[value_rows[number], at]
                     if sure[0, number] <= target <= sure[1, number]:
+                        continue
+                    if target < lows[number] or target > highs[number]:
+                        left = np.uint64(0)
+                        for word in range(words):
+                            one[word] &= ~theta_members[number, word]
+                            left |= one[word]
+                        if not left:
+                            ok = False
+                            break
                         continue
                     start, stop = starts[number], starts[number + 1]
                     rank_place = rank(

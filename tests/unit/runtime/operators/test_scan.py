@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cqc.runtime.operators.probe import count_slots_of
-from cqc.runtime.operators.scan import count_bits, group_rows, sift, write_pairs
+from cqc.runtime.operators.scan import count_bits, group_rows, sift, sift_ends, write_pairs
 
 
 @pytest.mark.parametrize("words", [1, 3])
@@ -32,6 +32,28 @@ def test_sifting_leaves_the_slots_whose_ranges_hold_the_value(seed: int, words: 
         outside = (column < lows[number]) | (column > highs[number])
         expected[:, outside] &= ~members[number][:, None]
     assert alive[:, :count].tolist() == expected.tolist()
+    assert picks[:found].tolist() == np.flatnonzero(expected.any(axis=0)).tolist()
+
+
+@pytest.mark.parametrize("words", [1, 3])
+@pytest.mark.parametrize(
+    ("below", "above"), [(-0.5, 1.0), (-np.inf, 0.5), (0.5, np.inf), (1.0, -1.0)]
+)
+def test_sifting_by_both_ends_leaves_values_at_the_ends(
+    below: float, above: float, words: int
+) -> None:
+    random = np.random.default_rng(words)
+    wanted = random.integers(0, 1 << 62, words).astype(np.uint64)
+    lineage = random.integers(0, 1 << 62, (words, 90)).astype(np.uint64)
+    lineage[:, random.random(90) < 0.5] = 0
+    column = random.normal(0.0, 1.0, 90)
+    column[random.random(90) < 0.1] = np.nan
+    alive, picks = np.zeros((words, 512), np.uint64), np.zeros(513, np.int64)
+    width = (0,) if words == 1 else np.empty(words, np.int64)
+    found = sift_ends(alive, wanted, lineage, column, 20, 50, below, above, picks, width)
+    expected = lineage[:, 20:70] & wanted[:, None]
+    expected[:, (column[20:70] > below) & (column[20:70] < above)] = 0
+    assert alive[:, :50].tolist() == expected.tolist()
     assert picks[:found].tolist() == np.flatnonzero(expected.any(axis=0)).tolist()
 
 
