@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from cqc.cli.interrupts import loading
 from cqc.cli.report import counted, per_second
 from cqc.compiler.emit.explain import emit
 from cqc.runtime.errors import RunError
@@ -70,10 +71,12 @@ def analyze_run(program: Program, options: RunOptions) -> str:
 def measured_run(program: Program, options: RunOptions) -> LocalRun | SparkRun:
     """A run whose engine is in this process, where its counters can be read; Spark is loaded only where it is asked for."""
     if options.engine == "spark":
-        from cqc.runtime.spark.run import SparkRun
+        with loading():
+            from cqc.runtime.spark.run import SparkRun
 
         return SparkRun(program, options)
-    from cqc.runtime.run import LocalRun
+    with loading():
+        from cqc.runtime.run import LocalRun
 
     return LocalRun(program, options)
 

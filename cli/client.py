@@ -100,7 +100,7 @@ def queries_command(address: str, token_file: str | None, form: str) -> int:
         return 0
     columns: dict[str, Callable[[dict[str, Any]], str]] = {
         "name": lambda query: query["name"],
-        "kind": lambda query: query["kind"],
+        "kind": lambda query: "stopped" if query.get("stopped") else query["kind"],
         "owner": lambda query: query["owner"],
         "age": lambda query: _duration(query["age_seconds"]),
         "results": lambda query: f"{query['results']:,}",
@@ -111,6 +111,9 @@ def queries_command(address: str, token_file: str | None, form: str) -> int:
     rows = [[show(query) for show in columns.values()] for query in queries]
     right = [title in ("age", "results", "invoked", "cost") for title in columns]
     click.echo("\n".join(aligned(list(columns), rows, right)))
+    for query in queries:
+        if query.get("stopped"):
+            click.echo(f"warning: query {query['name']} was stopped: {query['stopped']}", err=True)
     return 0
 
 
@@ -200,6 +203,9 @@ def watch_command(
                 elif event.kind == "gap":
                     click.echo("warning: some results are no longer kept", err=True)
                 elif event.kind == "end":
+                    error = json.loads(event.data).get("error")
+                    if error is not None:
+                        raise ServiceError(error)
                     return 0
         except ServiceError as error:
             if not error.may_pass or last_id is None:

@@ -2,18 +2,26 @@
 
 The first Ctrl-C is noted, and heard when the micro-batch in hand is done. A second one is heard at once, and so is the
 first when the micro-batch does not end soon: it may be waiting for input that never comes.
+
+Nothing is open and nothing has been said while modules are loaded, and nothing is left to do after a command, so there the
+process simply ends, with the exit code of an interrupted run. An exception would not do: raised in the middle of an import it
+shows where that was, and some modules turn it into another one, or drop it.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType, TracebackType
     from typing import Self
 
+INTERRUPTED = 130
 PATIENCE_S = 3.0
 
 
@@ -63,3 +71,37 @@ class Interrupts:
             raise KeyboardInterrupt
         self._asked = True
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+
+
+def end_on_interrupt() -> None:
+    """There is nothing to clean up: Ctrl-C ends the process at once. Background jobs, which ignore it, go on ignoring it."""
+    if callable(signal.getsignal(signal.SIGINT)):
+        signal.signal(signal.SIGINT, _end_at_once)
+
+
+def raise_on_interrupt() -> None:
+    """From now on Ctrl-C is an exception, for whoever has something to clean up."""
+    if signal.getsignal(signal.SIGINT) is _end_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """While modules are loaded that take a while, before anything is open."""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, _end_at_once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end_at_once(number: int, frame: object) -> None:
+    del number, frame
+    try:
+        os.write(2, b"interrupted\n")
+    finally:
+        os._exit(INTERRUPTED)

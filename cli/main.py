@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cqc.cli.interrupts import INTERRUPTED, end_on_interrupt, raise_on_interrupt
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -37,7 +39,7 @@ COMMANDS = {
 }
 CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch"}
 
-PROGRAM_HAS_ERRORS, FAILED, INTERRUPTED, TERMINATED = 1, 3, 130, 143
+PROGRAM_HAS_ERRORS, FAILED, TERMINATED = 1, 3, 143
 
 
 class LazyGroup(click.Group):
@@ -51,6 +53,7 @@ class LazyGroup(click.Group):
             return None
         file = "client" if cmd_name in CLIENT_COMMANDS else cmd_name
         module = importlib.import_module(f"cqc.cli.{file}")
+        raise_on_interrupt()  # whoever runs it catches that
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
@@ -103,6 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     code = run_command([argument for argument in given if argument != "--debug"], debug=debug)
+    end_on_interrupt()
     sys.exit(_flush_output(TERMINATED if stops else code))
 
 

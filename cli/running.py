@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from cqc.cli.interrupts import Interrupts
+from cqc.cli.interrupts import INTERRUPTED, Interrupts, loading
 from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.report import nothing_to_run, show_summary
 from cqc.runtime.errors import OutputClosed, RunError
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run import RunSummary
-
-INTERRUPTED = 130
 
 
 class Run(Protocol):
@@ -61,19 +59,22 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
 def open_run(program: Program, options: RunOptions) -> Run:
     """The run that `--engine` asks for; Spark is loaded only then."""
     if options.engine == "spark" and options.distribute:
-        from cqc.runtime.spark.distributed.run import DistributedRun
+        with loading():
+            from cqc.runtime.spark.distributed.run import DistributedRun
 
         return DistributedRun(program, options)
     if options.engine == "spark":
-        from cqc.runtime.spark.run import SparkRun
+        with loading():
+            from cqc.runtime.spark.run import SparkRun
 
         return SparkRun(program, options)
-    import pyarrow as pa
+    with loading():
+        import pyarrow as pa
 
-    from cqc.runtime.batch_run import BatchRun
-    from cqc.runtime.durable_run import DurableRun
-    from cqc.runtime.run import LocalRun
-    from cqc.runtime.sources.connections import is_connection
+        from cqc.runtime.batch_run import BatchRun
+        from cqc.runtime.durable_run import DurableRun
+        from cqc.runtime.run import LocalRun
+        from cqc.runtime.sources.connections import is_connection
 
     pa.enable_signal_handlers(False)  # else reading a file answers Ctrl-C with an error of its own
     if options.checkpoint is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cqc.cli.interrupts import INTERRUPTED, loading
 from cqc.cli.options import parse_binds, parse_strategy, strategy_options
 from cqc.cli.programs import load_program, program_argument
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.server import ServiceServer
 
 TOKEN_VARIABLE = "CQC_TOKEN"
-INTERRUPTED = 130
 _SWITCH_S = 0.0005
 
 
@@ -55,6 +55,17 @@ _SWITCH_S = 0.0005
 )
 @click.option("--max-body", type=click.IntRange(min=1), metavar="BYTES", help="Of one request.")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="ROWS", help="Of one answer.")
+@click.option(
+    "--max-instants", type=click.IntRange(min=1), help="Of EVERY queries, due in one micro-batch."
+)
+@click.option(
+    "--max-results",
+    type=click.IntRange(min=1),
+    help="Of one query in one micro-batch, beside one a row.",
+)
+@click.option(
+    "--max-kept", type=click.IntRange(min=1), help="Combinations kept for one BEGIN-END query."
+)
 @click.option("--max-seconds", type=click.FloatRange(min=0.001), help="Of one invocation.")
 @click.option(
     "--keep-results", type=click.IntRange(min=1), metavar="BYTES", help="For watchers that return."
@@ -66,7 +77,8 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
     _require_token(given["host"], token)
     program = load_program(programs)
     try:
-        from cqc.runtime.serve.server import ServeOptions, ServiceServer
+        with loading():
+            from cqc.runtime.serve.server import ServeOptions, ServiceServer
     except ImportError as error:
         raise click.UsageError(f"{error.name} is missing: pip install 'cqc[serve]'") from error
 
@@ -94,6 +106,9 @@ def _limits(given: dict[str, Any]) -> Any:
         "queries": given["max_queries"],
         "body_bytes": given["max_body"],
         "result_rows": given["max_rows"],
+        "instants": given["max_instants"],
+        "batch_results": given["max_results"],
+        "kept_rows": given["max_kept"],
         "invoke_seconds": given["max_seconds"],
         "kept_result_bytes": given["keep_results"],
     }

@@ -228,6 +228,8 @@ def _report_no_event_time(
 def _can_be_time(scope: Scope, node: syntax.CreateRelation, column: Column) -> bool:
     if column.type in _TIME_TYPES:
         return True
+    if column.type is ColumnType.NULL:  # its type is unknown, and that was said
+        return False
     declared = next(c for c in node.columns if fold(c.name.text) == fold(column.name))
     scope.report(
         "CQ023",

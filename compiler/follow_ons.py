@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics import Diagnostic
     from cqc.compiler.source import Span
 
-_TYPES = range(40, 51)  # codes about the types of operands and values
+_TYPES = (*range(40, 51), 66)  # codes about the types of operands, values and outputs
 _NAMES = range(30, 37)  # codes about names that nothing has, and calls with too many arguments
 _OF_NAMES = ("CQ005", "CQ016")  # mistakes after which what was read as a name may be none
 _NO_EVENT_TIME = 22

@@ -31,7 +31,7 @@ from cqc.compiler.parse_pieces import (
     text_of,
     token_of,
 )
-from cqc.compiler.types import TYPE_NAMES
+from cqc.compiler.types import type_named
 
 if TYPE_CHECKING:
     from cqc.compiler.tokens import Tokens
@@ -209,7 +209,7 @@ class ExpressionPieces(Transformer[Any, Any]):
         make_operand = operand.make
 
         def make(t: Tokens) -> syntax.Cast:
-            wanted = TYPE_NAMES[t.texts[target].upper()]
+            wanted = type_named(t.texts[target])
             return syntax.Cast(make_operand(t), wanted, span_of(t, word, close))
 
         return Piece(make, word, close, (operand,))

@@ -24,7 +24,7 @@ from cqc.compiler.parse_pieces import (
     span_of,
     token_of,
 )
-from cqc.compiler.types import TYPE_NAMES
+from cqc.compiler.types import type_named
 
 if TYPE_CHECKING:
     from cqc.compiler.tokens import Tokens
@@ -204,7 +204,7 @@ class StatementPieces(ExpressionPieces):
 
     def column_declaration(self, name: int, kind: int) -> Piece:
         def make(t: Tokens) -> syntax.ColumnDeclaration:
-            declared = TYPE_NAMES[t.texts[kind].upper()]
+            declared = type_named(t.texts[kind])
             return syntax.ColumnDeclaration(name_at(t, name), declared, span_of(t, name, kind))
 
         return Piece(make, name, kind)

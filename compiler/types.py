@@ -41,6 +41,11 @@ TYPE_NAMES = {
 }
 
 
+def type_named(word: str) -> ColumnType:
+    """The type that a word stands for. One that is no type was reported; like NULL it goes with everything, so no more is said."""
+    return TYPE_NAMES.get(word.upper(), ColumnType.NULL)
+
+
 def common_type(left: ColumnType, right: ColumnType) -> ColumnType | None:
     """The type in which two values can be compared or mixed, or None when there is none."""
     if left is right:

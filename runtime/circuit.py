@@ -88,6 +88,7 @@ class Circuit:
         self._past_joins: set[Join] = set()  # the joins of pull queries
         self._hinted_joins: set[Join] = set()  # of queries that ask for a shape, and of no others
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
+        self.most_found: int | None = None  # see `bound`
         # Joins that may change their shape, with their group.
         self._trials: dict[MultiJoin, tuple[ShapeTrials, Group]] = {}
         # With the joins of the hosts that are together with its own, or were before they were split.
@@ -142,15 +143,41 @@ class Circuit:
             del group.seats[key]
             self._unseat(group, seated, key)
 
-    def past(self, query: QueryNode) -> Sequence[Found]:
-        """What the body of a pull query finds in the tuples that are already there."""
+    def past(self, query: QueryNode, most: int | None = None) -> Sequence[Found]:
+        """What the body of a pull query finds in the tuples that are already there.
+
+        Raises:
+            TooMuchFound: when a join would make more than `most` combinations.
+        """
         join, seat = self.join(query.name), self.seat(query.name)
         if join is not None:
             assert isinstance(join, MultiJoin)
-            return join.past(seat)
+            return join.past(seat, most)
         assert isinstance(seat, SelectionSeat)
         state = self._states[fold(query.body.relations[0].name)]
         return [self._selections_with(seat).past(seat, state.packet(), state.first)]
+
+    def bound(self, most: int) -> None:
+        """Let a slot of a join find so much in one packet, and be silenced when it finds more."""
+        self.most_found = most
+        for join in self._joins():
+            if isinstance(join, MultiJoin):
+                join.most_found = most
+
+    def silenced(self) -> list[str]:
+        """The queries whose slots were silenced: until they leave they get no complete answers."""
+        if self.most_found is None:
+            return []
+        loud = [join for join in self._joins() if isinstance(join, MultiJoin) and join.silenced]
+        names = []
+        for join in loud:
+            names += [
+                name
+                for name in self._groups
+                if self.join(name) is join and self.seat(name).slot_number in join.silenced
+            ]
+            join.silenced.clear()
+        return names
 
     def suspend(self, seat: SelectionSeat) -> None:
         """Find nothing for a body over one stream until `resume`."""
@@ -206,6 +233,7 @@ class Circuit:
             if trials.is_due(join) and trials.look(join):
                 new = reshaped(join, self._states, self._strategy, trials.way)
                 new.queues.one_at_a_time = self._strategy.packet == 1
+                new.most_found = self.most_found
                 self._replace(group, join, new)
                 trials.moved(new)
                 self._trials[new] = self._trials.pop(join)
@@ -282,6 +310,7 @@ class Circuit:
         join = make_join(host, self._states, self._strategy, hint, plain=plain)
         join.queues.one_at_a_time = self._strategy.packet == 1
         join.counts_only = self._counts_only and not past
+        join.most_found = self.most_found
         return join
 
     def _joins(self) -> list[Join]:

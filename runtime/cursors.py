@@ -126,6 +126,7 @@ class TextCursor:
         self._at = self._header if start is None else start
         self._begun = start is not None
         self._whole_lines = whole_lines
+        self._too_early = not self._begun and file.format == "csv" and not self._has_header_line()
         self._file.seek(self._at)
         self._blocks: Iterator[bytes] = (csv_blocks if file.format == "csv" else line_blocks)(
             self._file, BLOCK_BYTES
@@ -133,6 +134,8 @@ class TextCursor:
         self._ends: list[int] = []  # where the records of the block end that are not handed out yet
 
     def take(self, rows: int | None) -> tuple[Range, int] | None:
+        if self._too_early:
+            return None
         if not self._ends:
             self._next_block()
         if not self._ends:
@@ -145,6 +148,11 @@ class TextCursor:
 
     def close(self) -> None:
         self._file.close()
+
+    def _has_header_line(self) -> bool:
+        """Whether the header is there: of a file that may still grow, with its line end, or it may be half of it."""
+        line = self._file.read(self._header).removeprefix(_BOM)
+        return bool(line.strip()) and (line.endswith((b"\n", b"\r")) or not self._whole_lines)
 
     def _range(self, stop: int) -> Range:
         self._begun = True

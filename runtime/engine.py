@@ -25,6 +25,7 @@ from cqc.runtime.deliver import Deliveries
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import smallest_watermark
 from cqc.runtime.kept_body import Maintenance
+from cqc.runtime.operators.bounded_queues import TooMuchFound
 from cqc.runtime.operators.multi_join import push_packet
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.options import Strategy
@@ -121,6 +122,7 @@ class Engine:
         self._started = False
         self._finished = False
         self._purged_to = 0  # how many tuples were left by the last purge
+        self._silenced: list[str] = []
         wanted = {fold(name) for name in only}
         for name in program.queries.names:
             if not wanted or fold(name) in wanted:
@@ -185,6 +187,7 @@ class Engine:
         blocks = self._pulls.due()
         self._purge()
         self._keep(groups, blocks)
+        self._silenced += self._circuit.silenced()
         self._circuit.adapt()
 
     def finish(self) -> None:
@@ -248,6 +251,7 @@ class Engine:
 
         Raises:
             CompileError: when the query has errors; nothing changes then.
+            RunError: when the retained past has more combinations for it than `bound` allows; nothing changes then.
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
         self._add(normalise(query))
@@ -256,8 +260,8 @@ class Engine:
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
         name = self._name(query)
-        self._results_of_gone.pop(name, None)
-        self._results_of_gone[name] = self._results(name)
+        before = self._results_of_gone.pop(name, 0)
+        self._results_of_gone[name] = before + self._results(name)
         if len(self._results_of_gone) > _MOST_GONE:
             del self._results_of_gone[next(iter(self._results_of_gone))]
         node = self._circuit.query(name)
@@ -268,6 +272,33 @@ class Engine:
         self._circuit.remove(name)
         self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name], self._numbers[name]
+
+    def bound(self, *, found: int, past: int) -> None:
+        """Let no query over a join take everything.
+
+        Args:
+            found: results of a query in one packet, beside one for each tuple. `take_silenced` names those that have more.
+            past: combinations of the retained past that a query may make when it is registered.
+        """
+        self._circuit.bound(found)
+        self._pulls.most_past = past
+
+    def take_silenced(self) -> list[str]:
+        """The queries that found too much since this was last asked. Their answers are not complete: unregister them."""
+        silenced, self._silenced = self._silenced, []
+        return silenced
+
+    def reserve(self, name: str) -> None:
+        """Let no query take a name that none has at present."""
+        self._names[fold(name)] = name
+
+    def release(self, name: str) -> None:
+        """Give a reserved name free."""
+        del self._names[fold(name)]
+
+    def crowded(self, most: int) -> list[str]:
+        """The pull queries over joins for which more than so many combinations are kept."""
+        return self._pulls.crowded(most)
 
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
@@ -318,9 +349,10 @@ class Engine:
         return {line.relation.name: line.count for line in self._lines.values()}
 
     def result_counts(self) -> dict[str, int]:
-        """Results by query, the last thousands of those that have left included."""
-        running = {name: self._results(name) for name in self._counted_from}
-        return {**self._results_of_gone, **running}
+        """Results by query name, those of the last thousands of queries that have left included."""
+        before = self._results_of_gone
+        running = {name: before.get(name, 0) + self._results(name) for name in self._counted_from}
+        return {**before, **running}
 
     @property
     def tuples_read(self) -> int:
@@ -367,7 +399,16 @@ class Engine:
             self._counted_from[node.name] = seat.results
         else:
             self._counted_from[node.name] = 0
-            self._pulls.add(node, seat, self._circuit)
+            try:
+                self._pulls.add(node, seat, self._circuit)
+            except TooMuchFound as error:
+                self._circuit.remove(node.name)
+                del self._names[fold(node.name)], self._counted_from[node.name]
+                del self._numbers[node.name]
+                most = self._pulls.most_past
+                raise RunError(
+                    f"query {node.name} would make more than {most:,} combinations of the retained past"
+                ) from error
 
     def _process(self, name: str, packet: Packet, *, more: bool = False) -> list[Found]:
         state = self._states[name]

@@ -78,10 +78,12 @@ def save(engine: Engine, queries: Sequence[QueryState]) -> EngineState:
         engine: between two micro-batches.
         queries: the queries that run, with the places of their registration.
     """
-    results = engine.result_counts()
     return EngineState(
         line_states(engine),
-        [QueryState(each.name, each.text, each.since, results[each.name]) for each in queries],
+        [
+            QueryState(each.name, each.text, each.since, engine._results(each.name))
+            for each in queries
+        ],
         dict(engine._results_of_gone),
         engine._pulls.next_instants(),
     )
@@ -91,8 +93,9 @@ def without_gone(state: EngineState, wanted: Mapping[str, str]) -> EngineState:
     """A state without the queries that are not wanted under their name and with their text."""
     kept = [query for query in state.queries if same_text(wanted.get(query.name, ""), query.text)]
     left = {query.name for query in kept}
-    gone = {query.name: query.results for query in state.queries if query.name not in left}
-    return replace(state, queries=kept, results_of_gone={**state.results_of_gone, **gone})
+    gone = Counter(state.results_of_gone)
+    gone.update({query.name: query.results for query in state.queries if query.name not in left})
+    return replace(state, queries=kept, results_of_gone=dict(gone))
 
 
 def line_states(engine: Engine) -> dict[str, LineState]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from cqc.runtime.errors import RunError
 
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc", "benchmarks", ".*")
-LAUNCHER = """from cqc.cli.main import main
+LAUNCHER = """from cqc.cli.entry import main
 
 main()
 """

@@ -23,6 +23,7 @@ from cqc.runtime.every import Period, Schedule
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.found_log import FoundLog
 from cqc.runtime.kept_body import KeptBody, Maintenance
+from cqc.runtime.operators.bounded_queues import TooMuchFound
 from cqc.runtime.pull_clause import PullClause, clause_key
 from cqc.runtime.results import NO_TIME, ResultBlock
 from cqc.runtime.stream_order import StreamOrder
@@ -142,11 +143,17 @@ class PullQueries:
         self._maintenance = maintenance
         self._queries: dict[str, PullQuery] = {}
         self._kept: dict[Seat, KeptBody] = {}
+        self._kept_joins: set[KeptBody] = (
+            set()
+        )  # those of them that can hold more rows than their streams
         self._logs: dict[Hashable, _Log] = {}  # by the source of the seats
         self._clauses: dict[Hashable, PullClause] = {}
         self._kept_from: dict[str, int] = {}  # by folded stream name: older tuples may be gone
         self._users_of: dict[str, int] = dict.fromkeys(states, 0)
         self._schedule = Schedule()
+        self.most_past: int | None = (
+            None  # combinations of the retained past that a new query may make
+        )
         self._failures_of_gone = 0
         self._rounds = 0
         self.warnings: list[str] = []
@@ -159,7 +166,11 @@ class PullQueries:
     # Queries come and go
 
     def add(self, node: QueryNode, seat: Seat, circuit: Circuit) -> None:
-        """Answer a query from now on, over the retained past and what will come."""
+        """Answer a query from now on, over the retained past and what will come.
+
+        Raises:
+            TooMuchFound: when the past has too many combinations for it; nothing changes then.
+        """
         assert node.pull is not None
         clause = self._clause(node, seat, circuit)
         clause.users += 1
@@ -198,8 +209,14 @@ class PullQueries:
             seat, circuit, states, orders, self._kept_from, log.found, self._maintenance
         )
         log.add(kept)
+        if node.body.host is not None:
+            self._kept_joins.add(kept)
         if any(len(state) for state in states if state.relation.is_stream):
-            kept.load_past(circuit.past(node))
+            try:
+                kept.load_past(circuit.past(node, self.most_past))
+            except TooMuchFound:
+                self._forget_kept(kept)
+                raise
         if self._maintenance is Maintenance.LAZY:
             kept.turn_lazy_if_unused()
         return kept
@@ -221,9 +238,15 @@ class PullQueries:
             if not kept.users:
                 self._failures_of_gone += kept.failures
                 del self._kept[kept.seat]
-                self._logs[kept.seat.source].remove(kept)
-                if not self._logs[kept.seat.source].bodies:
-                    del self._logs[kept.seat.source]
+                self._forget_kept(kept)
+
+    def _forget_kept(self, kept: KeptBody) -> None:
+        """Let nothing more be noted for a body."""
+        self._kept_joins.discard(kept)
+        log = self._logs[kept.seat.source]
+        log.remove(kept)
+        if not log.bodies:
+            del self._logs[kept.seat.source]
 
     # Data comes and goes
 
@@ -333,6 +356,13 @@ class PullQueries:
             self._queries[name].kept_from_us = None
 
     # Counters
+
+    def crowded(self, most: int) -> list[str]:
+        """The queries over joins for which more than so many rows are kept."""
+        full = [kept for kept in self._kept_joins if len(kept.history or ()) > most]
+        if not full:
+            return []
+        return [query.name for query in self._queries.values() if query.clause.kept in full]
 
     def results_of(self, name: str) -> int:
         """Result rows of a query so far."""

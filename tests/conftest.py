@@ -36,7 +36,6 @@ WITH_PROCESSES = (
     "tests/serve/",
     "tests/spark/",
     "test_process.py",
-    "test_connections.py",
     "test_architecture.py",
     "test_readme.py",
     "test_packaging.py",

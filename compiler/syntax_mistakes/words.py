@@ -123,7 +123,7 @@ def unknown_type_or_unit(place: Place) -> Mistake | None:
     if "TYPE" in place.expected:
         hint = f"Types are {', '.join(_TYPES_SHOWN)}."
         diagnostic = make("CQ019", place.span(), word=word, kind="type", hint=hint)
-        return Mistake(diagnostic, place.replaced(TYPE, "STRING"))
+        return Mistake(diagnostic, place.replaced(TYPE, word))
     is_operand = place.kind(1) in _OPERATORS
     if "UNIT" in place.expected and place.kind(-1) in (NUMBER, STRING) and not is_operand:
         mended = place.replaced(UNIT, "SEC")

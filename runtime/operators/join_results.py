@@ -89,6 +89,18 @@ class JoinResults:
         """The slots of each row, as bitmaps."""
         return self._lineage
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many rows each slot has."""
+        return self._counts
+
+    def uncount(self) -> None:
+        """Take the rows off what was counted for seats and hosts: they will be found again, or never were."""
+        self._table.totals.add(-self._counts)
+        for number, ranges in self._ranges.items():
+            self._table.slots[number].counts -= ranges.counts
+        self._part.results -= len(self)
+
     def hits(self) -> Sequence[JoinSeat]:
         """The seats with at least one row."""
         found: list[JoinSeat] = []

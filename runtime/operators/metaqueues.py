@@ -188,6 +188,11 @@ class MetaQueues:
         assert not self
         self._queues = {}
 
+    def clear(self) -> None:
+        """Forget the rows that wait."""
+        while (queue := self.next_ready() or self.next_waiting()) is not None:
+            queue.take()
+
     def start_rows(self, branches: Sequence[Branch]) -> int:
         """How many new tuples to let in at a time."""
         most = _MOST_TRAIN

@@ -32,6 +32,8 @@ from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.arrival import Arrival
+from cqc.runtime.operators.bounded_queues import BoundedQueues
+from cqc.runtime.operators.found_within import Flood, FoundWithin
 from cqc.runtime.operators.join_plan import JoinPlan
 from cqc.runtime.operators.join_results import JoinResults
 from cqc.runtime.operators.join_seating import JoinSeating
@@ -91,6 +93,10 @@ class MultiJoin(JoinSeating):
         self._part_rows: dict[int, int] = {}  # by starting item, tuples that start at a time
         self.counts_only = False  # nobody asks for rows, only how many there are
         self.why_apart = ""  # from which node it was split, and why
+        self.most_found: int | None = (
+            None  # results of a slot in one packet, beside one for each tuple
+        )
+        self.silenced: set[int] = set()  # slots that found more; their queries must leave
 
     @property
     def _equi_joins(self) -> tuple[EquiJoin, ...]:
@@ -144,6 +150,8 @@ class MultiJoin(JoinSeating):
         """
         plan, items = self._plan, self._items_of[relation]
         if plan is None or len(items) > 1 or self.queues or not self._goes_through:
+            return None
+        if self.most_found is not None:  # then a packet may have to be joined again
             return None
         item = items[0]
         arrival = self._arrivals.get(item) or self._new_arrival(plan, item)
@@ -222,15 +230,60 @@ class MultiJoin(JoinSeating):
         else:
             self._store_in_order(plan, relation, len(packet), first)
         more = more and len(self._items_of[relation]) == 1
+        if self.most_found is None:
+            self._join_stored(plan, relation, len(packet), first, found, more=more)
+        else:
+            found = self._join_within(self.most_found, plan, relation, len(packet), first)
+        self._seconds += perf_counter() - started
+        return found
+
+    def _join_stored(
+        self,
+        plan: JoinPlan,
+        relation: str,
+        count: int,
+        first: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """Join the tuples that were stored from `first` on."""
         for item in self._items_of[relation]:
-            if self._inputs[item].state.relation.is_stream and len(packet):
-                ts_us = self._times(self._inputs[item], first, len(packet))
+            if self._inputs[item].state.relation.is_stream and count:
+                ts_us = self._times(self._inputs[item], first, count)
                 lineage = self._admitted[item]
                 self._in_parts(plan, item, lineage, ts_us, first, first, found, more=more)
         if not more and self.queues:
             self._drain(plan, first, found)
-        self._seconds += perf_counter() - started
-        return found
+
+    def _join_within(
+        self, most: int, plan: JoinPlan, relation: str, count: int, first: int
+    ) -> list[JoinResults]:
+        """The same, where a slot that finds more than `most`, and one for each tuple, is silenced; the others miss nothing.
+
+        Nothing waits for a next packet: when a slot is silenced the packet is joined again without it.
+        """
+        while True:
+            self._mute(relation)
+            found = FoundWithin(most + count, self._table.size, plan.families)
+            try:
+                self._join_stored(plan, relation, count, first, found, more=False)
+            except Flood as flood:
+                self._results -= sum(map(len, found))
+                found.take_back()
+                self.queues.clear()
+                self._teaching = False
+                self.silenced.update(flood.slots)
+            else:
+                return found
+
+    def _mute(self, relation: str) -> None:
+        """Let no tuple of a packet start for the slots that are silenced."""
+        if self.silenced:
+            others = ~bitmap(sorted(self.silenced), self._words)
+            for item in self._items_of[relation]:
+                lineage = self._admitted[item]
+                self._admitted[item] = lineage & others[: lineage.shape[1]]
 
     def _store(self, each: JoinInput, lineage: NDArray[np.uint64], first: int) -> None:
         at = first - each.state.base
@@ -484,8 +537,12 @@ class MultiJoin(JoinSeating):
         self._results += rows
         part.results += rows
 
-    def past(self, seat: Seat) -> list[JoinResults]:
-        """All combinations of tuples that are in the states, for a seat that was added with `past`."""
+    def past(self, seat: Seat, most: int | None = None) -> list[JoinResults]:
+        """All combinations of tuples that are in the states, for a seat that was added with `past`.
+
+        Raises:
+            TooMuchFound: when more than `most` would be made on the way.
+        """
         assert isinstance(seat, JoinSeat)
         plan = self._plan or self._prepare()
         item = min(each.item for each in seat.slot.part.stream_inputs)
@@ -495,8 +552,13 @@ class MultiJoin(JoinSeating):
         lineage = each.lineage.values[first - each.state.base : head - each.state.base] & mask
         ts_us = self._times(each, first, head - first)
         found: list[JoinResults] = []
-        self._in_parts(plan, item, lineage, ts_us, first, head, found, more=False)
-        self._drain(plan, head, found)
+        queues = self.queues
+        self.queues = queues if most is None else BoundedQueues(most)
+        try:
+            self._in_parts(plan, item, lineage, ts_us, first, head, found, more=False)
+            self._drain(plan, head, found)
+        finally:
+            self.queues = queues
         return found
 
     def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:

@@ -258,7 +258,7 @@ class Api:
             bell,
             place,
             None if entry is None else entry.number,
-            lambda: entry is not None and entry.gone,
+            lambda: _end_of(entry),
         )
         return EventResponse(body, self._limits.watcher_seconds, left)
 
@@ -314,6 +314,18 @@ class Api:
         return PlainTextResponse(text_of(lines), media_type=CONTENT_TYPE)
 
 
+def _end_of(entry: Entry | None) -> dict[str, str] | None:
+    """Why a watcher of the query hears no more; None while it may."""
+    if entry is None or not entry.gone:
+        return None
+    if entry.stopped:
+        return {
+            "reason": "query stopped",
+            "error": f"query {entry.name} was stopped: {entry.stopped}",
+        }
+    return {"reason": "unregistered"}
+
+
 def _with_cost(service: Service, name: str) -> tuple[Entry, float]:
     entry = service.registry.find(name)
     return entry, service.registry.cost_seconds(entry)
@@ -336,6 +348,7 @@ def _info(entry: Entry, cost_seconds: float) -> QueryInfo:
         cost_seconds=round(cost_seconds, 6),
         columns=[ColumnInfo(name=name, type=type_) for name, type_ in entry.columns],
         text=entry.text,
+        stopped=entry.stopped or None,
     )
 
 

@@ -27,6 +27,7 @@ from cqc.runtime.serve.marks import (
     entry_json,
     make_marks,
     restore_marks,
+    restore_query,
 )
 from cqc.runtime.serve.record_file import RecordFile, read_records, sync_folder
 from cqc.runtime.serve.result_log import piece_of
@@ -105,7 +106,7 @@ class Durable:
         self._open(keep_rows, keep_results, next_result)
         return next_result
 
-    def _replay(self, alive: set[int]) -> int:
+    def _replay(self, alive: dict[int, str]) -> int:
         """Do everything again, in order; how many bytes of the last segment are whole."""
         stop = 0
         for file in self._rows_files:
@@ -116,15 +117,14 @@ class Durable:
             self._ends[file] = self._heads()
         return stop
 
-    def _replay_one(self, record: Record, alive: set[int]) -> None:
+    def _replay_one(self, record: Record, alive: dict[int, str]) -> None:
         head = record.head
         match head["kind"]:
             case "marks":
                 self._batch = head["batch"]
             case "register" if head["query"]["number"] in alive:
                 entry = entry_from_json(head["query"])
-                self._engine.register(entry.text, name=entry.name)
-                self._registry.add(entry)
+                restore_query(self._engine, self._registry, entry, alive)
             case "register":
                 number = head["query"]["number"]
                 self._registry.next_number = max(self._registry.next_number, number + 1)
@@ -181,6 +181,9 @@ class Durable:
 
     def unregistered(self, entry: Entry) -> None:
         self._rows.append({"kind": "unregister", "number": entry.number})
+
+    def stopped(self, entry: Entry) -> None:
+        self._rows.append({"kind": "stop", "number": entry.number, "why": entry.stopped})
 
     def pushed(self, batch: Batch) -> None:
         """Write a micro-batch and its results."""
@@ -307,14 +310,16 @@ class Durable:
         )
 
 
-def _alive(heads: list[Head]) -> set[int]:
-    """The numbers of the queries that are registered at the end."""
-    alive = {query["number"] for query in heads[0]["queries"]}
+def _alive(heads: list[Head]) -> dict[int, str]:
+    """The numbers of the queries that are registered at the end, with why they were stopped ("" for those that run)."""
+    alive = {query["number"]: query.get("stopped", "") for query in heads[0]["queries"]}
     for head in heads:
         if head["kind"] == "register":
-            alive.add(head["query"]["number"])
+            alive[head["query"]["number"]] = head["query"].get("stopped", "")
+        elif head["kind"] == "stop":
+            alive[head["number"]] = head["why"]
         elif head["kind"] == "unregister":
-            alive.discard(head["number"])
+            alive.pop(head["number"], None)
     return alive
 
 

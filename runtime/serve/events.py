@@ -20,7 +20,7 @@ from starlette.responses import Response
 from cqc.runtime.serve.refusal import Refusal, Status
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from starlette.types import Receive, Scope, Send
 
@@ -110,7 +110,7 @@ async def events(
     bell: asyncio.Event,
     place: Place,
     query: int | None,
-    is_gone: Callable[[], bool],
+    end_of: Callable[[], dict[str, str] | None],
 ) -> AsyncIterator[bytes]:
     """The events of one watcher, for ever or until the query has gone."""
     at = place.number
@@ -120,7 +120,7 @@ async def events(
         yield _event("gap", {"missed_from": place.missed_from, "next": at}, None)
     while True:
         bell.clear()
-        ends = watchers.closing or is_gone()
+        end = {"reason": "stopped"} if watchers.closing else end_of()
         page = log.read(at, query, _PAGE)
         if page.lost:
             watchers.dropped += 1
@@ -132,8 +132,8 @@ async def events(
                 b"id: %s-%d\nevent: result\ndata: %s\n\n" % (epoch.encode(), number, line)
                 for number, line in page.lines
             )
-        elif ends:
-            yield _event("end", {"reason": "stopped" if watchers.closing else "unregistered"}, None)
+        elif end is not None:
+            yield _event("end", end, None)
             return
         else:
             # The place moves on also where nothing was for this watcher, so that it is not thought slow.
@@ -150,7 +150,7 @@ async def _wait(bell: asyncio.Event) -> bytes:
     return b""
 
 
-def _event(kind: str, data: dict[str, object], identifier: str | None) -> bytes:
+def _event(kind: str, data: Mapping[str, object], identifier: str | None) -> bytes:
     head = "" if identifier is None else f"id: {identifier}\n"
     return f"{head}event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
 

@@ -14,7 +14,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.serve.registry import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cqc.runtime.engine import Engine
@@ -46,16 +46,29 @@ def check_declarations(engine: Engine, marks: Marks, folder: Path) -> None:
             raise RunError(f"the checkpoint {folder} was made with another declaration of {name}")
 
 
-def restore_marks(engine: Engine, registry: Registry, marks: Marks, wanted: Container[int]) -> None:
-    """Let an engine that has seen nothing stand there, with those queries that are wanted."""
+def restore_marks(
+    engine: Engine, registry: Registry, marks: Marks, wanted: Mapping[int, str]
+) -> None:
+    """Let an engine that has seen nothing stand there, with those queries that are wanted (and why they were stopped)."""
     set_lines(engine, {name: LineState(**each) for name, each in marks["streams"].items()})
     for each in marks["queries"]:
         if each["number"] in wanted:
-            entry = entry_from_json(each)
-            engine.register(entry.text, name=entry.name)
-            registry.add(entry)
+            restore_query(engine, registry, entry_from_json(each), wanted)
     registry.next_number = marks["next_query"]
     engine.resume_instants(marks["instants"])
+
+
+def restore_query(
+    engine: Engine, registry: Registry, entry: Entry, wanted: Mapping[int, str]
+) -> None:
+    """Let a query run that was registered; one that is stopped in the end need not begin again."""
+    entry.stopped = wanted[entry.number]
+    entry.gone = bool(entry.stopped)
+    if entry.stopped:
+        engine.reserve(entry.name)
+    else:
+        engine.register(entry.text, name=entry.name)
+    registry.add(entry)
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
@@ -71,6 +84,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "results": entry.results,
         "invocations": entry.invocations,
         "by_client": entry.by_client,
+        "stopped": entry.stopped,
     }
 
 

@@ -38,6 +38,9 @@ class QueryInfo(BaseModel):
     )
     columns: list[ColumnInfo]
     text: str
+    stopped: str | None = Field(
+        None, description="Why the service answers it no more; null while it runs."
+    )
 
 
 class QueryList(BaseModel):

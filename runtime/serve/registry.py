@@ -15,6 +15,7 @@ from cqc.runtime.serve.refusal import Refusal, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cqc.compiler.bound import Query
     from cqc.compiler.graph.nodes import QueryNode
 
 PROGRAM = "program"  # the owner of the queries that the program brought
@@ -35,8 +36,11 @@ class Entry:
     invocations: int = 0
     own_seconds: float = 0.0  # spent on this query alone: compiling, answering
     shared_from: float = 0.0  # what a query's share of the common work was when this one came
-    gone: bool = False  # unregistered, and everybody may know
+    gone: bool = False  # unregistered or stopped, and everybody may know
     by_client: bool = False  # registered by a request, so no file decides whether it stays
+    stopped: str = (
+        ""  # why the service no longer answers it; it stays in the list until it is unregistered
+    )
 
 
 class Registry:
@@ -103,13 +107,13 @@ class Registry:
         return entry.own_seconds + self._shared_seconds - entry.shared_from
 
 
-def kind_of(node: QueryNode) -> str:
+def kind_of(node: QueryNode | Query) -> str:
     """`push`, `pull` (asked), or `every` (asked by the engine itself, and by anybody else)."""
     if node.pull is None:
         return "push"
     return "pull" if node.pull.every_us is None else "every"
 
 
-def columns_of(node: QueryNode) -> tuple[tuple[str, str], ...]:
+def columns_of(node: QueryNode | Query) -> tuple[tuple[str, str], ...]:
     """Names and types of a query's outputs."""
     return tuple((output.name, output.expression.type.value) for output in node.outputs)

@@ -77,7 +77,7 @@ class ServiceServer(uvicorn.Server):
         self._listener = _listen(options.host, options.port)
         self._report = report
         try:
-            service, source, folders = _prepare(program, options, session)
+            service, source, folders = _prepare(program, options, session, report)
         except BaseException:
             self._listener.close()
             raise
@@ -154,7 +154,10 @@ class ServiceServer(uvicorn.Server):
 
 
 def _prepare(
-    program: Program, options: ServeOptions, session: Session | None
+    program: Program,
+    options: ServeOptions,
+    session: Session | None,
+    report: Callable[[str], None],
 ) -> tuple[Service, SourceFeed, list[QueryFolder]]:
     """The service as it was, or as it begins, with its tables filled; Spark starts meanwhile."""
     folders = [QueryFolder(Path(each)) for each in options.queries]
@@ -163,7 +166,7 @@ def _prepare(
             raise RunError(f"{times} folders of queries are called {name}; rename all but one")
     carrier = None if options.engine == "local" else _spark(options.master, session)
     try:
-        return _fill(program, options, folders, carrier)
+        return _fill(program, options, folders, carrier, report)
     except BaseException:
         if carrier is not None:
             carrier.close()
@@ -177,10 +180,16 @@ def _spark(master: str | None, session: Session | None) -> Carrier:
 
 
 def _fill(
-    program: Program, options: ServeOptions, folders: list[QueryFolder], carrier: Carrier | None
+    program: Program,
+    options: ServeOptions,
+    folders: list[QueryFolder],
+    carrier: Carrier | None,
+    report: Callable[[str], None],
 ) -> tuple[Service, SourceFeed, list[QueryFolder]]:
     durable = None if options.checkpoint is None else Durable(Path(options.checkpoint))
-    service = Service(program, limits=options.limits, strategy=options.strategy, durable=durable)
+    service = Service(
+        program, limits=options.limits, strategy=options.strategy, durable=durable, report=report
+    )
     positions = None if durable is None else durable.positions
     spool = None if durable is None else durable.folder / "spool"
     source = SourceFeed(service.program.catalog, options.binds, positions, spool, carrier)

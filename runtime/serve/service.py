@@ -29,10 +29,13 @@ from cqc.runtime.serve.statements import Statement, statements_of_program
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cqc.compiler.bound import Query
+    from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import Strategy
     from cqc.runtime.pull import Invocation
     from cqc.runtime.range import Range
+    from cqc.runtime.results import ResultBlock
     from cqc.runtime.serve.durable import Durable
 
 _NAME_IN_USE = "CQ029"
@@ -70,6 +73,7 @@ class Service:
         durable: where everything is written down; None for a service that forgets when it stops.
         limits: what is refused.
         strategy: how the engine works; never changes an answer.
+        report: told, in one sentence, of queries that had to be stopped.
         now: seconds since the epoch.
         clock: seconds that only go up; tells when a silent stream is idle.
     """
@@ -81,6 +85,7 @@ class Service:
         limits: Limits | None = None,
         strategy: Strategy | None = None,
         durable: Durable | None = None,
+        report: Callable[[str], None] = lambda sentence: None,
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -90,6 +95,7 @@ class Service:
         self.started = now()
         self.invocations = 0
         self.failure: str | None = None
+        self._report = report
         self._now = now
         self._durable = durable
         self._pending: list[Piece] = []
@@ -113,13 +119,16 @@ class Service:
             self.results = ResultLog(self.limits.kept_result_bytes)
             self._next_result = durable.recover(self.engine, self.registry, self.results)
             for entry in self.registry:
-                self._leaps.add(self.engine.node(entry.name))
+                if not entry.stopped:
+                    self._leaps.add(self.engine.node(entry.name))
             program_names = {fold(each.name) for each in self.registry.owned_by(PROGRAM)}
             others = {fold(each.name) for each in self.registry} - program_names
             try:
                 self.adopt(PROGRAM, statements_of_program(settled, others))
             except Refusal as error:
                 raise RunError(str(error)) from error
+        # Not before: what was registered once is there again, and what was processed is not stopped afterwards.
+        self.engine.bound(found=self.limits.batch_results, past=self.limits.kept_rows)
         self.commit()
 
     @property
@@ -134,7 +143,7 @@ class Service:
 
         Raises:
             CompileError: when the query has errors.
-            Refusal: when there are too many, or the name is taken.
+            Refusal: when there are too many, the name is taken, or the past has too much for it.
         """
         if len(self.registry) >= self.limits.queries:
             raise Refusal(
@@ -156,7 +165,22 @@ class Service:
                     f"or remove that one (cqc unregister {taken})",
                 ) from error
             raise
+        except RunError as error:
+            if by_client:
+                raise Refusal(Status.TOO_LARGE, str(error)) from error
+            return self._note_stopped(text, name, owner, str(error))
         return self._note(handle.name, text, owner, time.perf_counter() - started, by_client)
+
+    def _note_stopped(self, text: str, name: str | None, owner: str, why: str) -> Entry:
+        """A file's query that cannot begin has its place in the list all the same."""
+        taken = {fold(entry.name) for entry in self.registry}
+        query = self.program.bind_one(text, name, taken)
+        entry = self._entry(query.name, text, owner, query)
+        entry.stopped, entry.gone = why, True
+        self.engine.reserve(entry.name)
+        self._add(entry)
+        self._report(f"query {entry.name} was stopped: {why}")
+        return entry
 
     def unregister(self, name: str) -> Entry:
         """Remove a query.
@@ -165,13 +189,28 @@ class Service:
             Refusal: when there is none of this name.
         """
         entry = self.registry.find(name)
-        self.engine.unregister(entry.name)
+        if entry.stopped:
+            self.engine.release(entry.name)
+        else:
+            self.engine.unregister(entry.name)
         self.registry.remove(entry)
         self._leaps.remove(entry.name)
         self._leaving.append(entry)
         if self._durable is not None:
             self._durable.unregistered(entry)
         return entry
+
+    def _stop(self, name: str, why: str) -> None:
+        """Answer a query no more that would hold up all others. It keeps its place in the list, with the reason."""
+        entry = self.registry.of(name)
+        self.engine.unregister(entry.name)
+        self.engine.reserve(entry.name)
+        self._leaps.remove(entry.name)
+        entry.stopped = why
+        self._leaving.append(entry)
+        if self._durable is not None:
+            self._durable.stopped(entry)
+        self._report(f"query {entry.name} was stopped: {why}")
 
     def adopt(self, owner: str, statements: Sequence[Statement]) -> None:
         """Make the queries of a file or the program exactly these; those that are there with the same text stay as they are.
@@ -207,6 +246,8 @@ class Service:
             Refusal: when there is no such query, it is a push query, the instant is none, or the answer is too large.
         """
         entry = self.registry.find(name)
+        if entry.stopped:
+            raise Refusal(Status.CONFLICT, f"query {entry.name} was stopped: {entry.stopped}")
         if entry.kind == "push":
             raise Refusal(
                 Status.CONFLICT,
@@ -236,8 +277,8 @@ class Service:
         Raises:
             Refusal: when a table is filled after the first tuple of a stream, or time would leap too far ahead.
         """
-        self._leaps.check(self.engine, stream, rows, self.limits.instants)
-        return self.push({stream: rows})
+        self._stop_frequent({stream: rows}, may_refuse=True)
+        return self._push({stream: rows}, ())
 
     def push(self, rows: Mapping[str, Taken], ranges: Sequence[Range] = ()) -> Accepted:
         """Process one micro-batch.
@@ -245,6 +286,10 @@ class Service:
         Raises:
             Refusal: when a table is filled after the first tuple of a stream.
         """
+        self._stop_frequent(rows, may_refuse=False)
+        return self._push(rows, ranges)
+
+    def _push(self, rows: Mapping[str, Taken], ranges: Sequence[Range]) -> Accepted:
         started = time.perf_counter()
         counts = {fold(name): self.engine.lines[fold(name)].count for name in rows}
         late = sum(count.late for count in counts.values())
@@ -254,7 +299,8 @@ class Service:
             raise Refusal(Status.CONFLICT, str(error)) from error
         found: Counter[int] = Counter()
         pieces: list[Piece] = []
-        for blocks in self.engine.drain_blocks():
+        all_blocks = self._without_floods(list(self.engine.drain_blocks()), rows)
+        for blocks in all_blocks:
             for block in blocks:
                 entry = self.registry.of(block.query)
                 entry.results += len(block)
@@ -270,8 +316,38 @@ class Service:
             # Whether a stream was idle cannot be found out again, so what followed from it is written down.
             instants = self.engine.next_instants() if self.has_idle_timeout else None
             self._durable.pushed(Batch(rows, ranges, found, pieces, instants))
+        self._stop_crowded()
         self.registry.share(time.perf_counter() - started)
         return _accepted(rows, sum(count.late for count in counts.values()) - late)
+
+    def _stop_frequent(self, rows: Mapping[str, Taken], *, may_refuse: bool) -> None:
+        most = self.limits.instants
+        greedy = self._leaps.too_many(self.engine, rows, most, may_refuse=may_refuse)
+        for name, why in greedy.items():
+            self._stop(name, why)
+
+    def _without_floods(
+        self, batches: list[list[ResultBlock]], rows: Mapping[str, Taken]
+    ) -> list[list[ResultBlock]]:
+        """Results without those of queries that have far too many, which are stopped."""
+        counts: Counter[str] = Counter()
+        for blocks in batches:
+            for block in blocks:
+                counts[block.query] += len(block)
+        most = sum(map(len, rows.values())) + self.limits.batch_results
+        floods = dict.fromkeys(self.engine.take_silenced())
+        floods |= dict.fromkeys(name for name, count in counts.items() if count > most)
+        for name in floods:
+            limit = f"the limit is {self.limits.batch_results:,}, and one for each row"
+            self._stop(name, f"it had too many results in one micro-batch: {limit}")
+        if not floods:
+            return batches
+        return [[each for each in blocks if each.query not in floods] for blocks in batches]
+
+    def _stop_crowded(self) -> None:
+        for name in self.engine.crowded(self.limits.kept_rows):
+            most = self.limits.kept_rows
+            self._stop(name, f"more than {most:,} combinations of its streams would be kept for it")
 
     def look_at_clock(self) -> None:
         """Deliver what only waited for a stream that has become idle."""
@@ -306,14 +382,19 @@ class Service:
     ) -> Entry:
         node = self.engine.node(name)
         self._leaps.add(node)
-        number = self.registry.next_number
-        kind, columns = kind_of(node), columns_of(node)
-        entry = Entry(number, name, text, owner, self._now(), kind, columns)
+        entry = self._entry(name, text, owner, node)
         entry.own_seconds, entry.by_client = seconds, by_client
+        self._add(entry)
+        return entry
+
+    def _entry(self, name: str, text: str, owner: str, query: QueryNode | Query) -> Entry:
+        number, kind, columns = self.registry.next_number, kind_of(query), columns_of(query)
+        return Entry(number, name, text, owner, self._now(), kind, columns)
+
+    def _add(self, entry: Entry) -> None:
         self.registry.add(entry)
         if self._durable is not None and self._durable.is_open:
             self._durable.registered(entry)
-        return entry
 
 
 def _compare(

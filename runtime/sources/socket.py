@@ -68,12 +68,14 @@ class SocketFeed:
 
     def take(self, rows: int | None) -> tuple[Range, int] | None:
         closed = not self._receiver.is_alive()
-        if closed:
-            self._lines.look()
         found = self._lines.take(rows)
+        if found is None and closed:
+            # Only now: the feed lists files when it has none open, and the last lines may be in files it has not listed.
+            self._lines.look()
+            found = self._lines.take(rows)
+            self.ended = found is None
         if found is None and self._failure is not None:
             raise cannot_write(self._folder, self._failure)
-        self.ended = found is None and closed
         return found
 
     def look(self) -> None:

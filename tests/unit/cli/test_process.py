@@ -164,3 +164,41 @@ def test_output_is_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
         check=True,
     )
     assert "x = 'über'" in finished.stdout.decode()
+
+
+def interrupted_while(loaded: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command, with Ctrl-C at the moment at which a module begins to be loaded."""
+    text = (
+        "import importlib.abc, os, signal, sys\n"
+        "class Interrupt(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == {loaded!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from cqc.cli.entry import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", text, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize("loaded", ["click", "cqc.cli.run", "pyarrow", "cqc.runtime.engine"])
+def test_ctrl_c_while_modules_are_loaded_is_a_clean_stop(loaded: str, many: Path) -> None:
+    finished = interrupted_while(loaded, "run", many, "--engine", "local")
+    assert finished.returncode == 130
+    assert (finished.stdout, finished.stderr) == ("", "interrupted\n")
+
+
+def test_ctrl_c_that_is_ignored_stays_ignored(many: Path) -> None:
+    text = (
+        "import os, signal\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "from cqc.cli.entry import main\n"
+        "import cqc.cli.main\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", text, "check", str(many)]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (finished.returncode, finished.stderr) == (0, "")

@@ -28,7 +28,15 @@ def codes(query: str) -> list[str]:
         ("SELECT COUNT(ALL n) FROM s BEGIN NOW - 5 END NOW", "CQ018"),
         ("SELECT n FROM s WHERE n = :p", "CQ016"),
         ("SELECT n FROM s WHERE (n = 1 n = 2)", "CQ005"),
+        ("SELECT 0x1F AS v FROM s", "CQ019"),
         ("CREATE STREAM t (BIGINT ts)", "CQ019"),
+        ("CREATE STREAM t (ts DECIMAL)", "CQ019"),
+        (
+            "CREATE STREAM t (ts BIGINT, x NUMERIC); SELECT -x, x % 2 FROM t WHERE x > 5 OR x",
+            "CQ019",
+        ),
+        ("CREATE TABLE t (k UUID); SELECT n FROM s, t WHERE t.k = s.n AND lower(k) = 'a'", "CQ019"),
+        ("SELECT CAST(t AS BLOB) + 1 AS v FROM s WHERE CAST(n AS BIGINT) > 1", "CQ019"),
     ],
 )
 def test_what_follows_from_a_mistake_is_left_out(query: str, code: str) -> None:

@@ -12,7 +12,7 @@ import cqc
 from cqc.runtime import file_feed
 from cqc.runtime.batch_run import BatchRun, with_retention
 from cqc.runtime.options import RunOptions
-from tests.waiting import wait_until
+from tests.waiting import wait_until, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -257,3 +257,14 @@ def test_a_stream_that_runs_cannot_be_declared_in_another_way(
 def test_run_without_end_keeps_an_hour_or_what_its_own_windows_need(rest: str, kept_s: int) -> None:
     kept_us = with_retention(cqc.compile(STREAM + rest)).settings.retention_us
     assert kept_us == kept_s * 1_000_000
+
+
+def test_the_summary_counts_the_results_of_every_query_that_had_the_name(place: Path) -> None:
+    run = opened(place)
+    put(place, "b.csv", "1,1", "2,2")
+    step(run)
+    file = place / "queries" / "a.cq"
+    write_whole(file, STREAM + "CREATE QUERY all_of_it AS SELECT x FROM s WHERE x > 3;")
+    put(place, "c.csv", "3,3", "4,4")
+    step(run)
+    assert run.close().queries["all_of_it"] == len(found(place)) == 3

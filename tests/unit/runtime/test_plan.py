@@ -106,3 +106,18 @@ def test_the_stream_that_is_behind_comes_first(relation: Relation, tmp_path: Pat
     assert {part.stream for part in planner.next_batch({})} == {"a", "b"}
     assert {part.stream for part in planner.next_batch({"a": 100, "b": 1})} == {"b"}
     planner.close()
+
+
+@pytest.mark.parametrize("so_far", ["", "\n", "ts,na"])
+def test_a_file_without_its_whole_header_is_left_alone(
+    so_far: str, relation: Relation, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(so_far)
+    planner = Planner({"s": (relation, tmp_path)}, follow=True)
+    assert planner.next_batch({}) == []
+    with path.open("a") as file:
+        file.write(FILES["plain.csv"].removeprefix(so_far))
+    rows, read, _ = rows_of(relation, planner.next_batch({}))
+    assert ([row[0] for row in rows], read) == ([1, 2, 3], 3)
+    planner.close()

@@ -15,7 +15,8 @@ from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.sources import socket as socket_source
-from tests.waiting import PATIENCE_S
+from cqc.runtime.sources.socket import SocketFeed
+from tests.waiting import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,6 +152,31 @@ def test_lines_of_a_socket_that_count_are_not_kept(
                 file.write(b"half a li")  # as a kill would leave it
         other_side.join(60)
     assert found(tmp_path / "out") == list(range(200))
+
+
+def test_the_last_lines_of_a_socket_may_be_in_a_file_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket_source, "FILE_BYTES", 1)  # a file for each time that lines come
+    with socket.create_server(("localhost", 0)) as server:
+        port = server.getsockname()[1]
+        where = f"format = 'socket', host = 'localhost', port = '{port}'"
+        text = f"CREATE STREAM s ({COLUMNS}) WITH ({where})"
+        relation = cqc.compile(text).catalog.relations["s"]
+        feed = SocketFeed("s", relation, tmp_path, done={})
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b'{"ts": 1, "x": 1}\n')
+            wait_until(lambda: len(list((tmp_path / "s").iterdir())) == 1)
+            feed.look()
+            assert feed.take(1) is not None
+            connection.sendall(b'{"ts": 2, "x": 2}\n')
+        wait_until(lambda: not feed._receiver.is_alive())
+        assert feed.take(1) is not None
+        assert not feed.ended
+        assert feed.take(1) is None
+        assert feed.ended
+        feed.close()
 
 
 def test_the_rate_source_counts(tmp_path: Path) -> None:
