@@ -17,7 +17,7 @@ from numba import njit
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -119,6 +119,27 @@ def smallest_watermark(clocks: Iterable[StreamClock]) -> int:
     everyone = list(clocks)
     awake = [clock for clock in everyone if not clock.is_idle()]
     return min((clock.watermark_us for clock in awake or everyone), default=ALL_SEEN)
+
+
+def watermarks_after_end(
+    clocks: Mapping[str, tuple[int | None, int]], *, settled: bool
+) -> dict[str, int]:
+    """The watermarks of streams of which more is found after the end of their input.
+
+    The end counts as a watermark past the last event time only as far as results were delivered that a tuple before it would
+    change.
+
+    Args:
+        clocks: by stream, the largest event time seen and the delay.
+        settled: the end has settled which tuples were the last of ROWS windows.
+    """
+    if settled:
+        seen = [largest_us for largest_us, _ in clocks.values() if largest_us is not None]
+        return dict.fromkeys(clocks, max(seen) + 1 if seen else NOTHING_SEEN)
+    return {
+        name: NOTHING_SEEN if largest_us is None else largest_us - delay_us
+        for name, (largest_us, delay_us) in clocks.items()
+    }
 
 
 def warm() -> None:
