@@ -7,6 +7,7 @@ microseconds.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +23,39 @@ from cqc.runtime.timestamps import FIRST_US, LAST_US, parse_iso
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LAYOUTS = {
-    ColumnType.BIGINT: (pa.lib.Type_INT64, np.dtype(np.int64)),
-    ColumnType.DOUBLE: (pa.lib.Type_DOUBLE, np.dtype(np.float64)),
-    ColumnType.TIMESTAMP: (pa.lib.Type_TIMESTAMP, np.dtype(np.int64)),
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A type whose columns have the memory of an Arrow array: small packets are mostly such, and each call counts."""
+
+    type: ColumnType
+    arrow_id: int
+    dtype: np.dtype[Any]
+    is_instant: bool = False
+
+    def values(self, array: Any) -> NDArray[Any] | None:
+        """The array's own memory, where it holds just what a column does; instants still have to be looked at."""
+        given = array.type
+        count = len(array)
+        if given.id != self.arrow_id or array.null_count or not count:
+            return None
+        if self.is_instant and given.unit != "us":
+            return None
+        return np.frombuffer(array.buffers()[1], self.dtype, count, 8 * array.offset)
+
+    def span_us(self, values: NDArray[Any]) -> tuple[int, int] | None:
+        """The first and the last of some instants; None when one is beyond the calendar."""
+        least, largest = span(values)
+        return (least, largest) if least >= FIRST_US and largest <= LAST_US else None
+
+
+LAYOUTS = {
+    each.type: each
+    for each in (
+        Layout(ColumnType.BIGINT, pa.lib.Type_INT64, np.dtype(np.int64)),
+        Layout(ColumnType.DOUBLE, pa.lib.Type_DOUBLE, np.dtype(np.float64)),
+        Layout(ColumnType.TIMESTAMP, pa.lib.Type_TIMESTAMP, np.dtype(np.int64), is_instant=True),
+    )
 }
 _UNITS_US = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
@@ -46,19 +76,12 @@ def column_of_arrow(type_: ColumnType, array: Any) -> Converted:
 
 
 def _same_layout(type_: ColumnType, array: Any) -> NDArray[Any] | None:
-    """The array's own memory, where it holds just what the column does: small packets are mostly such, and each call counts."""
-    known = _LAYOUTS.get(type_)
-    given = array.type
-    if known is None or given.id != known[0] or array.null_count:
-        return None
-    count = len(array)
-    if not count or (type_ is ColumnType.TIMESTAMP and given.unit != "us"):
-        return None
-    values = np.frombuffer(array.buffers()[1], known[1], count, 8 * array.offset)
-    if type_ is ColumnType.TIMESTAMP:
-        least, largest = span(values)
-        return values if least >= FIRST_US and largest <= LAST_US else None
-    return values
+    """The array's own memory, where it holds just what the column does."""
+    layout = LAYOUTS.get(type_)
+    values = None if layout is None else layout.values(array)
+    if layout is None or values is None or not layout.is_instant:
+        return values
+    return None if layout.span_us(values) is None else values
 
 
 def values_of_arrow(array: Any) -> list[Any]:

@@ -73,8 +73,12 @@ class Group:
 class Circuit:
     """All operators, and which of them each stream feeds."""
 
-    def __init__(self, states: Mapping[str, SharedState], strategy: Strategy) -> None:
+    def __init__(
+        self, states: Mapping[str, SharedState], strategy: Strategy, *, counts_only: bool = False
+    ) -> None:
+        """`counts_only`: of push queries nobody asks for more than how many results they have."""
         self._states = states
+        self._counts_only = counts_only
         self._strategy = strategy
         self._sharing = strategy.sharing
         self._shared = Group()
@@ -260,7 +264,7 @@ class Circuit:
         nodes.joins = []
         for numbers in groups:
             host = hosts[min(numbers)]
-            new = self._new_join(host, None, plain=True)
+            new = self._new_join(host, None, plain=True, past=past)
             for join in old:
                 if any(part.host.number in numbers for part in join.parts):
                     new.gather(join, numbers)
@@ -302,9 +306,10 @@ class Circuit:
         join.close()
         self._failures_of_gone += join.failures
 
-    def _new_join(self, host: JoinHost, hint: Hint, *, plain: bool) -> MultiJoin:
+    def _new_join(self, host: JoinHost, hint: Hint, *, plain: bool, past: bool) -> MultiJoin:
         join = make_join(host, self._states, self._strategy, hint, plain=plain)
         join.queues.one_at_a_time = self._strategy.packet == 1
+        join.counts_only = self._counts_only and not past
         join.most_found = self.most_found
         return join
 
@@ -366,7 +371,7 @@ class Circuit:
         plain = past or (hint is None and is_plain(host, self._strategy))
         near = self._near(group, host, past=past) if plain else []
         if not near:
-            join = self._new_join(host, hint, plain=plain)
+            join = self._new_join(host, hint, plain=plain, past=past)
             self._connect(join, host)
             if plain and self._sharing:
                 self._shared_nodes[join] = SharedNodes([join])

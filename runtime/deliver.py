@@ -113,6 +113,10 @@ class Deliveries:
             lists = addresses.lists(slots)
         wanted: dict[int, Wanted] = {}
         if len(slots) and lists[0] >= 0 and (lists == lists[0]).all():
+            if by_slot.times_us is not None and not by_slot.members:
+                return [
+                    _whole_group(found, by_slot, self._lists[int(lists[0])], addresses.names(slots))
+                ]
             every = Wanted(addresses.names(slots), by_slot.begins, by_slot.ends)
             wanted[int(lists[0])] = every
         else:
@@ -120,8 +124,7 @@ class Deliveries:
         for seat, begin, end in by_slot.members:
             self._gather_seat(wanted, seat, begin, end)
         return [
-            _group_of(found, by_slot.rows, self._lists[number], each)
-            for number, each in wanted.items()
+            _group_of(found, by_slot, self._lists[number], each) for number, each in wanted.items()
         ]
 
     def _select_list(
@@ -196,20 +199,40 @@ class Wanted:
     more: list[tuple[str, int, int]] = field(default_factory=list)
 
 
-def _group_of(
-    found: Found, rows: NDArray[np.int64], select: SelectList, wanted: Wanted
-) -> ResultGroup:
+def _group_of(found: Found, by_slot: SlotRows, select: SelectList, wanted: Wanted) -> ResultGroup:
     """The results of queries with one SELECT list, which is evaluated once for all of them."""
     queries, begins, stops = wanted.queries, wanted.begins, wanted.ends
     if wanted.more:
         names, firsts, lasts = zip(*wanted.more, strict=True)
         queries = [*queries, *names]
         begins, stops = np.append(begins, firsts), np.append(stops, lasts)
-    picks, ends = _picks_of(rows, begins, stops)
-    times_us = found.ts_us[picks]
-    order = _time_order(times_us, ends)
-    if order is not None:
-        picks, times_us = picks[order], times_us[order]
+    picks, ends = _stretches(by_slot.rows, begins, stops)
+    if by_slot.times_us is not None:
+        times_us, _ = _stretches(by_slot.times_us, begins, stops)
+    else:
+        times_us = found.ts_us[picks]
+        order = _time_order(times_us, ends)
+        if order is not None:
+            picks, times_us = picks[order], times_us[order]
+    return _result_group(found, select, queries, picks, times_us, ends)
+
+
+def _whole_group(
+    found: Found, by_slot: SlotRows, select: SelectList, queries: list[str]
+) -> ResultGroup:
+    """The results of all slots, whose queries have one SELECT list: their rows lie beside each other."""
+    assert by_slot.times_us is not None
+    return _result_group(found, select, queries, by_slot.rows, by_slot.times_us, by_slot.ends)
+
+
+def _result_group(
+    found: Found,
+    select: SelectList,
+    queries: list[str],
+    picks: NDArray[np.int64],
+    times_us: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> ResultGroup:
     used = None if select.plan.is_plain else np.unique(picks)
     columns = _evaluate(found, select, used)
     return ResultGroup(
@@ -223,10 +246,10 @@ def _group_of(
     )
 
 
-def _picks_of(
+def _stretches(
     rows: NDArray[np.int64], begins: NDArray[np.int64], stops: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Stretches of the rows, one after the other, and where each ends."""
+    """Stretches of an array, one after the other, and where each ends."""
     ends = np.cumsum(stops - begins)
     if int(ends[-1]) == int(stops[-1] - begins[0]) and (begins[1:] == stops[:-1]).all():
         return rows[begins[0] : stops[-1]], ends

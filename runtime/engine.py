@@ -107,7 +107,7 @@ class Engine:
             for name, relation in catalog.relations.items()
         }
         self._packets = {name: Packets(self._strategy.packet) for name in catalog.relations}
-        self._circuit = Circuit(self._states, self._strategy)
+        self._circuit = Circuit(self._states, self._strategy, counts_only=not collect)
         self._deliveries = Deliveries()
         maintenance = Maintenance(self._strategy.maintenance)
         self._pulls = self._make_pulls(
@@ -178,10 +178,12 @@ class Engine:
             self._started = True
             for part, more in self._packets[name].split(packet):
                 found += self._process(name, part, more=more)
-                if sum(len(each) for each in found) > _MOST_FOUND:
+                if found and sum(len(each) for each in found) > _MOST_FOUND:
                     groups += self._deliveries.deliver_all(found)
                     found = []
-        groups += self._deliveries.deliver_all(found + self._late_findings())
+        found += self._late_findings()
+        if found:
+            groups += self._deliveries.deliver_all(found)
         blocks = self._pulls.due()
         self._purge()
         self._keep(groups, blocks)
@@ -416,8 +418,9 @@ class Engine:
         found: list[Found] = []
         if joins or keep_all:
             found += push_packet(state, joins, packet, keep_all=keep_all, more=more)
-        found += [each.process(packet, first) for each in self._circuit.selections_of(name)]
-        return self._note(found)
+        for each in self._circuit.selections_of(name):
+            found.append(each.process(packet, first))
+        return self._note(found) if found else found
 
     def _late_findings(self) -> list[Found]:
         """What operators that wait for the watermark find now."""

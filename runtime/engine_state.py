@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.runtime.event_time import ALL_SEEN, NOTHING_SEEN
+from cqc.runtime.event_time import ALL_SEEN, watermarks_after_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,9 +100,12 @@ def without_gone(state: EngineState, wanted: Mapping[str, str]) -> EngineState:
 
 def line_states(engine: Engine) -> dict[str, LineState]:
     """How far every stream has come, by folded name."""
-    return {
-        name: _line_state(line, engine) for name, line in engine._lines.items() if _is_stream(line)
-    }
+    lines = {name: line for name, line in engine._lines.items() if _is_stream(line)}
+    after_end = watermarks_after_end(
+        {name: (line.latest_us, line.relation.delay_us) for name, line in lines.items()},
+        settled=bool(engine._circuit.row_joins),
+    )
+    return {name: _line_state(line, after_end[name]) for name, line in lines.items()}
 
 
 def set_lines(engine: Engine, states: Mapping[str, LineState]) -> None:
@@ -181,18 +184,8 @@ def _set_counts(engine: Engine, state: EngineState) -> None:
             engine._counted_from[query.name] += engine._results(query.name) - query.results
 
 
-def _watermark_us(line: StreamLine, engine: Engine) -> int:
-    """The watermark for what comes after; the end of the input is one only until more of it is found."""
-    clock = line.clock
-    if clock.watermark_us != ALL_SEEN:
-        return clock.watermark_us
-    if engine._circuit.row_joins:  # the end has settled which tuples were the last ROWS
-        others = (each.clock.largest_us for each in engine._lines.values())
-        return max((us + 1 for us in others if us is not None), default=NOTHING_SEEN)
-    return NOTHING_SEEN if clock.largest_us is None else clock.largest_us - line.relation.delay_us
-
-
-def _line_state(line: StreamLine, engine: Engine) -> LineState:
+def _line_state(line: StreamLine, after_end_us: int) -> LineState:
+    """How far a stream has come; the end of its input is a watermark only until more of it is found."""
     count, clock = line.count, line.clock
     return LineState(
         count.read,
@@ -202,7 +195,7 @@ def _line_state(line: StreamLine, engine: Engine) -> LineState:
         line.arrivals,
         clock.first_us,
         clock.largest_us,
-        _watermark_us(line, engine),
+        after_end_us if clock.watermark_us == ALL_SEEN else clock.watermark_us,
     )
 
 

@@ -17,7 +17,7 @@ from numba import njit
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -77,11 +77,16 @@ class StreamClock:
         self.largest_us: int | None = None
         self.watermark_us = NOTHING_SEEN
 
-    def admit(self, ts_us: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Take one micro-batch: which of its tuples are not late (None: all of them); then the watermark moves on."""
+    def admit(
+        self, ts_us: NDArray[np.int64], span_us: tuple[int, int] | None = None
+    ) -> NDArray[np.bool_] | None:
+        """Take one micro-batch: which of its tuples are not late (None: all of them); then the watermark moves on.
+
+        `span_us`: the least and the largest, where they are known.
+        """
         if not len(ts_us):
             return None
-        least, largest = span(ts_us)
+        least, largest = span_us or span(ts_us)
         if least >= self.watermark_us:
             self._observe(least, largest)
             return None
@@ -114,6 +119,27 @@ def smallest_watermark(clocks: Iterable[StreamClock]) -> int:
     everyone = list(clocks)
     awake = [clock for clock in everyone if not clock.is_idle()]
     return min((clock.watermark_us for clock in awake or everyone), default=ALL_SEEN)
+
+
+def watermarks_after_end(
+    clocks: Mapping[str, tuple[int | None, int]], *, settled: bool
+) -> dict[str, int]:
+    """The watermarks of streams of which more is found after the end of their input.
+
+    The end counts as a watermark past the last event time only as far as results were delivered that a tuple before it would
+    change.
+
+    Args:
+        clocks: by stream, the largest event time seen and the delay.
+        settled: the end has settled which tuples were the last of ROWS windows.
+    """
+    if settled:
+        seen = [largest_us for largest_us, _ in clocks.values() if largest_us is not None]
+        return dict.fromkeys(clocks, max(seen) + 1 if seen else NOTHING_SEEN)
+    return {
+        name: NOTHING_SEEN if largest_us is None else largest_us - delay_us
+        for name, (largest_us, delay_us) in clocks.items()
+    }
 
 
 def warm() -> None:

@@ -65,6 +65,9 @@ class SlotRows:
     ends: NDArray[np.int64]
     rows: NDArray[np.int64]
     members: Sequence[tuple[Seat, int, int]] = ()
+    times_us: NDArray[np.int64] | None = (
+        None  # of the rows, where those of each slot are in their order
+    )
 
 
 class Found(Protocol):
@@ -104,7 +107,15 @@ class Found(Protocol):
 
 
 class PacketJoin(Protocol):
-    """A join as a packet meets it: first it says which tuples it wants, then it joins those that were stored."""
+    """A join as a packet meets it: first it says which tuples it wants, then it joins those that were stored.
+
+    Where it is the only join of a relation it may do everything itself.
+    """
+
+    def take_packet(
+        self, relation: str, packet: Packet, *, keep_all: bool
+    ) -> Sequence[Found] | None:
+        """Filter, store and join a packet; None when nothing was done and the others of these methods are to be called."""
 
     def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
         """Which tuples of a packet some body wants."""

@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.catalog import fold
-from cqc.runtime.arrow_columns import column_of_arrow, values_of_arrow
+from cqc.compiler.types import ColumnType
+from cqc.runtime.arrow_columns import LAYOUTS, column_of_arrow, values_of_arrow
 from cqc.runtime.columns import Column, concatenate, cut, null_column, select
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import instants
@@ -39,7 +40,7 @@ class Reject:
     row: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen: one is made a packet
 class Taken:
     """What became of some rows: the tuples, and what was rejected. `read` counts both."""
 
@@ -47,6 +48,9 @@ class Taken:
     ts_us: NDArray[np.int64]
     read: int
     rejects: list[Reject] = field(default_factory=list)
+    span_us: tuple[int, int] | None = (
+        None  # the least and the largest event time, where they are known
+    )
 
     def __len__(self) -> int:
         return len(self.ts_us)
@@ -68,6 +72,10 @@ class Intake:
         self._positions = {fold(column.name): at for at, column in enumerate(relation.columns)}
         self._matches: dict[tuple[Any, ...], list[Any]] = {}
         self._places: dict[tuple[str, ...], list[int | None]] = {}  # the same for Arrow's columns
+        self._layouts = [LAYOUTS.get(column.type) for column in relation.columns]
+        self._instant_columns = sum(
+            layout is not None and layout.is_instant for layout in self._layouts
+        )
 
     def take(self, data: Any) -> Taken:
         """Take rows in any of the accepted forms.
@@ -136,8 +144,11 @@ class Intake:
     def take_arrow(self, data: Any, row_of: Callable[[int], Any] | None = None) -> Taken:
         """Take a pyarrow Table or RecordBatch; `row_of` says how a row came where that was in another form."""
         is_chunked = isinstance(data, pa.Table)
-        conversions: list[Conversion] = []
         places = self._arrow_places(tuple(data.schema.names))
+        plain = None if is_chunked else self._take_plain(data, places)
+        if plain is not None:
+            return plain
+        conversions: list[Conversion] = []
         for declared, place in zip(self.relation.columns, places, strict=True):
             if place is None:
                 conversions.append((null_column(declared.type, data.num_rows), None))
@@ -148,6 +159,32 @@ class Intake:
             conversions.append(column_of_arrow(declared.type, array))
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
         return self.assemble(conversions, data.num_rows, as_it_came)
+
+    def _take_plain(self, data: pa.RecordBatch, places: list[int | None]) -> Taken | None:
+        """Take a batch that holds just what the relation does, as small packets mostly do; None for others."""
+        columns = []
+        span_us = None
+        for place, layout in zip(places, self._layouts, strict=True):
+            if place is None or layout is None:
+                return None
+            values = layout.values(data.column(place))
+            if values is None:
+                return None
+            if layout.is_instant:
+                span_us = layout.span_us(values)
+                if span_us is None:
+                    return None
+            columns.append(Column(layout.type, values))
+        event_time = self.relation.event_time
+        if event_time is None or self._layouts[event_time] is None:
+            return None
+        if columns[event_time].type is not ColumnType.TIMESTAMP:
+            ts_us, bad = instants(columns[event_time])
+            return None if bad is not None else Taken(tuple(columns), ts_us, data.num_rows)
+        ts_us = columns[event_time].values
+        if self._instant_columns > 1:  # the span is that of the last one
+            span_us = None
+        return Taken(tuple(columns), ts_us, data.num_rows, span_us=span_us)
 
     def _arrow_places(self, names: tuple[str, ...]) -> list[int | None]:
         found = self._places.get(names)

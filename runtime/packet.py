@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(
+    slots=True, eq=False
+)  # not frozen: making a frozen one costs three times as much, and one is made a packet
 class Packet:
-    """Tuples of one stream (or rows of one table, whose `ts_us` are all 0)."""
+    """Tuples of one stream (or rows of one table, whose `ts_us` are all 0). It is not changed once it is made."""
 
     columns: Sequence[Column]
     ts_us: NDArray[np.int64]

@@ -37,6 +37,7 @@ class StreamLine:
 
     def __init__(self, relation: Relation, idle_us: int | None, clock: Callable[[], float]) -> None:
         self.relation = relation
+        self.is_stream = relation.is_stream
         self.count = StreamCount()
         self.on_reject: Callable[[Relation, list[Reject]], None] | None = None
         self.on_late: Callable[[Relation, Packet], None] | None = None
@@ -78,16 +79,16 @@ class StreamLine:
             if self.on_reject is not None:
                 self.on_reject(self.relation, taken.rejects)
         packet = taken.packet(self._arrivals)
-        self._arrivals += len(packet)
-        return self._on_time(packet) if self.relation.is_stream else packet
+        self._arrivals += len(taken.ts_us)
+        return self._on_time(packet, taken.span_us) if self.is_stream else packet
 
     def end_input(self) -> None:
         """No row will follow."""
         self.ended = True
         self.clock.end_input()
 
-    def _on_time(self, packet: Packet) -> Packet:
-        on_time = self.clock.admit(packet.ts_us)
+    def _on_time(self, packet: Packet, span_us: tuple[int, int] | None) -> Packet:
+        on_time = self.clock.admit(packet.ts_us, span_us)
         if on_time is None:
             return packet
         late = packet.take(np.flatnonzero(~on_time))

@@ -29,12 +29,12 @@ from cqc.runtime.packet import Packet
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from cqc.compiler.graph.nodes import JoinHost
     from cqc.runtime.operators.join_level import JoinInput, Level, Rows
     from cqc.runtime.operators.join_plan import JoinPlan
+    from cqc.runtime.operators.join_results import JoinResults
     from cqc.runtime.operators.join_routes import Branch
+    from cqc.runtime.operators.through_route import ThroughRoute
     from cqc.runtime.operators.tree_shape import Shape
 
 _TRIAL_PAIRS = 2_000  # how many pairs show whether asking is worth it
@@ -61,7 +61,7 @@ class Demands:
     def arguments(self) -> tuple[Any, ...]:
         """What the kernels want to know."""
         table = self.table
-        return *self._arrays, table.hashes, table.newest, table.shift, self.dropped
+        return *self._arrays, table.hashes, table.newest, table.bits, table.shift, self.dropped
 
     def is_due(self) -> bool:
         """Whether enough was asked since the last time to see what it is worth."""
@@ -162,14 +162,10 @@ class DemandJoin(MultiJoin):
                 self._demands[start] = Demands(asked, self._presences)
         for item in self._presences.items:
             each = self._inputs[item]
-            self._note(each, each.state.first, each.state.head)
+            self._stored(each, each.state.first, each.state.head)
         return plan
 
-    def _store(self, each: JoinInput, lineage: NDArray[np.uint64], first: int) -> None:
-        super()._store(each, lineage, first)
-        self._note(each, first, first + len(lineage))
-
-    def _note(self, each: JoinInput, first: int, stop: int) -> None:
+    def _stored(self, each: JoinInput, first: int, stop: int) -> None:
         state = each.state
         self._presences.note(
             each.item, state.chains.links, state.ts, each.lineage.values,
@@ -240,8 +236,41 @@ class DemandJoin(MultiJoin):
             self.partial_results += made.count
         return made
 
+    def _go_through(
+        self,
+        plan: JoinPlan,
+        through: ThroughRoute,
+        start: Rows,
+        packet_first: int,
+        found: list[JoinResults],
+    ) -> bool:
+        """The same for a way without forks: behind the pairs, all levels at once."""
+        first = through.levels[0]
+        item = first.bound[0].item
+        demands = self._demands.get(item)
+        begin, rows = 0, start
+        if demands is not None:
+            begin = 1
+            rows = self._awaited(demands, first, start, packet_first)
+            through.note_train(0, self.queues, start.count, rows.count)
+            if self._measured and demands.is_due():
+                self._judge(item, demands)
+            if not rows.count:
+                return True
+            if len(through.levels) > 1:
+                self.partial_results += rows.count
+        end = through.open_to(begin)
+        if begin < end:
+            rows = through.run(rows, begin, end, packet_first)
+            self.partial_results += through.note_work(begin, end, self.queues)
+        elif not begin:
+            return False
+        if rows.count:
+            self._come_out(plan, through, end, rows, start, packet_first, found)
+        return True
+
     def _awaited(self, demands: Demands, level: Level, rows: Rows, packet_first: int) -> Rows:
-        start, target = self._inputs[level.bound_items[0]], level.target
+        start, target = level.bound[0], level.target
         one, two = start.state, target.state
         pair = level.pair_arguments
         if pair is None:
@@ -260,7 +289,7 @@ class DemandJoin(MultiJoin):
                     rows.count, rows.positions, rows.ts, rows.lineage, one.chains.links, one.base, own_forms,
                     two.chains.links, two.base, forms, two.chains.heads, two.chains.shift, two.ts, target.lineage.values,
                     two.first, limit, two.newest, level.least_us,
-                    cuts, window_sets, *demands.arguments, made.positions, made.ts, made.lineage,
+                    cuts, window_sets, *demands.arguments, made.positions, made.ts, made.lineage, level.width,
                 )  # fmt: skip
                 if found <= made.room:
                     break

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns import Column
 
 NEXT, KEY = 0, 1  # the two fields of a link
+NO_ROWS = np.zeros(0, np.int64)
 _END = -1
 
 
@@ -91,38 +92,59 @@ def link(heads, links, valid, form_from, form_to, first, base, count, shift):  #
     for form in range(form_from, form_to):
         for row in range(count):
             index = first + row - base
-            if valid[index, form]:
-                bucket = bucket_of(links[index, form, 1], shift)
-                links[index, form, 0] = heads[form, bucket]
+            if valid[form, index]:
+                bucket = bucket_of(links[form, index, 1], shift)
+                links[form, index, 0] = heads[form, bucket]
                 heads[form, bucket] = first + row
             else:
-                links[index, form, 0] = _END
+                links[form, index, 0] = _END
 
 
 class HashChains:
-    """All key columns of one state: `links[index, form] = (next older position, key)`, `heads[form, bucket]`."""
+    """All key columns of one state: `links[form, index] = (next older position, key)`, `heads[form, bucket]`.
 
-    __slots__ = ("_forms", "_valid", "heads", "links", "shift")
+    A walk stays in one form: the links of a form lie beside each other, so that as many as can be are near the processor.
+    """
+
+    __slots__ = (
+        "_forms",
+        "_rows",
+        "heads",
+        "links",
+        "shift",
+        "valid",
+        "whole_columns",
+        "whole_rows",
+    )
 
     def __init__(self, capacity: int) -> None:
         self._forms: dict[tuple[int, KeyKind], int] = {}
-        self._valid = np.zeros((capacity, 0), np.bool_)
-        self.links = np.zeros((capacity, 0, 2), np.int64)
+        self._rows: list[int | None] = []
+        # Where the keys of every form are whole numbers, as the state has them: their rows there, and their columns.
+        self.whole_rows = NO_ROWS
+        self.whole_columns: tuple[int, ...] = ()
+        self.valid = np.zeros((0, capacity), np.bool_)
+        self.links = np.zeros((0, capacity, 2), np.int64)
         self._new_heads()
 
     def form(self, column: int, kind: KeyKind) -> int | None:
         return self._forms.get((column, kind))
 
-    def add_form(self, column: int, kind: KeyKind) -> int:
-        """Make room for one more key column; the caller then inserts the keys of the tuples that are there."""
+    def add_form(self, column: int, kind: KeyKind, whole_row: int | None = None) -> int:
+        """Make room for one more key column; the caller then inserts the keys of the tuples that are there.
+
+        `whole_row`: where the state has the values of the column as whole numbers.
+        """
         number = len(self._forms)
         self._forms[column, kind] = number
-        wider = np.zeros((len(self.links), number + 1, 2), np.int64)
-        wider[:, :number] = self.links
-        self.links = wider
-        wider_valid = np.zeros((len(self.links), number + 1), np.bool_)
-        wider_valid[:, :number] = self._valid
-        self._valid = wider_valid
+        self._rows.append(whole_row if kind is KeyKind.PLAIN else None)
+        self.whole_rows, self.whole_columns = NO_ROWS, ()
+        if None not in self._rows:
+            self.whole_rows = np.array(self._rows, np.int64)
+            self.whole_columns = tuple(place for place, _ in self._forms)
+        capacity = self.links.shape[1]
+        self.links = np.concatenate([self.links, np.zeros((1, capacity, 2), np.int64)])
+        self.valid = np.concatenate([self.valid, np.zeros((1, capacity), np.bool_)])
         old = self.heads
         self._new_heads()
         self.heads[:number] = old
@@ -133,47 +155,48 @@ class HashChains:
         (kind,) = (kind for (_, kind), number in self._forms.items() if number == form)
         count = len(column.values)
         at = first - base
-        self.links[at : at + count, form, KEY] = keys_of(column, kind)
-        self._valid[at : at + count, form] = True if column.valid is None else column.valid
-        link(self.heads, self.links, self._valid, form, form + 1, first, base, count, self.shift)
+        self.links[form, at : at + count, KEY] = keys_of(column, kind)
+        self.valid[form, at : at + count] = True if column.valid is None else column.valid
+        link(self.heads, self.links, self.valid, form, form + 1, first, base, count, self.shift)
 
     def insert_all(self, columns: Sequence[Column], first: int, base: int) -> None:
         """Chain tuples that have these columns in every form."""
         if not self._forms:
             return
         at, count = first - base, len(columns[0].values)
-        links, valid = self.links[at : at + count], self._valid[at : at + count]
+        links, valid = self.links[:, at : at + count], self.valid[:, at : at + count]
         valid[:] = True
         for (place, kind), form in self._forms.items():
             column = columns[place]
-            links[:, form, KEY] = keys_of(column, kind)
+            links[form, :, KEY] = keys_of(column, kind)
             if column.valid is not None:
-                valid[:, form] = column.valid
+                valid[form] = column.valid
         forms = len(self._forms)
-        link(self.heads, self.links, self._valid, 0, forms, first, base, count, self.shift)
+        link(self.heads, self.links, self.valid, 0, forms, first, base, count, self.shift)
 
     def relocate(self, start: int, count: int, capacity: int, first: int) -> None:
         """Move with the state; when the capacity changed, the chains are linked anew in as many buckets."""
-        grown = capacity != len(self.links)
-        kept, kept_valid = self.links[start : start + count], self._valid[start : start + count]
+        forms = len(self._forms)
+        grown = capacity != self.links.shape[1]
+        stop = start + count
+        kept, kept_valid = self.links[:, start:stop], self.valid[:, start:stop]
         if grown:
-            self.links = np.zeros((capacity, *self.links.shape[1:]), np.int64)
-            self._valid = np.zeros((capacity, self._valid.shape[1]), np.bool_)
-        self.links[:count] = kept
-        self._valid[:count] = kept_valid
+            self.links = np.zeros((forms, capacity, 2), np.int64)
+            self.valid = np.zeros((forms, capacity), np.bool_)
+        self.links[:, :count] = kept
+        self.valid[:, :count] = kept_valid
         if grown:
             self._new_heads()
-            forms = len(self._forms)
-            link(self.heads, self.links, self._valid, 0, forms, first, first, count, self.shift)
+            link(self.heads, self.links, self.valid, 0, forms, first, first, count, self.shift)
 
     def _new_heads(self) -> None:
-        buckets = max(1024, 1 << (len(self.links) - 1).bit_length())
+        buckets = max(1024, 1 << (self.links.shape[1] - 1).bit_length())
         self.shift = 64 - (buckets.bit_length() - 1)
         self.heads = np.full((len(self._forms), buckets), _END, np.int64)
 
     @property
     def nbytes(self) -> int:
-        return int(self.links.nbytes + self.heads.nbytes + self._valid.nbytes)
+        return int(self.links.nbytes + self.heads.nbytes + self.valid.nbytes)
 
 
 def warm() -> None:

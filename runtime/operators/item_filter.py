@@ -51,7 +51,7 @@ class ItemFilter:
         self._ranges: dict[int, dict[int, ValueAtom]] = {}  # by slot, by column
         self._others = StreamFilter(self._types)
         self._other_slots: set[int] = set()
-        self._columns: list[_ColumnSets] | None = None
+        self._columns: list[ColumnSets] | None = None
         self._words = 1
         self._start = np.zeros(1, np.uint64)
 
@@ -80,9 +80,24 @@ class ItemFilter:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return self._others.failures
 
+    def ranges(self) -> list[ColumnSets]:
+        """The columns that some slot limits; another list whenever that has changed."""
+        return self._columns if self._columns is not None else self._prepare()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether ranges of numbers and instants say everything."""
+        types = [self._types[each.column] for each in self.ranges()]
+        return not self._other_slots and ColumnType.BOOLEAN not in types
+
+    @property
+    def start(self) -> NDArray[np.uint64]:
+        """The slots that a tuple has before any range is asked."""
+        return self._start
+
     def match(self, packet: Packet) -> NDArray[np.uint64]:
         """[tuples, words]: for each tuple the slots that want it, as bits."""
-        columns = self._columns if self._columns is not None else self._prepare()
+        columns = self.ranges()
         lineage = np.empty((len(packet), self._words), np.uint64)
         lineage[:] = self._start
         for each in columns:
@@ -97,12 +112,11 @@ class ItemFilter:
         self._others.add(slot, self._formulas[slot])
         self._other_slots.add(slot)
 
-    def _prepare(self) -> list[_ColumnSets]:
+    def _prepare(self) -> list[ColumnSets]:
         self._words = word_count(max(self._formulas, default=0) + 1)
         numbers = sorted({column for ranges in self._ranges.values() for column in ranges})
         columns = [
-            _ColumnSets(column, self._types[column], self._ranges, self._words)
-            for column in numbers
+            ColumnSets(column, self._types[column], self._ranges, self._words) for column in numbers
         ]
         if any(each.sets.nbytes > _MOST_BYTES for each in columns):
             for slot in list(self._ranges):
@@ -116,14 +130,14 @@ class ItemFilter:
         return columns
 
 
-class _ColumnSets:
+class ColumnSets:
     """The slots that each stretch of one column's values allows."""
 
     def __init__(
         self, column: int, type_: ColumnType, ranges: dict[int, dict[int, ValueAtom]], words: int
     ) -> None:
         self.column = column
-        self._is_double = type_ is ColumnType.DOUBLE
+        self.is_double = type_ is ColumnType.DOUBLE
         begins: list[
             tuple[int, int]
         ] = []  # (key, slot): from here on the slot is allowed, until its next end
@@ -138,7 +152,7 @@ class _ColumnSets:
             if atom.matches_null:
                 null.append(slot)
             for interval in atom.intervals:
-                low, high = interval_keys(interval, is_double=self._is_double)
+                low, high = interval_keys(interval, is_double=self.is_double)
                 if low <= high:
                     begins.append((low, slot))
                     if high < _MOST:
@@ -155,7 +169,7 @@ class _ColumnSets:
     def narrow(self, column: Column, lineage: NDArray[np.uint64]) -> None:
         """AND the allowed slots into each tuple's lineage."""
         valid = _ALL_VALID if column.valid is None else writable(column.valid)
-        if self._is_double:
+        if self.is_double:
             values = writable(column.values)
             narrow_doubles(values, valid, self.cuts, self.sets, self._null_set, lineage)
         else:
@@ -207,6 +221,15 @@ def _narrow(row, key, cuts, sets, lineage):  # type: ignore[no-untyped-def]
         lineage[row, word] &= sets[place, word]
 
 
+@njit(cache=True, nogil=True, inline="always")
+def double_key(value, one, bits):  # type: ignore[no-untyped-def]
+    """The whole number that stands for a double; `one` is room for one, `bits` the same as a whole number."""
+    if value != value:
+        return np.int64(_NAN_KEY)
+    one[0] = value + 0.0
+    return bits[0] if bits[0] >= 0 else bits[0] ^ np.int64(_MOST)
+
+
 @njit(cache=True, nogil=True)
 def narrow_numbers(values, valid, cuts, sets, null_set, lineage):  # type: ignore[no-untyped-def]
     """lineage[row] &= the slots that allow values[row]; an empty `valid` means that no value is NULL."""
@@ -226,13 +249,7 @@ def narrow_doubles(values, valid, cuts, sets, null_set, lineage):  # type: ignor
         if len(valid) and not valid[row]:
             lineage[row] &= null_set
             continue
-        value = values[row]
-        if value != value:
-            key = np.int64(_NAN_KEY)
-        else:
-            one[0] = value + 0.0
-            key = bits[0] if bits[0] >= 0 else bits[0] ^ np.int64(_MOST)
-        _narrow(row, key, cuts, sets, lineage)
+        _narrow(row, double_key(values[row], one, bits), cuts, sets, lineage)
 
 
 def warm() -> None:

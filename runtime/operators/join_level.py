@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.operators.phase_order import PhaseOrder, StepParts
-from cqc.runtime.operators.probe import extend_by_key
+from cqc.runtime.operators.probe import count_slots, extend_by_key
 from cqc.runtime.operators.rank_lineage import FAR_US, RankSets
 from cqc.runtime.operators.scan import extend_by_time
 from cqc.runtime.operators.theta_lists import PredicateList, code_of
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _ROOM = 1024
 _MOST_ROOM = 1 << 21
+_NO_TALLY = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class Rows:
     def nbytes(self) -> int:
         return int(self.positions.nbytes + self.ts.nbytes + self.lineage.nbytes)
 
+    @property
+    def oldest_us(self) -> int:
+        """The earliest event time of the tuples that started the rows; there is at least one."""
+        return int(self.ts[0, : self.count].min())
+
 
 class Level:
     """Extends rows over the items of `bound`, in that order, by `target`."""
@@ -116,7 +122,11 @@ class Level:
             before_packet  # only tuples before the packet that is joined (self-joins)
         )
         self.rows = Rows(len(bound) + 1, words, 1 if completes else None)
-        self._width = (0,) if words == 1 else np.empty(words, np.int64)
+        # By slot, how many rows were found last, where that is all anybody asks: scans do not write them then.
+        self.tally: NDArray[np.int64] | None = None
+        self._width: tuple[int] | NDArray[np.int64] = (
+            (0,) if words == 1 else np.empty(words, np.int64)
+        )
         self._work = work
         self._bound = tuple(bound)
         self._edges = tuple(edges)
@@ -143,6 +153,36 @@ class Level:
     def least_us(self) -> int:
         """The least distance to the first bound item that any slot allows."""
         return self._loosest_low_us
+
+    @property
+    def edges(self) -> tuple[KeyEdge, ...]:
+        """The equalities with bound items; the first one says which chains are walked."""
+        return self._edges
+
+    @property
+    def target_forms(self) -> NDArray[np.int64]:
+        """The key form of the target for each of `edges`."""
+        return self._forms
+
+    @property
+    def windows(self) -> tuple[NDArray[Any], ...]:
+        """Windows to each bound item: where the cuts of each begin, the cuts, the sets between them."""
+        return self._windows
+
+    @property
+    def thetas(self) -> tuple[NDArray[Any], ...]:
+        """Theta lists: codes, columns of the target, starts, parameters, sets, members."""
+        return self._thetas
+
+    @property
+    def value_sources(self) -> list[tuple[int, int]]:
+        """For each theta list the place of the bound item that is compared, and its value column."""
+        return [(place, int(column)) for place, columns, _ in self._sources for column in columns]
+
+    @property
+    def width(self) -> tuple[int] | NDArray[np.int64]:
+        """Counts the words of a lineage for the kernels."""
+        return self._width
 
     @property
     def bound(self) -> tuple[JoinInput, ...]:
@@ -211,6 +251,8 @@ class Level:
         limit = packet_first if self.before_packet else self.target.state.head
         if self.phases is not None and self.phases.takes(self._parts, rows, limit):
             found, candidates = self.phases.extend(self._parts(), rows, limit)
+            if self.tally is not None:
+                count_slots(self.rows.lineage, found, self.tally)
         else:
             found, candidates = self._fused(rows, limit)
         self.rows.count = found
@@ -222,11 +264,11 @@ class Level:
         measures = self.phases is not None and self.phases.measures
         started = thread_time() if measures else 0.0
         found, candidates = self._call(rows, limit)
-        if found > self.rows.room:
+        if found > self.rows.room and self.tally is None:
             self.rows.resize(max(found, 2 * self.rows.room))
             found, candidates = self._call(rows, limit)
         if self.phases is not None and measures:
-            self.phases.saw_fused(thread_time() - started, candidates)
+            self.phases.saw_fused(thread_time() - started)
         return found, candidates
 
     def _parts(self) -> StepParts:
@@ -261,7 +303,7 @@ class Level:
             rows.count, rows.positions, rows.ts, rows.lineage, self._hub, self._hub_lists, self._loosest,
             lane.ts, lane.positions, lane.lineage, lane.values, lane.start, lane.end, state.first, limit,
             *self._windows, self._thetas[0], self._lane_columns, *self._thetas[2:], self._probing,
-            out.positions, out.ts, out.lineage, self._width,
+            out.positions, out.ts, out.lineage, _NO_TALLY if self.tally is None else self.tally, self._width,
         )  # fmt: skip
 
     def _prepare_windows(self, windows: Sequence[RankSets], words: int) -> None:
@@ -354,7 +396,7 @@ def _loosest(window: RankSets) -> tuple[int, int]:
 def gather_keys(links, form, base, positions, count, out):  # type: ignore[no-untyped-def]
     """out[row] = the key of the tuple at positions[row]."""
     for row in range(count):
-        out[row] = links[positions[row] - base, form, 1]
+        out[row] = links[form, positions[row] - base, 1]
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,7 @@ from cqc.runtime.operators.hash_chains import KeyKind
 from cqc.runtime.operators.join_level import KeyEdge, Level
 from cqc.runtime.operators.join_order import EVERY, JoinOrder, pairs_of
 from cqc.runtime.operators.join_routes import RouteBuilder, Traveller
-from cqc.runtime.operators.rank_lineage import FAR_US, bitmap, interval_sets
+from cqc.runtime.operators.rank_lineage import FAR_US, WORD_BITS, bitmap, interval_sets
 from cqc.runtime.operators.scan_lane import ScanLane
 from cqc.runtime.operators.theta_forms import theta_form
 from cqc.runtime.operators.theta_lists import predicate_lists
@@ -75,6 +75,8 @@ class PartPlan:
     most_us: NDArray[np.int64] = field(init=False)
     checks: list[Expression] = field(default_factory=list)
     check_slots: NDArray[np.uint64] = field(init=False)
+    # Whether the lineage of a row says all about the queries that have it: nothing is left to check, nor members to rank.
+    is_counted_by_slot: bool = False
 
     def __post_init__(self) -> None:
         self.numbers = [slot.number for slot in self.slots]
@@ -90,6 +92,8 @@ class PartPlan:
         self.checks = list(self.checked)
         masks = [bitmap(numbers, self.words) for numbers in self.checked.values()]
         self.check_slots = np.array(masks, np.uint64).reshape(-1, self.words)
+        left = self.checks or self.part.checks.text_edges
+        self.is_counted_by_slot = not left and not any(slot.is_family for slot in self.slots)
 
     def most_between(self, item: int, other: int) -> NDArray[np.int64]:
         """By slot, the largest ts of `other` minus that of `item` (the node's items)."""
@@ -109,8 +113,11 @@ class JoinPlan:
         orders: Mapping[int, tuple[int, ...]],
         work: Sequence[Work],
         phases: PhaseCounts,
+        *,
+        counts_only: bool = False,
     ) -> None:
         self._phases = phases
+        self._counts_only = counts_only
         self._inputs = inputs
         self._words = words
         self._work = work
@@ -184,13 +191,25 @@ class JoinPlan:
 
     def routes(self, start: int, ts_us: NDArray[np.int64]) -> Routes:
         """The ways for a packet of the item with these event times."""
+        self.observing = self.is_due(start)
         self._packets[start] += 1
-        # While states fill, what was decided a packet ago is no longer right: at first after 1, 2, 4 and 8 packets.
-        packets = self._packets[start]
-        self.observing = packets % EVERY == 1 or (packets < EVERY and packets & (packets - 1) == 0)
         if self.observing:
             travellers = self._travellers[start]
             self._current[start] = self._choose(start, travellers, int(ts_us.min()))
+        return self._current[start]
+
+    def is_due(self, start: int) -> bool:
+        """Whether the next packet of the item decides about the ways: every few packets.
+
+        While states fill, what was decided a packet ago is no longer right: at first after 1, 2, 4 and 8 packets.
+        """
+        packets = self._packets[start] + 1
+        return packets % EVERY == 1 or (packets < EVERY and packets & (packets - 1) == 0)
+
+    def next_routes(self, start: int) -> Routes:
+        """The ways for a packet of the item that decides nothing."""
+        self.observing = False
+        self._packets[start] += 1
         return self._current[start]
 
     def observe(self, branch: Branch, probes: int, found: int) -> None:
@@ -344,6 +363,9 @@ class JoinPlan:
             and len(parts[0].items) == len(parts[0].stream_inputs) == len(bound) + 1,
         )
         level.order_phases(self._phases)
+        counts = self._counts_only and plans[0].is_counted_by_slot
+        if counts and level.completes and not level.by_key:
+            level.tally = np.zeros(self._words * WORD_BITS, np.int64)
         if not level.by_key:
             self._give_lane(level)
         return level, level.least_us

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.join_slots import JoinSeat, Slot, SlotTable
 
 
+_FEW_ROWS, _DIGIT = 256, 11  # below so many rows sorting by digits does not pay; bits of a digit
+
+
 @dataclass(frozen=True, slots=True)
 class MemberRanges:
     """For the rows of a family's slot, the members lower <= m < upper for which they hold (in the slot's order)."""
@@ -150,31 +153,19 @@ class JoinResults:
         return rows
 
     def by_slot(self) -> SlotRows:
-        """The rows of all seats at once."""
-        counts = self._counts
-        ends = np.cumsum(counts)
-        begins = ends - counts
-        rows = np.empty(int(ends[-1]), np.int64)
-        rows_by_slot(self._lineage, self._time_order(), begins.copy(), rows)
-        slots = np.flatnonzero(counts)
+        """The rows of all seats at once, those of each in result-time order."""
+        slots, begins, ends, rows, times_us = rows_in_time(self._lineage, self._ts_us, self._counts)
         if not self._ranges:
-            return SlotRows(self._table, slots, begins[slots], ends[slots], rows)
+            return SlotRows(self._table, slots, begins, ends, rows, times_us=times_us)
         members: list[tuple[Seat, int, int]] = []
         parts = [rows]
         made = len(rows)
         for number, ranges in self._ranges.items():
             parts.append(_by_member(self._table.slots[number], ranges, made, members))
             made += len(parts[-1])
-        slots = slots[~np.isin(slots, list(self._ranges))]
+        single = ~np.isin(slots, list(self._ranges))
         rows = np.concatenate(parts)
-        return SlotRows(self._table, slots, begins[slots], ends[slots], rows, members)
-
-    def _time_order(self) -> NDArray[np.int64]:
-        """The rows in result-time order, so that every seat has its own in that order."""
-        times = self._ts_us
-        if (times[1:] >= times[:-1]).all():
-            return np.arange(len(times))
-        return np.argsort(times, kind="stable")
+        return SlotRows(self._table, slots[single], begins[single], ends[single], rows, members)
 
     def seats_at(self, slot: int) -> Sequence[JoinSeat]:
         """The seats at a slot that is not a family."""
@@ -191,12 +182,15 @@ class JoinResults:
 
 def _joined(results: Sequence[JoinResults]) -> JoinResults:
     first = results[0]
+    counts = first._counts.copy()
+    for each in results[1:]:
+        counts += each._counts
     return JoinResults(
         first._part,
         np.concatenate([each._positions for each in results], axis=1),
         np.concatenate([each._ts_us for each in results]),
         np.concatenate([each._lineage for each in results]),
-        np.sum([each._counts for each in results], axis=0),
+        counts,
         first._table,
         {},
     )
@@ -249,6 +243,79 @@ def rows_by_slot(lineage, order, cursors, rows):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def time_order(times):  # type: ignore[no-untyped-def]
+    """The rows in the order of their times, those of one time as they come.
+
+    Sorted digit by digit: the times of one micro-batch are near to each other, and have few digits that differ.
+    """
+    count = len(times)
+    order = np.arange(count)
+    if count == 0:
+        return order
+    least, most, ordered = times[0], times[0], True
+    for row in range(1, count):
+        ordered &= times[row - 1] <= times[row]
+        least, most = min(least, times[row]), max(most, times[row])
+    if ordered:
+        return order
+    span = np.uint64(most) - np.uint64(least)
+    if count < _FEW_ROWS or span >> np.uint64(4 * _DIGIT):
+        return np.argsort(times, kind="mergesort")
+    digit, mask = np.uint64(_DIGIT), np.uint64((1 << _DIGIT) - 1)
+    keys, sorted_keys, sorted_order = (
+        np.empty(count, np.uint64),
+        np.empty(count, np.uint64),
+        np.empty(count, np.int64),
+    )
+    for row in range(count):
+        keys[row] = np.uint64(times[row]) - np.uint64(least)
+    starts = np.empty(1 << _DIGIT, np.int64)
+    while span:
+        starts[:] = 0
+        for row in range(count):
+            starts[keys[row] & mask] += 1
+        before = 0
+        for value in range(len(starts)):
+            starts[value], before = before, before + starts[value]
+        for row in range(count):
+            value = keys[row] & mask
+            place = starts[value]
+            starts[value] += 1
+            sorted_keys[place] = keys[row] >> digit
+            sorted_order[place] = order[row]
+        keys, sorted_keys = sorted_keys, keys
+        order, sorted_order = sorted_order, order
+        span >>= digit
+    return order
+
+
+@njit(cache=True, nogil=True)
+def rows_in_time(lineage, times, counts):  # type: ignore[no-untyped-def]
+    """The slots with rows, where those of each begin and end, the rows in result-time order, and their times."""
+    cursors = np.empty(len(counts), np.int64)
+    slots, total, used = np.empty(len(counts), np.int64), 0, 0
+    for slot in range(len(counts)):
+        cursors[slot] = total
+        total += counts[slot]
+        slots[used] = slot
+        used += counts[slot] > 0
+    slots = slots[:used].copy()
+    begins = cursors[slots]
+    rows, row_times = np.empty(total, np.int64), np.empty(total, np.int64)
+    for row in time_order(times):
+        for word in range(lineage.shape[1]):
+            left = lineage[row, word]
+            while left:
+                slot = word * WORD_BITS + lowest_bit(left)
+                left &= left - np.uint64(1)
+                if slot < len(cursors):
+                    rows[cursors[slot]] = row
+                    row_times[cursors[slot]] = times[row]
+                    cursors[slot] += 1
+    return slots, begins, begins + counts[slots], rows, row_times
+
+
+@njit(cache=True, nogil=True)
 def rows_by_member(rows, lower, upper, starts, out):  # type: ignore[no-untyped-def]
     """The rows of each member of a family, from `starts[member]` on. Uses `starts` up."""
     for at in range(len(rows)):
@@ -260,5 +327,6 @@ def rows_by_member(rows, lower, upper, starts, out):  # type: ignore[no-untyped-
 def warm() -> None:
     """Compile this module's kernels."""
     numbers = np.zeros(1, np.int64)
+    rows_in_time(np.ones((1, 1), np.uint64), numbers, numbers + 1)
     rows_by_slot(np.ones((1, 1), np.uint64), numbers, numbers.copy(), numbers.copy())
     rows_by_member(numbers, numbers, numbers + 1, numbers.copy(), numbers.copy())

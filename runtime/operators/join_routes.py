@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.operators.join_level import Rows
+from cqc.runtime.operators.through_route import ThroughRoute, straight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -77,6 +78,7 @@ class Routes:
 
     start: Rows
     branches: tuple[Branch, ...]
+    through: ThroughRoute | None  # where there are no forks
     levels: tuple[Level, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,7 +126,10 @@ class RouteBuilder:
 
     def build(self, start: int, paths: Sequence[tuple[Traveller, tuple[int, ...]]]) -> Routes:
         """The tree for travellers with the order of items that each has chosen."""
-        return Routes(Rows(1, self._words), self._grow((start,), paths))
+        branches = self._grow((start,), paths)
+        whole = straight(branches)
+        through = None if whole is None else ThroughRoute(whole, self._words)
+        return Routes(Rows(1, self._words), branches, through)
 
     def _grow(
         self, bound: tuple[int, ...], paths: Sequence[tuple[Traveller, tuple[int, ...]]]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SEATING = (
     "_words", "_inputs", "_filters", "_work", "_items_of", "_free_items", "_parts", "_table", "_counts",
-    "_failures_of_gone", "_tuples_in", "_results", "_seconds", "phases", "why_apart",
+    "_failures_of_gone", "_tuples_in", "_results", "_seconds", "phases", "counts_only", "why_apart",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numba import njit
 
 from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import DTYPES, Column
+from cqc.runtime.columns import Column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,39 +44,71 @@ class Lane:
 class ColumnLane(Protocol):
     """What a state asks of the lane that holds a declared column."""
 
-    def write(self, at: int, column: Column) -> None: ...
+    def write(self, at: int, end: int, column: Column) -> None: ...
     def read(self, indexes: NDArray[np.int64] | slice) -> Column: ...
     def relocate(self, start: int, count: int, capacity: int) -> None: ...
     @property
     def nbytes(self) -> int: ...
 
 
+class NumberBlock:
+    """Columns of one layout beside each other, `values[row, index]`: a packet is stored, and all are moved, by few calls."""
+
+    __slots__ = ("rows", "values")
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.rows = 0
+        self.values = np.zeros((0, 0), dtype)
+
+    def add_row(self) -> int:
+        """One column more; its number."""
+        self.rows += 1
+        return self.rows - 1
+
+    def allocate(self, capacity: int) -> None:
+        """Room for so many tuples, once all columns are known."""
+        self.values = np.zeros((self.rows, capacity), self.values.dtype)
+
+    def relocate(self, start: int, count: int, capacity: int) -> None:
+        """As for a lane."""
+        kept = self.values[:, start : start + count]
+        if capacity != self.values.shape[1]:
+            self.allocate(capacity)
+        self.values[:, :count] = kept
+
+
 class NumberLane:
-    """A column of numbers, instants or booleans; its validity is kept from the first NULL on."""
+    """A column of numbers, instants or booleans: a row of a block; its validity is kept from the first NULL on."""
 
-    __slots__ = ("type", "valid", "values")
+    __slots__ = ("_block", "row", "type", "valid")
 
-    def __init__(self, type_: ColumnType, capacity: int) -> None:
+    def __init__(self, type_: ColumnType, block: NumberBlock) -> None:
         self.type = type_
-        self.values = np.zeros(capacity, DTYPES[type_])
+        self.row = block.add_row()
         self.valid: NDArray[np.bool_] | None = None
+        self._block = block
 
-    def write(self, at: int, column: Column) -> None:
-        end = at + len(column.values)
-        self.values[at:end] = column.values
+    @property
+    def values(self) -> NDArray[Any]:
+        """By index."""
+        row: NDArray[Any] = self._block.values[self.row]
+        return row
+
+    def write(self, at: int, end: int, column: Column) -> None:
+        self._block.values[self.row, at:end] = column.values
         if column.valid is not None and self.valid is None:
-            self.valid = np.ones(len(self.values), np.bool_)
+            self.valid = np.ones(self._block.values.shape[1], np.bool_)
         if self.valid is not None:
             self.valid[at:end] = True if column.valid is None else column.valid
 
     def read(self, indexes: NDArray[np.int64] | slice) -> Column:
         valid = None if self.valid is None else self.valid[indexes]
-        return Column(self.type, self.values[indexes], valid)
+        if isinstance(indexes, slice):
+            return Column(self.type, self.values[indexes], valid)
+        return Column(self.type, self.values.take(indexes), valid)
 
     def relocate(self, start: int, count: int, capacity: int) -> None:
-        values = Lane(self.values)
-        values.relocate(start, count, capacity)
-        self.values = values.values
+        """The values move with their block."""
         if self.valid is not None:
             valid = Lane(self.valid)
             valid.relocate(start, count, capacity)
@@ -103,13 +135,12 @@ class TextLane:
         self._origin = 0
         self._end = 0
 
-    def write(self, at: int, column: Column) -> None:
+    def write(self, at: int, end: int, column: Column) -> None:
         offsets, data = text_buffers(column.values)
         size = len(data)
         self._reserve(size)
         begin = self._end - self._origin
         self._bytes[begin : begin + size] = data
-        end = at + len(column.values)
         self._start.values[at:end] = offsets[:-1] + self._end
         self._length.values[at:end] = np.diff(offsets)
         if column.valid is not None:

@@ -195,7 +195,10 @@ class MetaQueues:
 
     def start_rows(self, branches: Sequence[Branch]) -> int:
         """How many new tuples to let in at a time."""
-        return min((self.of(branch).size.most for branch in branches), default=_MOST_TRAIN)
+        most = _MOST_TRAIN
+        for branch in branches:
+            most = min(most, self.of(branch).size.most)
+        return most
 
     def passes(self, queue: MetaQueue, rows: int, *, more: bool) -> bool:
         """Whether arriving rows go on at once: they are enough, or nothing would join them (`more`: tuples follow)."""
@@ -226,6 +229,8 @@ class MetaQueues:
         queue.ran(rows, made)
         if self.on_decision is not None:
             self.on_decision()
+        if not self._waiting:
+            return
         for each in self._waiting[:]:
             if each is queue:
                 continue

@@ -31,6 +31,7 @@ from cqc.compiler.catalog import fold
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
+from cqc.runtime.operators.arrival import Arrival
 from cqc.runtime.operators.bounded_queues import BoundedQueues
 from cqc.runtime.operators.found_within import Flood, FoundWithin
 from cqc.runtime.operators.join_plan import JoinPlan
@@ -42,13 +43,15 @@ from cqc.runtime.operators.metaqueues import MetaQueues
 from cqc.runtime.operators.phase_order import ORDERS, PhaseCounts
 from cqc.runtime.operators.probe import (
     count_slots,
+    count_slots_of,
     finish_rows,
+    finish_whole,
     keep_rows,
     mark_wanted,
     pick_rows,
     start_rows,
 )
-from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US, bitmap
+from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US, WORD_BITS, bitmap
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.packet import Packet
 
@@ -62,14 +65,18 @@ if TYPE_CHECKING:
     from cqc.runtime.found import Found, PacketJoin, Seat
     from cqc.runtime.operators.join_checks import JoinChecks
     from cqc.runtime.operators.join_level import JoinInput, Rows, Work
-    from cqc.runtime.operators.join_routes import Branch, Exit
+    from cqc.runtime.operators.join_part import JoinPart
+    from cqc.runtime.operators.join_routes import Branch, Exit, Routes
     from cqc.runtime.operators.metaqueues import MetaQueue, TrainSize
+    from cqc.runtime.operators.through_route import ThroughRoute
 
 _FIRST_PART = 64  # tuples that start a join, before it is known what they find
 
 
 class MultiJoin(JoinSeating):
     """One node at run time. Hosts and bodies come and go between packets."""
+
+    _goes_through = True  # whether nothing has to be known of a level before the next one
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
         """`states` by folded relation name."""
@@ -79,10 +86,12 @@ class MultiJoin(JoinSeating):
         self._orders: dict[int, tuple[int, ...]] = {}
         self.phases = PhaseCounts()
         self._admitted: dict[int, NDArray[np.uint64]] = {}
+        self._arrivals: dict[int, Arrival] = {}  # by item, of the plan
         self.queues = MetaQueues()
         # Tuples from which the order of probes is learned do not wait: how far they reach is known for them alone.
         self._teaching = False
         self._part_rows: dict[int, int] = {}  # by starting item, tuples that start at a time
+        self.counts_only = False  # nobody asks for rows, only how many there are
         self.why_apart = ""  # from which node it was split, and why
         self.most_found: int | None = (
             None  # results of a slot in one packet, beside one for each tuple
@@ -115,9 +124,11 @@ class MultiJoin(JoinSeating):
             slot.arrange()
         parts = list(self._parts.values())
         plan = JoinPlan(
-            self._inputs, parts, slots, self._words, self._orders, self._work, self.phases
-        )
+            self._inputs, parts, slots, self._words, self._orders, self._work, self.phases,
+            counts_only=self.counts_only,
+        )  # fmt: skip
         self._plan = plan
+        self._arrivals = {}
         self.queues.forget()
         self._reach_us = {name: {} for name in self._items_of}
         for one, two, us in plan.reaches():
@@ -127,6 +138,52 @@ class MultiJoin(JoinSeating):
         return plan
 
     # Packets
+
+    def take_packet(
+        self, relation: str, packet: Packet, *, keep_all: bool
+    ) -> list[JoinResults] | None:
+        """Filter, insert and join a packet by few calls; None: it has to go the longer way of `admit` and `process`.
+
+        That way is for everything that has to be looked at in between: the first packets, from which orders are learned, and
+        now and then one more; NULLs; tuples that hardly anybody wants; conditions that are no ranges; relations that are in FROM
+        twice; partial combinations that wait. Nothing has happened when the answer is None.
+        """
+        plan, items = self._plan, self._items_of[relation]
+        if plan is None or len(items) > 1 or self.queues or not self._goes_through:
+            return None
+        if self.most_found is not None:  # then a packet may have to be joined again
+            return None
+        item = items[0]
+        arrival = self._arrivals.get(item) or self._new_arrival(plan, item)
+        is_small = len(packet.ts_us) <= self._part_rows.get(item, 0)
+        if arrival is None or not is_small or item in plan.lanes or plan.is_due(item):
+            return None
+        for column in packet.columns:
+            if column.valid is not None:
+                return None
+        started = perf_counter()
+        routes = plan.next_routes(item)
+        rows = routes.start
+        first = arrival.take(packet, rows, keep_all=keep_all)
+        if first < 0:
+            return None
+        found: list[JoinResults] = []
+        self._stored(self._inputs[item], first, first + len(packet.ts_us))
+        if rows.count:
+            self._set_out(plan, item, routes, rows, first, found, more=False)
+        self._tuples_in += len(packet.ts_us)
+        self._seconds += perf_counter() - started
+        return found
+
+    def _new_arrival(self, plan: JoinPlan, item: int) -> Arrival | None:
+        each, own = self._inputs[item], self._filters[item]
+        if plan.whole_limits or not each.state.relation.is_stream or not own.is_plain:
+            return None
+        arrival = self._arrivals[item] = Arrival(each, own)
+        return arrival
+
+    def _stored(self, each: JoinInput, first: int, stop: int) -> None:
+        """The tuples at these positions are in their state, with their lineage; for joins that keep something beside."""
 
     def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
         """Filter a packet; TRUE where some body wants the tuple. `process` follows with what was inserted of it."""
@@ -165,6 +222,7 @@ class MultiJoin(JoinSeating):
             if rows is not None:
                 lineage = self._admitted[item] = lineage[rows]
             self._store(self._inputs[item], lineage, first)
+            self._stored(self._inputs[item], first, first + len(lineage))
         found: list[JoinResults] = []
         if plan.whole_limits and any(limit.exceeded for limit in plan.whole_limits):
             self._drain(plan, first, found)
@@ -289,14 +347,72 @@ class MultiJoin(JoinSeating):
             rows.resize(2 * len(ts_us))
         rows.count = start_rows(lineage, ts_us, first, rows.positions, rows.ts, rows.lineage)
         if rows.count:
-            oldest_us = int(ts_us.min())
+            self._set_out(plan, item, routes, rows, packet_first, found, more=more)
+
+    def _set_out(
+        self,
+        plan: JoinPlan,
+        item: int,
+        routes: Routes,
+        rows: Rows,
+        packet_first: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """Rows that start go on: through all levels at once where that may be, else branch by branch."""
+        through = routes.through if self._goes_through else None
+        alone = not (more or plan.observing or self.queues or self.queues.one_at_a_time)
+        if (
+            through is None
+            or not alone
+            or not through.fits(self.queues, rows.count)
+            or not self._go_through(plan, through, rows, packet_first, found)
+        ):
+            oldest_us = rows.oldest_us
             self._teaching = plan.observing
             for branch in routes.branches:
                 self._arrive(plan, branch, rows, packet_first, oldest_us, found, more=more)
             self._teaching = False
-            self._part_rows[item] = self.queues.start_rows(routes.branches)
+        self._part_rows[item] = self.queues.start_rows(routes.branches)
         while (queue := self.queues.next_ready()) is not None:
             self._take(plan, queue, packet_first, found, more=more)
+
+    def _go_through(
+        self,
+        plan: JoinPlan,
+        through: ThroughRoute,
+        start: Rows,
+        packet_first: int,
+        found: list[JoinResults],
+    ) -> bool:
+        """Take starting tuples through as many levels at once as may be, and through the others one by one; FALSE: through none."""
+        end = through.open_to(0)
+        if not end:
+            return False
+        rows = through.run(start, 0, end, packet_first)
+        through.note_work(0, end, self.queues)
+        if rows.count:
+            self._come_out(plan, through, end, rows, start, packet_first, found)
+        return True
+
+    def _come_out(
+        self,
+        plan: JoinPlan,
+        through: ThroughRoute,
+        end: int,
+        rows: Rows,
+        start: Rows,
+        packet_first: int,
+        found: list[JoinResults],
+    ) -> None:
+        """Rows have passed the levels before `end`."""
+        if end == len(through.levels):
+            whole = through.levels[-1].completes
+            found += self._finish(plan, through.leaving, rows, whole=whole)
+        else:
+            queue = through.queue(end)
+            self._go_on(plan, queue, rows, packet_first, start.oldest_us, found, more=False)
 
     def _arrive(
         self,
@@ -356,7 +472,11 @@ class MultiJoin(JoinSeating):
                 plan.observe(branch, probes, made.count)
             self.queues.ran(queue, probes, made.count)
             if made.count:
+                tally = branch.level.tally
                 for each in branch.exits:
+                    if tally is not None:
+                        self._count(each.part, tally, made.count)
+                        continue
                     found += self._finish(plan, each, made, whole=branch.level.completes)
                 for child in branch.children:
                     self._arrive(plan, child, made, packet_first, oldest_us, found, more=more)
@@ -374,6 +494,18 @@ class MultiJoin(JoinSeating):
         self, plan: JoinPlan, leaving: Exit, rows: Rows, *, whole: bool
     ) -> list[JoinResults]:
         """The results of a host that leaves; `whole`: all rows are its own and have their result time."""
+        part, own = leaving.part, plan.of(leaving.part)
+        if own.is_counted_by_slot:
+            if self.counts_only:
+                count = count_slots_of(rows.lineage, rows.count, leaving.mask, self._counts)
+                self._count(part, self._counts, count)
+                return []
+            if whole:
+                positions, ts_us, lineage, counts = finish_whole(
+                    rows.count, rows.positions, rows.ts, rows.lineage, leaving.places, self._table.size
+                )  # fmt: skip
+                self._count(part, counts, rows.count)
+                return [JoinResults(part, positions, ts_us, lineage, counts, self._table, {})]
         if whole:
             positions = rows.positions[leaving.places, : rows.count]
             ts_us = rows.ts[0, : rows.count].copy()
@@ -383,7 +515,6 @@ class MultiJoin(JoinSeating):
                 rows.count, rows.positions, rows.ts, rows.lineage,
                 leaving.mask, leaving.places, leaving.stream_places,
             )  # fmt: skip
-        part, own = leaving.part, plan.of(leaving.part)
         if own.checks or part.checks.text_edges:
             part.checks.apply(positions, lineage, own.checks, own.check_slots)
             kept = keep_rows(lineage)
@@ -399,6 +530,12 @@ class MultiJoin(JoinSeating):
         self._results += len(ts_us)
         part.results += len(ts_us)
         return [JoinResults(part, positions, ts_us, lineage, counts, self._table, ranges)]
+
+    def _count(self, part: JoinPart, counts: NDArray[np.int64], rows: int) -> None:
+        """Rows were found that only have to be counted; `counts` by slot."""
+        self._table.totals.add(counts[: self._table.size])
+        self._results += rows
+        part.results += rows
 
     def past(self, seat: Seat, most: int | None = None) -> list[JoinResults]:
         """All combinations of tuples that are in the states, for a seat that was added with `past`.
@@ -533,6 +670,10 @@ def push_packet(
     picking the others out would cost more than they do.
     """
     relation = fold(state.relation.name)
+    if len(joins) == 1 and not more:
+        taken = joins[0].take_packet(relation, packet, keep_all=keep_all)
+        if taken is not None:
+            return list(taken)
     wanted = np.zeros(len(packet), np.bool_)
     for join in joins:
         wanted |= join.admit(relation, packet)
@@ -551,6 +692,8 @@ def warm() -> None:
     """Compile the kernels of the join, by joining a few tuples in each of its ways."""
     for order in ("adaptive", *ORDERS):
         _warm_in(order)
+    word = np.zeros(1, np.uint64)
+    count_slots_of(word[:, None], 0, word, np.zeros(WORD_BITS, np.int64))
 
 
 def _warm_in(order: str) -> None:

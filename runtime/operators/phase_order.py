@@ -3,8 +3,10 @@
 With `--order` every step goes through the phases of `phases.py` in that order; the first of J and W says which structure
 lists the candidates. `adaptive` decides for each step again and again, from a few of the rows at hand: how many candidates
 each structure would list for them, counted or estimated without building anything, times what a candidate costs, which is
-measured. The fused kernels are one of the choices, AJW by key or AWJ by time, and the usual one. What remains is put in the
-order of what each phase takes away for its cost. A choice is given up only for one that is clearly cheaper.
+measured. The fused kernels are one of the choices, AJW by key or AWJ by time, and the usual one. They go through candidates
+that many rows share once, so what they cost is measured against what the structure would list, not against what they saw;
+and as rows share more or fewer, they are tried again now and then. What remains is put in the order of what each phase takes
+away for its cost. A choice is given up only for one that is clearly cheaper, and the fused kernel not before it was measured.
 """
 
 from __future__ import annotations
@@ -40,17 +42,23 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.shared_state import SharedState
 
 ORDERS = ("AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
-_EVERY = 16  # steps between two decisions
-_MEASURED = 16  # of so many steps by the fused kernel one is measured: reading the clock of a thread costs microseconds
+# Steps between two decisions, at most: in phases, and by the fused kernel, which is right so often that asking costs more.
+_EVERY, _SELDOM = 16, 64
+_AGAIN = 8  # decisions for phases after which the fused kernel takes one step: what it costs may have changed
 _SAMPLE_ROWS, _SAMPLE_TUPLES = 32, 256
 _ROWS_AT_ONCE = 4096
 _FIRST_ROOM = 4096
+_FEW, _MANY = (
+    64,
+    2048,
+)  # candidates that tell nothing about what one costs in phases, by the fused kernel
 _NEWEST = 0.3  # the weight of the newest measurement
 _CLEARLY = 0.7  # another choice must be expected to cost less than so much
 _WORTH = 2e-5  # seconds of a step below which nothing is decided
 # What a candidate is expected to cost before it was measured, in seconds, and what a row costs beside.
 _PER_CANDIDATE = {"fused": 1e-8, "phased": 3e-8}
 _PER_ROW = 3e-7
+_PER_CALL = 2e-5  # of the fused kernel, whatever it finds
 _PER_STEP = 5e-5  # of the phased form: several kernels instead of one
 
 
@@ -144,8 +152,14 @@ class PhaseOrder:
         self.order = ("AJW" if by_key else "AWJ") if self._adapts else forced
         self.access = Access.FUSED if self._adapts else self._access_of(forced)
         self._label = f"{self.order} {self.access.value}"
+        self._fused_label = self._label
         self._own = {letter: PhaseCount() for letter in "AJW"}
         self._steps = 0
+        self._listed = (
+            0.0  # candidates that the natural structure would list for this step; 0: not estimated
+        )
+        self._knows_fused = False
+        self._decided = 0  # decisions since the fused kernel was last measured
         self._fused_cost = _PER_CANDIDATE["fused"]
         self._phased_cost = _PER_CANDIDATE["phased"]
         self._runs: dict[Access, SortedRuns] = {}
@@ -154,21 +168,36 @@ class PhaseOrder:
     def takes(self, make_parts: Callable[[], StepParts], rows: Rows, limit: int) -> bool:
         """Whether to take the next step in phases; asked once a step."""
         self._steps += 1
-        if self._adapts and self._is_due():
+        self._listed = 0.0
+        if self._adapts and self._is_due(self._steps):
             self._decide(make_parts(), rows, limit)
-        label, orders = self._label, self._counts.orders
+            self._decided += 1
+        again = self._listed > 0.0 and self._decided >= _AGAIN
+        label = self._fused_label if again else self._label
+        orders = self._counts.orders
         orders[label] = orders.get(label, 0) + 1
-        return self.access is not Access.FUSED
+        return self.access is not Access.FUSED and not again
 
-    def _is_due(self) -> bool:
+    def _is_due(self, steps: int) -> bool:
         """Every few steps, and more often while little is known."""
-        steps = self._steps
-        return steps % _EVERY == 0 or (steps < _EVERY and steps & (steps - 1) == 0)
+        every = _SELDOM if self.access is Access.FUSED else _EVERY
+        return steps % every == 0 or (steps < every and steps & (steps - 1) == 0)
 
     @property
     def measures(self) -> bool:
         """Whether to tell how long the fused kernel takes this time."""
-        return self._adapts and (self._steps < _MEASURED or self._steps % _MEASURED == 1)
+        return self._listed > 0.0
+
+    @property
+    def stays_fused(self) -> bool:
+        """Whether the next step is the fused kernel's, and nothing about it is to be decided or measured."""
+        is_usual = self._adapts and self.access is Access.FUSED
+        return is_usual and not self._is_due(self._steps + 1)
+
+    def passed(self) -> None:
+        """The fused kernel took a step by itself, when `stays_fused` allowed it."""
+        self._steps += 1
+        self._counts.orders[self._label] = self._counts.orders.get(self._label, 0) + 1
 
     def extend(self, parts: StepParts, rows: Rows, limit: int) -> tuple[int, int]:
         """Take the step in phases; (rows found, candidates seen)."""
@@ -192,15 +221,23 @@ class PhaseOrder:
         self._saw(self._clock() - started, candidates, fused=False)
         return found, candidates
 
-    def saw_fused(self, seconds: float, candidates: int) -> None:
+    def saw_fused(self, seconds: float) -> None:
         """What the step's own kernel took."""
-        self._saw(seconds, candidates, fused=True)
+        is_stale = self._decided > 1 or not self._knows_fused
+        self._decided = 0
+        if self._listed >= _MANY:
+            self._saw(max(seconds - _PER_CALL, 0.0), self._listed, fused=True, is_stale=is_stale)
+            self._knows_fused = True
 
-    def _saw(self, seconds: float, candidates: int, *, fused: bool) -> None:
-        if candidates < 64:
+    def _saw(
+        self, seconds: float, candidates: float, *, fused: bool, is_stale: bool = False
+    ) -> None:
+        if candidates < _FEW:
             return
         cost = seconds / candidates
-        if fused:
+        if is_stale:
+            self._fused_cost = cost
+        elif fused:
             self._fused_cost += _NEWEST * (min(cost, 4 * self._fused_cost) - self._fused_cost)
         else:
             self._phased_cost += _NEWEST * (min(cost, 4 * self._phased_cost) - self._phased_cost)
@@ -324,9 +361,10 @@ class PhaseOrder:
         """Choose the structure by what its candidates would cost, and the order of the phases by what they leave."""
         natural = Access.KEY if self._by_key else Access.TIME
         offered = {natural: self._estimate(natural, parts, rows, limit)}
+        self._listed = offered[natural]
         fused = offered[natural] * self._fused_cost
         others = [Access.TIME] if self._by_key else [Access.VALUE] if self._has_thetas else []
-        if fused < _WORTH:
+        if fused < _WORTH or not self._knows_fused:
             costs = {Access.FUSED: fused}
         else:
             offered |= {each: self._estimate(each, parts, rows, limit) for each in others}

@@ -30,13 +30,13 @@ def list_by_key(  # type: ignore[no-untyped-def]
         key = keys[row]
         position = heads[form, bucket_of(key, shift)]
         while position >= low:
-            if links[position - base, form, 1] == key and position < limit:
+            if links[form, position - base, 1] == key and position < limit:
                 if found < room:
                     rows_out[found] = row
                     positions_out[found] = position
                     alive_out[found] = lineage[row]
                 found += 1
-            position = links[position - base, form, 0]
+            position = links[form, position - base, 0]
     return found
 
 
@@ -86,8 +86,8 @@ def count_by_key(sample, keys, form, heads, links, shift, base, low, limit, most
     for row in sample:
         position = heads[form, bucket_of(keys[row], shift)]
         while position >= low and found < most:
-            found += links[position - base, form, 1] == keys[row] and position < limit
-            position = links[position - base, form, 0]
+            found += links[form, position - base, 1] == keys[row] and position < limit
+            position = links[form, position - base, 0]
     return found
 
 
@@ -173,7 +173,7 @@ def join_phase(  # type: ignore[no-untyped-def]
     for at in range(count):
         index, row, ok = positions[at] - base, rows[at], True
         for number in range(len(all_forms)):
-            if links[index, all_forms[number], 1] != all_keys[number, row]:
+            if links[all_forms[number], index, 1] != all_keys[number, row]:
                 ok = False
                 break
         if ok and len(codes):

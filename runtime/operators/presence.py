@@ -3,6 +3,9 @@
 One table of hashes for all that a join asks about, with the newest event time seen for each. A *presence* is an item and some of its key
 columns; its number is part of the hash. Two values with one hash make a partial combination that was not needed, never a
 lost result. Entries too old to matter go when the table is made anew.
+
+Most of what is asked for is not there. So a bit for each hash, eight times as many as there are places in the table, is looked at
+first: the bits stay near the processor when the table does not.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 from numba import njit, uint64
 
 from cqc.runtime.operators.hash_chains import bucket_of
-from cqc.runtime.operators.probe import rank_of, shifted
+from cqc.runtime.operators.probe import find_equal_keys, rank_of, shifted
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US
 
 if TYPE_CHECKING:
@@ -42,7 +45,8 @@ class Presences:
 
     @property
     def nbytes(self) -> int:
-        return int(self.hashes.nbytes + self.newest.nbytes + self._presence.nbytes)
+        bits = self.bits.nbytes
+        return int(self.hashes.nbytes + self.newest.nbytes + bits + self._presence.nbytes)
 
     def number(self, item: int, forms: tuple[int, ...]) -> int:
         """The number of a presence; a new one knows no tuple yet."""
@@ -76,7 +80,7 @@ class Presences:
             self._renew(more, dead_us)
         self._noted += note_keys(  # type: ignore[call-arg]
             links, *arranged, ts, lineage, begin, end, dead_us[item],
-            self.hashes, self.newest, self._presence, self.shift,
+            self.hashes, self.newest, self.bits, self._presence, self.shift,
         )  # fmt: skip
 
     def _arrange(self) -> None:
@@ -106,12 +110,14 @@ class Presences:
         self._allocate(room)
         places = np.empty(len(kept), np.int64)
         move_entries(hashes[kept], newest[kept], self.hashes, self.newest, self.shift, places)
+        set_bits(hashes[kept], self.bits, self.shift)
         self._presence[places] = presence[kept]
         self._noted = len(kept)
 
     def _allocate(self, room: int) -> None:
         self.hashes = np.zeros(room, np.uint64)
         self.newest = np.full(room, BEFORE_ALL_US, np.int64)
+        self.bits = np.zeros(room >> 3, np.uint64)
         self._presence = np.zeros(room, np.int32)
         self.shift = 64 - (room.bit_length() - 1)
 
@@ -132,9 +138,29 @@ def slot_of(hashes, code, shift):  # type: ignore[no-untyped-def]
     return at
 
 
+@njit(cache=True, nogil=True, inline="always")
+def bit_of(code, shift):  # type: ignore[no-untyped-def]
+    """The number of the bit that stands for a hash."""
+    return np.int64((code * uint64(0x94D049BB133111EB)) >> uint64(shift - 3))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def set_bit(bits, code, shift):  # type: ignore[no-untyped-def]
+    """Note that a hash is in the table."""
+    bit = bit_of(code, shift)
+    bits[bit >> 6] |= uint64(1) << uint64(bit & 63)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def has_bit(bits, code, shift):  # type: ignore[no-untyped-def]
+    """Whether a hash may be in the table."""
+    bit = bit_of(code, shift)
+    return (bits[bit >> 6] >> uint64(bit & 63)) & uint64(1) != 0
+
+
 @njit(cache=True, nogil=True)
 def note_keys(  # type: ignore[no-untyped-def]
-    links, numbers, starts, forms, ts, lineage, begin, end, dead_us, hashes, newest, presence, shift
+    links, numbers, starts, forms, ts, lineage, begin, end, dead_us, hashes, newest, bits, presence, shift
 ):  # fmt: skip
     """Enter the keys of the tuples at begin..end-1 that some slot wants; how many are new.
 
@@ -150,12 +176,13 @@ def note_keys(  # type: ignore[no-untyped-def]
         for number in range(len(numbers)):
             code = mix(SEED, numbers[number])
             for form in range(starts[number], starts[number + 1]):
-                code = mix(code, links[index, forms[form], 1])
+                code = mix(code, links[forms[form], index, 1])
             code |= uint64(1)  # 0 is a free place
             at = slot_of(hashes, code, shift)
             if hashes[at] == 0:
                 hashes[at] = code
                 presence[at] = numbers[number]
+                set_bit(bits, code, shift)
                 new += 1
             newest[at] = max(newest[at], ts[index], dead_us)
     return new
@@ -171,19 +198,34 @@ def move_entries(old_hashes, old_newest, hashes, newest, shift, places):  # type
         places[number] = at
 
 
+@njit(cache=True, nogil=True)
+def set_bits(hashes, bits, shift):  # type: ignore[no-untyped-def]
+    """Note that hashes are in the table."""
+    for number in range(len(hashes)):
+        set_bit(bits, hashes[number], shift)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def pair_code(links_0, index_0, links_1, index_1, demand, numbers, starts, places, forms):  # type: ignore[no-untyped-def]
+    """The hash of the composite value that a demand wants for a pair of tuples."""
+    code = mix(SEED, numbers[demand])
+    for at in range(starts[demand], starts[demand + 1]):
+        if places[at] == 0:
+            code = mix(code, links_0[forms[at], index_0, 1])
+        else:
+            code = mix(code, links_1[forms[at], index_1, 1])
+    return code | uint64(1)
+
+
 @njit(cache=True, nogil=True, inline="always")
 def first_not_awaited(  # type: ignore[no-untyped-def]
-    links_0, index_0, links_1, index_1, ts, numbers, starts, places, forms, reach_us, hashes, newest, shift
+    links_0, index_0, links_1, index_1, ts, numbers, starts, places, forms, reach_us, hashes, newest, bits, shift
 ):  # fmt: skip
     """The first demand that nobody meets for a pair of tuples; the number of demands when all are met."""
     for demand in range(len(numbers)):
-        code = mix(SEED, numbers[demand])
-        for at in range(starts[demand], starts[demand + 1]):
-            if places[at] == 0:
-                code = mix(code, links_0[index_0, forms[at], 1])
-            else:
-                code = mix(code, links_1[index_1, forms[at], 1])
-        code |= uint64(1)
+        code = pair_code(links_0, index_0, links_1, index_1, demand, numbers, starts, places, forms)
+        if not has_bit(bits, code, shift):
+            return demand
         slot = slot_of(hashes, code, shift)
         if hashes[slot] == 0 or newest[slot] < shifted(ts, -reach_us[demand]):
             return demand
@@ -193,7 +235,7 @@ def first_not_awaited(  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def keep_awaited(  # type: ignore[no-untyped-def]
     count, positions, ts, lineage, links_0, base_0, links_1, base_1,
-    numbers, starts, places, forms, reach_us, hashes, newest, shift, dropped,
+    numbers, starts, places, forms, reach_us, hashes, newest, bits, shift, dropped,
 ):  # fmt: skip
     """Of rows of two bound items keep those whose composite values are all there and not too old; how many.
 
@@ -204,7 +246,7 @@ def keep_awaited(  # type: ignore[no-untyped-def]
     for row in range(count):
         failed = first_not_awaited(
             links_0, positions[0, row] - base_0, links_1, positions[1, row] - base_1, ts[0, row],
-            numbers, starts, places, forms, reach_us, hashes, newest, shift,
+            numbers, starts, places, forms, reach_us, hashes, newest, bits, shift,
         )  # fmt: skip
         if failed < len(numbers):
             dropped[failed] += 1
@@ -223,16 +265,15 @@ def make_awaited(  # type: ignore[no-untyped-def]
     count, positions_in, ts_in, lineage_in, links_0, base_0, own_forms,  # the tuples that start
     links_1, base_1, target_forms, heads, chain_shift, ts_target, lineage_target, first, limit, newest_target, least_us,  # and the state they meet
     cuts, window_sets,
-    numbers, starts, places, forms, reach_us, hashes, newest, shift, dropped,
-    positions_out, ts_out, lineage_out,
+    numbers, starts, places, forms, reach_us, hashes, newest, bits, shift, dropped,
+    positions_out, ts_out, lineage_out, width,
 ):  # fmt: skip
     """Make the pairs of equal keys whose further composite values are all there; (how many, asked about, candidates seen).
 
     In one pass: a pair that nobody awaits is never written. Without room pairs are counted and not written, and the caller makes
-    room and calls again: `dropped` is counted up only when all was written.
+    room and calls again: `dropped` is counted up only when all was written. All rows take a step along their chains before any takes
+    the next, and so on with all that is looked up: memory is waited for once for many.
     """
-    words = lineage_in.shape[1]
-    alive = np.empty(words, np.uint64)
     failures = np.zeros(len(numbers) + 1, np.int64)
     written = candidates = 0
     oldest_us = ts_in[0, 0]
@@ -241,54 +282,88 @@ def make_awaited(  # type: ignore[no-untyped-def]
     low = first + rank_of(
         newest_target, first - base_1, limit - base_1, shifted(oldest_us, least_us) - 1
     )
+    form = target_forms[0]
+    keys = np.empty(count, np.int64)
+    active, cursors = np.empty(count, np.int64), np.empty(count, np.int64)
+    rows, indexes = np.empty(count, np.int64), np.empty(count, np.int64)
+    codes = np.empty(count, np.uint64)
+    left_over = 0
     for row in range(count):
-        own = positions_in[0, row] - base_0
-        key = links_0[own, own_forms[0], 1]
-        position = heads[target_forms[0], bucket_of(key, chain_shift)]
-        while position >= low:
-            index = position - base_1
-            if links_1[index, target_forms[0], 1] == key and position < limit:
-                candidates += 1
-                left = np.uint64(0)
-                for word in range(words):
-                    alive[word] = lineage_in[row, word] & lineage_target[index, word]
-                    left |= alive[word]
-                ok = left != 0
-                for check in range(1, len(own_forms)):
-                    ok = (
-                        ok
-                        and links_0[own, own_forms[check], 1]
-                        == links_1[index, target_forms[check], 1]
+        keys[row] = links_0[own_forms[0], positions_in[0, row] - base_0, 1]
+    for row in range(count):
+        position = heads[form, bucket_of(keys[row], chain_shift)]
+        if position >= low:
+            active[left_over] = row
+            cursors[left_over] = position
+            left_over += 1
+    while left_over > 0:
+        left_over = find_equal_keys(
+            active, cursors, left_over, keys, form, links_1, base_1, low, limit
+        )
+        candidates += left_over
+        met = 0
+        for at in range(left_over):
+            row, index = active[at], cursors[at] - base_1
+            cursors[at] = links_1[form, index, 0]
+            own = positions_in[0, row] - base_0
+            cut = window_cut(cuts, ts_target[index] - ts_in[0, row])
+            left = np.uint64(0)
+            for word in range(len(width)):
+                left |= lineage_in[row, word] & lineage_target[index, word] & window_sets[cut, word]
+            ok = left != 0
+            for check in range(1, len(own_forms)):
+                here, there = own_forms[check], target_forms[check]
+                ok = ok and links_0[here, own, 1] == links_1[there, index, 1]
+            rows[met] = row
+            indexes[met] = index
+            met += ok
+        for demand in range(len(numbers)):
+            asked, met = met, 0
+            for at in range(asked):
+                row, index = rows[at], indexes[at]
+                own = positions_in[0, row] - base_0
+                code = pair_code(
+                    links_0, own, links_1, index, demand, numbers, starts, places, forms
+                )
+                rows[met] = row
+                indexes[met] = index
+                codes[met] = code
+                met += has_bit(bits, code, shift)
+            maybe, met = met, 0
+            for at in range(maybe):
+                slot = slot_of(hashes, codes[at], shift)
+                row = rows[at]
+                rows[met] = row
+                indexes[met] = indexes[at]
+                is_there = hashes[slot] != 0
+                met += is_there and newest[slot] >= shifted(ts_in[0, row], -reach_us[demand])
+            failures[demand] += asked - met
+        failures[len(numbers)] += met
+        for at in range(met):
+            if written < positions_out.shape[1]:
+                row, index = rows[at], indexes[at]
+                cut = window_cut(cuts, ts_target[index] - ts_in[0, row])
+                positions_out[0, written] = positions_in[0, row]
+                positions_out[1, written] = base_1 + index
+                ts_out[0, written] = ts_in[0, row]
+                ts_out[1, written] = ts_target[index]
+                for word in range(len(width)):
+                    lineage_out[written, word] = (
+                        lineage_in[row, word] & lineage_target[index, word] & window_sets[cut, word]
                     )
-                if ok:
-                    distance = ts_target[index] - ts_in[0, row]
-                    cut = 0
-                    while cut < len(cuts) and cuts[cut] <= distance:
-                        cut += 1
-                    left = np.uint64(0)
-                    for word in range(words):
-                        alive[word] &= window_sets[cut, word]
-                        left |= alive[word]
-                    ok = left != 0
-                if ok:
-                    failed = first_not_awaited(
-                        links_0, own, links_1, index, ts_in[0, row],
-                        numbers, starts, places, forms, reach_us, hashes, newest, shift,
-                    )  # fmt: skip
-                    failures[failed] += 1
-                    if failed == len(numbers):
-                        if written < positions_out.shape[1]:
-                            positions_out[0, written] = positions_in[0, row]
-                            positions_out[1, written] = position
-                            ts_out[0, written] = ts_in[0, row]
-                            ts_out[1, written] = ts_target[index]
-                            for word in range(words):
-                                lineage_out[written, word] = alive[word]
-                        written += 1
-            position = links_1[index, target_forms[0], 0]
+            written += 1
     if written <= positions_out.shape[1]:
         dropped += failures[: len(dropped)]
     return written, failures.sum(), candidates
+
+
+@njit(cache=True, nogil=True, inline="always")
+def window_cut(cuts, distance):  # type: ignore[no-untyped-def]
+    """Between which cuts a distance is."""
+    cut = 0
+    while cut < len(cuts) and cuts[cut] <= distance:
+        cut += 1
+    return cut
 
 
 def as_arrays(parts: Sequence[Sequence[tuple[int, int]]]) -> tuple[NDArray[np.int64], ...]:

@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.operators.hash_chains import bucket_of
+from cqc.runtime.operators.row_vectors import lowest_bit
 from cqc.runtime.operators.theta_lists import rank
 
 _LAST_US = (1 << 63) - 2
@@ -162,14 +163,14 @@ def extend_by_key(  # type: ignore[no-untyped-def]
         for at in range(left_over):
             row, position = active[at], cursors[at]
             index = position - base
-            cursors[at] = links[index, form, 0]
+            cursors[at] = links[form, index, 0]
             left = np.uint64(0)
             for word in range(words):
                 alive[word] = lineage_in[row, word] & lineage_target[index, word]
                 left |= alive[word]
             ok = left != 0
             for check in range(checks):
-                if links[index, check_forms[check], 1] != check_keys[check, row]:
+                if links[check_forms[check], index, 1] != check_keys[check, row]:
                     ok = False
             ts = ts_target[index]
             item = 0
@@ -198,8 +199,8 @@ def find_equal_keys(active, cursors, count, keys, form, links, base, low, limit)
     for at in range(count):
         row, position = active[at], cursors[at]
         key = keys[row]
-        while position >= low and (links[position - base, form, 1] != key or position >= limit):
-            position = links[position - base, form, 0]
+        while position >= low and (links[form, position - base, 1] != key or position >= limit):
+            position = links[form, position - base, 0]
         if position >= low:
             active[found] = row
             cursors[found] = position
@@ -274,6 +275,20 @@ def finish_rows(count, positions, ts, lineage, mask, places, stream_places):  # 
 
 
 @njit(cache=True, nogil=True)
+def finish_whole(count, positions, ts, lineage, places, slots):  # type: ignore[no-untyped-def]
+    """Copies of complete rows of one host, and how many of them each of so many slots has."""
+    by_item = np.empty((len(places), count), np.int64)
+    for item in range(len(places)):
+        for row in range(count):
+            by_item[item, row] = positions[places[item], row]
+    latest = ts[0, :count].copy()
+    copied = lineage[:count].copy()
+    counts = np.empty(64 * lineage.shape[1], np.int64)
+    count_slots(lineage, count, counts)
+    return by_item, latest, copied, counts[:slots]
+
+
+@njit(cache=True, nogil=True)
 def mark_wanted(lineage, wanted):  # type: ignore[no-untyped-def]
     """Mark the rows that some slot wants."""
     for row in range(len(lineage)):
@@ -288,33 +303,27 @@ def count_slots(lineage, count, counts):  # type: ignore[no-untyped-def]
     counts[:] = 0
     for row in range(count):
         for word in range(lineage.shape[1]):
-            bits = lineage[row, word]
-            while bits:
-                low = bits & (~bits + np.uint64(1))
-                counts[word * 64 + _bit_number(low)] += 1
-                bits ^= low
+            left = lineage[row, word]
+            while left:
+                counts[word * 64 + lowest_bit(left)] += 1
+                left &= left - np.uint64(1)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _bit_number(power):  # type: ignore[no-untyped-def]
-    """log2 of a power of two."""
-    number = 0
-    if power >> np.uint64(32):
-        number += 32
-        power >>= np.uint64(32)
-    if power >> np.uint64(16):
-        number += 16
-        power >>= np.uint64(16)
-    if power >> np.uint64(8):
-        number += 8
-        power >>= np.uint64(8)
-    if power >> np.uint64(4):
-        number += 4
-        power >>= np.uint64(4)
-    if power >> np.uint64(2):
-        number += 2
-        power >>= np.uint64(2)
-    return number + np.int64(power >> np.uint64(1))
+@njit(cache=True, nogil=True)
+def count_slots_of(lineage, count, mask, counts):  # type: ignore[no-untyped-def]
+    """The same for the slots of a mask; how many rows have one of them."""
+    counts[:] = 0
+    found = 0
+    for row in range(count):
+        any_left = np.uint64(0)
+        for word in range(len(mask)):
+            left = lineage[row, word] & mask[word]
+            any_left |= left
+            while left:
+                counts[word * 64 + lowest_bit(left)] += 1
+                left &= left - np.uint64(1)
+        found += any_left != 0
+    return found
 
 
 @njit(cache=True, nogil=True)

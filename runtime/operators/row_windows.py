@@ -192,6 +192,9 @@ class RowsJoin:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return sum(condition.compiled.failures for condition in self._conditions)
 
+    def take_packet(self, relation: str, packet: Packet, *, keep_all: bool) -> None:
+        """Packets are stored before it is known whether the join wants them."""
+
     def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
         """Every tuple counts for the last k of its stream, whether the query's conditions want it or not."""
         del relation

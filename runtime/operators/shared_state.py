@@ -20,8 +20,9 @@ import numpy as np
 from numba import njit
 
 from cqc.compiler.types import ColumnType
-from cqc.runtime.operators.hash_chains import HashChains, KeyKind
-from cqc.runtime.operators.lanes import ColumnLane, Lane, NumberLane, TextLane
+from cqc.runtime.columns import DTYPES
+from cqc.runtime.operators.hash_chains import KEY, NO_ROWS, HashChains, KeyKind, link
+from cqc.runtime.operators.lanes import ColumnLane, Lane, NumberBlock, NumberLane, TextLane
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US
 from cqc.runtime.packet import Packet
 
@@ -43,12 +44,23 @@ class SharedState:
         self.head = 0
         self.base = 0
         self._capacity = _LEAST_CAPACITY
+        self._blocks = {dtype: NumberBlock(dtype) for dtype in dict.fromkeys(DTYPES.values())}
         self._columns: list[ColumnLane] = [
             TextLane(self._capacity)
             if column.type is ColumnType.STRING
-            else NumberLane(column.type, self._capacity)
+            else NumberLane(column.type, self._blocks[DTYPES[column.type]])
             for column in relation.columns
         ]
+        for block in self._blocks.values():
+            block.allocate(self._capacity)
+        # Where every column is a row of a block and no NULL was seen yet: the rows.
+        self._number_rows: list[tuple[NumberBlock, int]] | None = None
+        if ColumnType.STRING not in {column.type for column in relation.columns}:
+            types = [DTYPES[column.type] for column in relation.columns]
+            rows = range(len(types))
+            self._number_rows = [(self._blocks[types[at]], self.block_row(at)) for at in rows]
+        self._whole = self._blocks[np.dtype(np.int64)]
+        self._real = self._blocks[np.dtype(np.float64)]
         self._ts = Lane(np.zeros(self._capacity, np.int64))
         self._newest = Lane(np.zeros(self._capacity, np.int64))  # running maximum of event time
         self._arrival = Lane(np.zeros(self._capacity, np.int64))
@@ -57,6 +69,7 @@ class SharedState:
         self._value_columns: dict[int, int] = {}
         self._values = Lane(np.zeros((self._capacity, 0), np.float64))
         self._largest: list[float] = []  # of each value column: the largest magnitude seen
+        self.layout = 0  # counts how often an array moved to another place in memory
 
     def __len__(self) -> int:
         return self.head - self.first
@@ -82,30 +95,67 @@ class SharedState:
         return self._values.values
 
     @property
+    def whole_numbers(self) -> NDArray[np.int64]:
+        """The columns of whole numbers and instants, `[row, index]`."""
+        return self._whole.values
+
+    @property
+    def real_numbers(self) -> NDArray[np.float64]:
+        """The columns of doubles, `[row, index]`."""
+        return self._real.values
+
+    def block_row(self, column: int) -> int:
+        """The row of a column that is not text."""
+        lane = self._columns[column]
+        assert isinstance(lane, NumberLane)
+        return lane.row
+
+    @property
     def capacity(self) -> int:
         return self._capacity
 
     def insert(self, packet: Packet) -> int:
         """Store a packet's tuples; the position of its first one. NumPy columns are copied, so the packet may go."""
-        count = len(packet)
-        first = self.head
-        if first - self.base + count > self._capacity:
-            self._make_room(count)
-        at = first - self.base
-        for lane, column in zip(self._columns, packet.columns, strict=True):
-            lane.write(at, column)
-        self._arrival.values[at : at + count] = packet.arrival
-        self._ts.values[at : at + count] = packet.ts_us
-        ts_us = self._ts.values[at : at + count]  # of one layout, whatever the packet's is
-        store_running_maximum(self._newest.values, ts_us, at, first == self.first)
-        self.head = first + count
-        self._insert_derived(packet, first)
+        at, first = self.lay_down(packet), self.head
+        chains = self.chains
+        rows = chains.whole_rows
+        if any(packet.columns[place].valid is not None for place in chains.whole_columns):
+            rows = NO_ROWS
+        store_derived(
+            self._ts.values, self._newest.values, at, len(packet), first == self.first,
+            self._whole.values, rows, chains.heads, chains.links, chains.valid, first, chains.shift,
+        )  # fmt: skip
+        self.take_in(packet, is_chained=len(rows) > 0)
         return first
 
-    def _insert_derived(self, packet: Packet, first: int) -> None:
-        self.chains.insert_all(packet.columns, first, self.base)
-        for column, number in self._value_columns.items():
-            self._write_values(packet.columns[column], number, first - self.base)
+    def lay_down(self, packet: Packet, *, all_there: bool = False) -> int:
+        """Write the tuples behind the last one, where they do not count yet; the index of the first. `all_there`: no NULL."""
+        count = len(packet.ts_us)
+        if self.head - self.base + count > self._capacity:
+            self._make_room(count)
+        at = self.head - self.base
+        end = at + count
+        columns = packet.columns
+        if self._number_rows is not None and all_there:
+            for place, (block, row) in enumerate(self._number_rows):
+                block.values[row, at:end] = columns[place].values
+        else:
+            for lane, column in zip(self._columns, columns, strict=True):
+                lane.write(at, end, column)
+                if column.valid is not None:
+                    self._number_rows = None  # from now on lanes know who is NULL
+        self._arrival.values[at:end] = packet.arrival
+        self._ts.values[at:end] = packet.ts_us
+        return at
+
+    def take_in(self, packet: Packet, *, is_chained: bool) -> None:
+        """From now on the tuples count that were laid down, and for which `store_derived` was called."""
+        first = self.head
+        if not is_chained:
+            self.chains.insert_all(packet.columns, first, self.base)
+        self.head = first + len(packet.ts_us)
+        for place, number in self._value_columns.items():
+            self._write_values(packet.columns[place], number, first - self.base)
 
     def purge(self, before_us: int) -> int:
         """Forget tuples older than `before_us` as far as positions allow; how many were forgotten."""
@@ -155,10 +205,16 @@ class SharedState:
         """The number of the chains for a key column, made now if there are none."""
         form = self.chains.form(column, kind)
         if form is None:
-            form = self.chains.add_form(column, kind)
+            form = self.chains.add_form(column, kind, self._whole_row(column))
+            self.layout += 1
             kept = self.column(column, np.arange(self.first, self.head))
             self.chains.insert(form, kept, self.first, self.base)
         return form
+
+    def _whole_row(self, column: int) -> int | None:
+        """Where a column of whole numbers or instants is in their block; None for columns of other types."""
+        is_whole = DTYPES.get(self.relation.columns[column].type) == np.int64
+        return self.block_row(column) if is_whole else None
 
     def value_column(self, column: int) -> int:
         """The number of a column among `values`, stored from now on (and for what is kept) if it was not."""
@@ -169,6 +225,7 @@ class SharedState:
             wider = np.zeros((self._capacity, number + 1), np.float64)
             wider[:, :number] = self._values.values
             self._values.values = wider
+            self.layout += 1
             self._largest.append(0.0)
             kept = self.column(column, np.arange(self.first, self.head))
             self._write_values(kept, number, self.first - self.base)
@@ -209,12 +266,15 @@ class SharedState:
         while 3 * (live + count) > 2 * capacity:
             capacity *= 2
         start = self.first - self.base
+        for block in self._blocks.values():
+            block.relocate(start, live, capacity)
         for column in self._columns:
             column.relocate(start, live, capacity)
         for lane in self._all_lanes():
             lane.relocate(start, live, capacity)
         self.chains.relocate(start, live, capacity, self.first)
         self.base = self.first
+        self.layout += capacity != self._capacity
         self._capacity = capacity
 
 
@@ -243,15 +303,25 @@ class _Unread(Sequence["Column"]):
 
 
 @njit(cache=True, nogil=True)
-def store_running_maximum(newest, ts_us, at, is_first):  # type: ignore[no-untyped-def]
-    """newest[at + i] = the largest event time up to that tuple."""
+def store_derived(  # type: ignore[no-untyped-def]
+    ts, newest, at, count, is_first, whole, rows, heads, links, valid, first, shift
+):  # fmt: skip
+    """newest[i] = the largest event time up to each new tuple; chain the tuples in all forms, whose keys are rows of `whole`."""
     most = np.int64(BEFORE_ALL_US) if is_first else newest[at - 1]
-    for row in range(len(ts_us)):
-        most = max(most, ts_us[row])
-        newest[at + row] = most
+    for index in range(at, at + count):
+        most = max(most, ts[index])
+        newest[index] = most
+    for form in range(len(rows)):
+        for index in range(at, at + count):
+            links[form, index, KEY] = whole[rows[form], index]
+            valid[form, index] = True
+    link(heads, links, valid, 0, len(rows), first, first - at, count, shift)
 
 
 def warm() -> None:
     """Compile this module's kernel."""
-    numbers = np.zeros(1, np.int64)
-    store_running_maximum(numbers, numbers, 0, True)
+    numbers, words = np.zeros(1, np.int64), np.zeros((1, 1), np.int64)
+    valid = np.zeros((1, 1), np.bool_)
+    store_derived(
+        numbers, numbers, 0, 1, True, words, NO_ROWS, words, words[:, :, None].copy(), valid, 0, 63
+    )

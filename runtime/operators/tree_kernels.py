@@ -81,7 +81,7 @@ def take_tuples(  # type: ignore[no-untyped-def]
             for word in range(base_lineage.shape[1]):
                 lineage[row, word] = base_lineage[index, word]
             for column in range(len(forms)):
-                keys[row, column] = links[index, forms[column], 1]
+                keys[row, column] = links[forms[column], index, 1]
             row += 1
     return row - begin
 

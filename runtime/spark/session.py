@@ -184,11 +184,26 @@ def spark_failed(error: BaseException, session: Session | None) -> RunError:
     """What went wrong inside Spark, in one sentence."""
     log = "" if session is None else f"; {session.keep_log()}"
     if isinstance(error, PySparkException):
-        reason = str(error).strip().partition("\n")[0]
+        reason = reason_of(error)
     else:
         reason = "its process has gone"  # there is nobody left who could say why
-    reason = reason.partition("terminated with exception: ")[2] or reason
-    return RunError(f"Spark failed: {reason.partition(' SQLSTATE')[0]}{log}")
+    return RunError(f"Spark failed: {reason}{log}")
+
+
+def reason_of(error: PySparkException) -> str:
+    """What Spark says of a failure, in one line; where that is nothing, which exception it was and where it came from."""
+    said = str(error).strip().partition("\n")[0]
+    said = said.partition("terminated with exception:")[2] or said
+    said = said.partition("SQLSTATE")[0].strip()
+    return said or _thrown(getattr(error, "_stackTrace", None) or "") or type(error).__name__
+
+
+def _thrown(trace: str) -> str:
+    """The exception at the bottom of a stack trace of the JVM, with the first line of code it names."""
+    lines = [line.strip() for line in trace.strip().splitlines()]
+    causes = [at for at, line in enumerate(lines) if line.startswith("Caused by: ")]
+    at = causes[-1] if causes else 0
+    return " ".join(lines[at : at + 2]).removeprefix("Caused by: ")
 
 
 def _why_in_java(error: Exception) -> str:

@@ -68,6 +68,25 @@ def check_case(case: Case, strategy: Strategy, text: str | None = None) -> None:
         )
 
 
+@pytest.mark.parametrize("block", range(8))
+def test_results_that_are_only_counted_are_as_many_as_the_oracles(block: int) -> None:
+    random = Random(block)
+    for seed in range(10 * block, 10 * block + 10):
+        case = random_case(seed, kinds=(random.choice(("join", "joins", "subsets")),))
+        strategy = random_strategy(random, "flat", "off") if seed % 2 else random_strategy(random)
+        program = cqc.compile(case.program)
+        executor = executor_of(program, strategy, case.seed)
+        executor.engine = cqc.Engine(program, strategy=strategy, collect=False)
+        executor.push([(name, row) for name, rows in case.tables.items() for row in rows])
+        executor.push(case.arrivals)
+        executor.engine.finish()
+        found = executor.engine.result_counts()
+        for query in program.queries:
+            if query.pull is None:
+                expected = len(oracle_answer(query, data_of(case)))
+                assert found[query.name] == expected, (seed, strategy, case.program)
+
+
 @pytest.mark.parametrize("feedback", FEEDBACKS)
 @pytest.mark.parametrize("join", JOINS)
 def test_a_sample_of_the_switches_gives_the_oracles_answers(join: str, feedback: str) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from cqc.runtime.engine import Engine
-from cqc.runtime.engine_state import give
+from cqc.runtime.engine_state import give, line_states
 from cqc.runtime.spark.distributed.partial_pulls import PartialEngine, PartialPulls
 from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState
 from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
@@ -129,7 +129,8 @@ class Cells:
         held.tag = new.tag
         output.oldest = min(new.entries, default=None)
         held.changes = len(header.changes)
-        self._held[place] = held
+        if not header.ended:  # an engine that has finished does not finish again
+            self._held[place] = held
         return output
 
     def _first_record(self, place: tuple[int, int], store: Store) -> Record:
@@ -250,6 +251,9 @@ class Cells:
             store.remove(batch)
             entries.remove(batch)
         clocks = dict(header.clocks)
+        if header.ended:  # what only the end decided was delivered
+            for name, line in line_states(engine).items():
+                clocks[name] = replace(clocks[name], watermark_us=line.watermark_us)
         new = Record(
             header.batch,
             digest.hexdigest(),

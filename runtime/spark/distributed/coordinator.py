@@ -20,6 +20,7 @@ from cqc.compiler.pipeline import normalise
 from cqc.runtime.asked import instant_us
 from cqc.runtime.engine import Engine, QueryHandle
 from cqc.runtime.errors import RunError
+from cqc.runtime.event_time import watermarks_after_end
 from cqc.runtime.pull_plan import PullPlan
 from cqc.runtime.results import ResultBlock, in_time_order
 from cqc.runtime.spark.distributed.skew import Skew
@@ -272,6 +273,8 @@ class Coordinator:
             if clock.largest_us is not None:
                 delay_us = self.program.catalog.relations[name].delay_us
                 clock.watermark_us = max(clock.watermark_us, clock.largest_us - delay_us)
+        if any(output.ended for output in outputs):
+            self._end_input()
         merged, answers = self._put_together(partials)
         findings.blocks = in_time_order(findings.blocks + merged)
         findings.answers.update(answers)
@@ -382,6 +385,19 @@ class Coordinator:
             seen = part.largest_us if clock.largest_us is None else clock.largest_us
             clock.largest_us = max(seen, part.largest_us)
             self._last_seen[name] = time.monotonic()
+
+    def _end_input(self) -> None:
+        """More input may be found one day: its watermarks are those of an engine that goes on after the end."""
+        relations = self.program.catalog.relations
+        after_end = watermarks_after_end(
+            {
+                name: (clock.largest_us, relations[name].delay_us)
+                for name, clock in self.state.clocks.items()
+            },
+            settled=bool(self.engine._circuit.row_joins),
+        )
+        for name, clock in self.state.clocks.items():
+            clock.watermark_us = after_end[name]
 
     def _count_table(self, name: str, taken: Taken) -> None:
         count = self.state.counts[name] = StreamCount()

@@ -30,6 +30,7 @@ from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
+from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.slots import TAG, Slots, rows_of_table
 from cqc.runtime.spark.tables import tables_of
 
@@ -195,7 +196,7 @@ class DistributedHandle:
             self._query.processAllAvailable()
         except (PySparkException, Py4JError) as error:
             self._raise_failure()
-            raise RunError(f"Spark failed: {str(error).partition(chr(10))[0]}") from error
+            raise spark_failed(error, None) from error
         self._raise_failure()
 
     def await_end(self, timeout: float | None = None) -> bool:
@@ -316,8 +317,7 @@ class DistributedHandle:
             query.awaitTermination()
         except (PySparkException, Py4JError, OSError) as error:
             with self._changed:
-                reason = str(error).strip().partition("\n")[0]
-                self._failure = self._failure or RunError(f"Spark failed: {reason}")
+                self._failure = self._failure or spark_failed(error, None)
                 self._changed.notify_all()
 
     def _fetch(self) -> list[list[ResultBlock]]:

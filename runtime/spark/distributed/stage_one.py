@@ -94,7 +94,7 @@ class StageOne:
             controls: how many rows of the control source the task had.
         """
         self._apply(header)
-        output = Output(origin, controls=controls)
+        output = Output(origin, controls=controls, ended=header.ended)
         self._listen(output)
         failures = self._engine.failed_evaluations
         before = {} if self._spec.collect else self._engine.result_counts()

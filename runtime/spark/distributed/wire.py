@@ -79,6 +79,7 @@ class Output:
     load: Load = field(default_factory=Load)
     oldest: int | None = None  # the first micro-batch of which a cell still holds tuples
     rebuilt: bool = False  # the cell was made again from what is durable of it
+    ended: bool = False  # the input has ended with this micro-batch
 
     def pack(self) -> bytes:
         compact = replace(self, blocks=compacted(self.blocks))

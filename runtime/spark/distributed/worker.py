@@ -1,11 +1,13 @@
 """What runs in Spark's Python workers: the stages, behind the functions that Spark calls.
 
 A worker process unpacks what it is to do once and keeps it, by the digest of the packed bytes; so the queries are made into
-operators once in each process, and the kernels come from the cache that the installation has filled.
+operators once in each process, and the kernels come from the cache that the installation has filled. Spark has a worker look for
+garbage after every task; what is kept from task to task is frozen, so that it is not looked at each time.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import struct
 from dataclasses import replace
@@ -54,7 +56,10 @@ def _spec(digest: str) -> Spec:
         for kept in (_specs, _ones, _cells, _layouts):
             while len(kept) >= _MOST_KEPT:
                 kept.pop(next(iter(kept)))
+        gc.unfreeze()  # what was popped is garbage now
+        gc.collect()
         _specs[digest] = Spec.unpack(Path(SparkFiles.get(spec_name(digest))).read_bytes())
+        gc.freeze()
     return _specs[digest]
 
 
@@ -63,6 +68,7 @@ def stage_one(digest: str, header: Header) -> StageOne:
     one = _ones.get(digest)
     if one is None or not one.knows(header):
         one = _ones[digest] = StageOne(_spec(digest))
+        gc.freeze()
     return one
 
 

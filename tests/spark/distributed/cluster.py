@@ -69,8 +69,10 @@ class Cluster:
         keep_past: bool = True,
         strategy: Strategy | None = None,
         collect: bool = True,
+        forgets: bool = True,
     ) -> None:
         self.program = program
+        self.forgets = forgets
         self.random = random.Random(seed)
         self.coordinator = Coordinator(
             program, partitions, strategy=strategy or Strategy(), keep_past=keep_past
@@ -110,8 +112,8 @@ class Cluster:
             if place is None:
                 found += [blob for _, blob in blobs]
                 continue
-            cells = self.twos[self.random.randrange(2)]
-            if self.random.random() < 0.3:
+            cells = self.twos[self.random.randrange(2) if self.forgets else 0]
+            if self.forgets and self.random.random() < 0.3:
                 cells.forget()
             store = self.stores.setdefault(key, MemoryStore())
             found.append(cells.process(place, header, blobs, store).pack())

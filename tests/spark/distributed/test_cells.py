@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
+from cqc.runtime.results import results_of
 from tests.generators import random_case
 from tests.language.executors import EngineExecutor
 from tests.language.test_language import GOOD, run_case
-from tests.spark.distributed.cluster import ClusterExecutor
+from tests.spark.distributed.cluster import Cluster, ClusterExecutor
 
 if TYPE_CHECKING:
     from tests.language.cqt import LanguageCase
@@ -60,3 +61,46 @@ def check(seed: int, partitions: int) -> None:
     assert found[0] == found[1], f"seed {seed}\n{case.program}"
     counted = executor.started().coordinator.result_counts()
     assert counted == {name: rows.total() for name, rows in found[1].items()}
+
+
+GOES_ON = """
+CREATE STREAM A (ts BIGINT, k BIGINT, WATERMARK FOR ts AS ts - 2);
+CREATE STREAM B (ts BIGINT, k BIGINT, WATERMARK FOR ts AS ts - 2);
+CREATE QUERY periodic AS SELECT COUNT(*) AS n FROM A BEGIN AFTER NOW - 2 END NOW EVERY 2 SEC;
+CREATE QUERY joined AS SELECT A.ts AS a, B.ts AS b FROM A, B WHERE A.k = B.k MAXWINDOW 2 SEC;
+"""
+ROWS = (
+    "CREATE QUERY last AS SELECT A.ts AS a, B.ts AS b FROM A [ROWS 1], B [ROWS 1] WHERE A.k = B.k;"
+)
+
+
+def ended_twice(program: str, *, forgets: bool) -> tuple[dict[str, list[str]], int]:
+    """What queries find when more input is found after its end; how many tuples of it were late."""
+    cluster = Cluster(cqc.compile(program), 2, 1, keep_past=False, forgets=forgets)
+    for times in ((1, 4), (3, 6, 7)):
+        cluster.run([(stream, {"ts": ts, "k": 1}) for stream in "AB" for ts in times])
+        cluster.run([], ended=True)
+    found: dict[str, list[str]] = {}
+    for result in (each for blocks in cluster.blocks for each in results_of(blocks)):
+        at = result.ts if result.at is None else result.at
+        found.setdefault(result.query, []).append(f"{at}: {list(result.row.values())}")
+    late = sum(count.late for count in cluster.coordinator.stream_counts().values())
+    return {name: sorted(rows) for name, rows in found.items()}, late
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_input_that_goes_on_after_its_end_ends_again(*, forgets: bool) -> None:
+    found, late = ended_twice(GOES_ON, forgets=forgets)
+    assert found["periodic"] == ["2: [1]", "4: [1]", "6: [1]"]  # 2 and 4 were delivered before
+    pairs = [(1, 1), (1, 3), (3, 1), (3, 3), (3, 4), (4, 3), (4, 4), (4, 6), (6, 4)]
+    pairs += [(6, 6), (6, 7), (7, 6), (7, 7)]
+    assert found["joined"] == sorted(f"{max(pair)}: {list(pair)}" for pair in pairs)
+    assert late == 0
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_rows_windows_that_the_end_has_settled_stay_settled(*, forgets: bool) -> None:
+    found, late = ended_twice(GOES_ON + ROWS, forgets=forgets)
+    pairs = [(1, 1), (4, 1), (4, 4), (6, 4), (6, 6), (7, 6), (7, 7)]
+    assert found["last"] == sorted(f"{max(pair)}: {list(pair)}" for pair in pairs)
+    assert late == 2

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
+from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run import LocalRun
 from cqc.runtime.spark.distributed.run import DistributedRun
@@ -136,3 +137,49 @@ def test_a_run_goes_on_with_another_number_of_partitions(session: Session, tmp_p
     assert lines_of(tmp_path / "distributed") == lines_of(tmp_path / "local")
     eras = {path.name for path in (tmp_path / "checkpoint" / "distributed").glob("*-*")}
     assert eras == {"feed-1", "spark-1", "moved-1", "feed-2", "spark-2", "moved-2"}
+
+
+GOES_ON = """
+CREATE STREAM A (ts BIGINT, k BIGINT, WATERMARK FOR ts AS ts - 3) WITH (format = 'csv', path = 'a/');
+CREATE STREAM B (ts BIGINT, k BIGINT) WITH (format = 'csv', path = 'b/');
+CREATE QUERY keyed AS SELECT A.ts AS a, B.ts AS b FROM A, B WHERE A.k = B.k MAXWINDOW 2 SEC;
+CREATE QUERY pairs AS SELECT COUNT(*) AS n FROM A, B WHERE A.k = B.k BEGIN AFTER NOW - 6 END NOW EVERY 3 SEC;
+"""
+LAST = (
+    "CREATE QUERY last AS SELECT A.ts AS a, B.ts AS b FROM A [ROWS 2], B [ROWS 1] WHERE A.k = B.k;"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [GOES_ON, GOES_ON + LAST], ids=["plain", "rows"])
+def test_a_run_that_ended_goes_on_as_a_local_one(
+    text: str, session: Session, tmp_path: Path
+) -> None:
+    (tmp_path / "program.cq").write_text(text, encoding="utf-8")
+    program = cqc.compile_files([str(tmp_path / "program.cq")])
+    rng = random.Random(1)
+    for part in range(3):
+        for stream, disorder in (("a", 3), ("b", 0)):
+            times = [part * 10 + at // 4 - rng.randint(0, disorder) for at in range(40)]
+            folder = tmp_path / stream
+            folder.mkdir(exist_ok=True)
+            rows = [f"{max(ts, 0)},{rng.randrange(3)}" for ts in times]
+            (folder / f"{part}.csv").write_text("\n".join(["ts,k", *rows]), encoding="utf-8")
+        found = []
+        for name in ("local", "distributed"):
+            options = RunOptions(
+                out=str(tmp_path / name),
+                checkpoint=str(tmp_path / f"{name}-checkpoint"),
+                rows_per_batch=50,
+                partitions=2,
+            )
+            run = (
+                DurableRun(program, options)
+                if name == "local"
+                else DistributedRun(program, options, session)
+            )
+            run.to_end()
+            counts = run.close().streams
+            late = {stream: count.late for stream, count in counts.items()}
+            found.append((lines_of(tmp_path / name), late))
+        assert found[0] == found[1]

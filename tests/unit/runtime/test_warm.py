@@ -1,11 +1,11 @@
-"""The list of modules with kernels is complete."""
+"""The list of modules with kernels is complete, and none is used that no longer is what its sources say."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
-from cqc.runtime.warm import MODULES
+from cqc.runtime.warm import MODULES, forget_stale
 
 RUNTIME = Path(__file__).parents[3] / "runtime"
 
@@ -22,3 +22,15 @@ def test_every_module_with_a_warm_function_is_listed() -> None:
 def _has_warm(path: Path) -> bool:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return any(isinstance(node, ast.FunctionDef) and node.name == "warm" for node in tree.body)
+
+
+def test_compiled_kernels_go_when_a_source_changes(tmp_path: Path) -> None:
+    source, kept = tmp_path / "kernels.py", tmp_path / "__pycache__" / "kernels.f.nbi"
+    source.write_text("one")
+    forget_stale(tmp_path)
+    kept.write_text("compiled")
+    forget_stale(tmp_path)
+    assert kept.exists()
+    source.write_text("two")
+    forget_stale(tmp_path)
+    assert not kept.exists()

@@ -12,7 +12,14 @@ import pytest
 import cqc
 from cqc.runtime.columns import Column
 from cqc.runtime.operators import phase_order
-from cqc.runtime.operators.phase_order import ORDERS, Access, PhaseCount, PhaseOrder
+from cqc.runtime.operators.join_level import Rows
+from cqc.runtime.operators.phase_order import (
+    ORDERS,
+    Access,
+    PhaseCount,
+    PhaseCounts,
+    PhaseOrder,
+)
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.operators.sorted_runs import SortedRuns
 from cqc.runtime.options import Strategy
@@ -81,6 +88,25 @@ def test_the_adaptive_order_takes_the_structure_with_few_candidates(
     assert max(steps, key=lambda access: steps[access]) == chosen, steps
 
 
+def test_the_fused_kernel_is_measured_before_it_is_left_and_again_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listed = {Access.TIME: 1e6, Access.VALUE: 1e4}
+    monkeypatch.setattr(PhaseOrder, "_estimate", lambda _, access, *__: listed[access])
+    nothing = Rows(1, 1)
+    for fused_seconds, phased in ((1e-4, False), (1e-1, True)):
+        order = PhaseOrder(PhaseCounts(), by_key=False, has_thetas=True)
+        steps: list[bool] = []
+        for _ in range(400):
+            steps.append(order.takes(lambda: None, nothing, 0))  # type: ignore[arg-type, return-value]  # nobody looks
+            if not steps[-1] and order.measures:
+                order.saw_fused(fused_seconds)
+        assert not steps[0]
+        assert (sum(steps) > 300) == phased
+        again = [at for at, taken in enumerate(steps) if not taken]
+        assert again[-1] > 250
+
+
 def test_phases_go_by_what_they_take_away_for_their_cost() -> None:
     own = {
         "A": PhaseCount(share=0.9, cost=1.0),
@@ -106,7 +132,7 @@ def test_orders_that_change_at_every_step_give_the_oracles_answers(
         self.access, self.order = random.choice(offered), random.choice(ORDERS)
 
     monkeypatch.setattr(PhaseOrder, "_decide", decide)
-    monkeypatch.setattr(PhaseOrder, "_is_due", lambda _: True)
+    monkeypatch.setattr(PhaseOrder, "_is_due", lambda _, steps: True)
     for case_seed in random.sample(range(10_000), 4):
         case = random_case(case_seed, kinds=(random.choice(("join", "joins")),))
         packet = random.choice((None, 1, 3))

@@ -35,9 +35,9 @@ def _chain(state: SharedState, form: int, key: int) -> list[int]:
     for bucket in chains.heads[form].tolist():
         position = bucket
         while position >= state.first:
-            if chains.links[position - state.base, form, 1] == key:
+            if chains.links[form, position - state.base, 1] == key:
                 found.append(position)
-            position = int(chains.links[position - state.base, form, 0])
+            position = int(chains.links[form, position - state.base, 0])
     return sorted(found)
 
 

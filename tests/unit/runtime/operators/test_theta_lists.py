@@ -9,7 +9,7 @@ import pytest
 
 from cqc.compiler.bound import ComparisonOp
 from cqc.runtime.operators.rank_lineage import bitmap
-from cqc.runtime.operators.scan import accepted_by_list
+from cqc.runtime.operators.scan import ranges_of_list
 from cqc.runtime.operators.theta_forms import Parameters, ThetaShape
 from cqc.runtime.operators.theta_lists import (
     Condition,
@@ -92,21 +92,24 @@ def test_ranks_give_the_slots_whose_conditions_hold(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_value_outside_the_accepted_range_meets_no_condition(seed: int) -> None:
+def test_a_value_outside_the_accepted_range_meets_no_condition_and_a_sure_one_all(
+    seed: int,
+) -> None:
     random = Random(seed)
     shape = _shape(random)
     for each in predicate_lists(_conditions(random, shape, 5), 1, range(5)):
         for probing in _VALUES:
             for item in (0, 1):
                 code = code_of(shape, item)
-                low, high = accepted_by_list(
+                low, high, sure_low, sure_high = ranges_of_list(
                     code, probing, each.parameters, 0, len(each.parameters)
                 )
-                for value in _VALUES:
-                    if value < low or value > high:
-                        assert not any(
-                            holds(code, probing, value, *row) for row in each.parameters.tolist()
-                        )
+                ends = (low, high, sure_low, sure_high)
+                near = [np.nextafter(end, way) for end in ends for way in (-np.inf, np.inf)]
+                for value in (*_VALUES, *ends, *near):
+                    found = [holds(code, probing, value, *row) for row in each.parameters.tolist()]
+                    assert not any(found) or not (value < low or value > high)
+                    assert all(found) or not sure_low <= value <= sure_high
 
 
 def test_conditions_that_differ_in_one_parameter_are_one_list() -> None:
