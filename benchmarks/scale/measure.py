@@ -20,14 +20,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
-
 import cqc
 from cqc.benchmarks.scale.workload import filter_program, join_program
 from cqc.benchmarks.spark.workload import SCHEMA, write_files
-from cqc.runtime.spark.distributed.floor import PASSING, PassingProcessor, PassingTask, ReadingTask
+from cqc.runtime.spark.distributed.floor import (
+    PASSING,
+    PassingProcessor,
+    PassingTask,
+    ReadingTask,
+    await_all,
+)
 from cqc.runtime.spark.distributed.worker import FOUND, SENT
-from cqc.runtime.spark.session import Session, spark_failed
+from cqc.runtime.spark.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,10 +107,7 @@ def _follow(session: Session, found: Any, clock: Clock) -> None:
         clock.note()
 
     query = found.writeStream.foreachBatch(take).outputMode("update").start()
-    try:
-        query.processAllAvailable()
-    except PySparkException as error:
-        raise spark_failed(error, session) from error
+    await_all(query, session)
     query.stop()
 
 

@@ -6,13 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.errors import PySparkException
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from cqc.runtime.spark.session import spark_failed
 
 PASSING = 0.01  # of the rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from cqc.runtime.spark.session import Session
+
+
+def await_all(query: Any, session: Session) -> None:
+    """Wait until a streaming query has taken everything that is there.
+
+    Raises:
+        RunError: that says what Spark says.
+    """
+    try:
+        query.processAllAvailable()
+    except PySparkException as error:
+        raise spark_failed(error, session) from error
 
 
 class ReadingTask:
