@@ -32,9 +32,14 @@ def resident_kb(pid: int) -> int:
     """Memory of a process and of its children."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     own = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = [each for task in tasks for each in (task / "children").read_text().split()]
-    return own + sum(resident_kb(int(child)) for child in children)
+    children: list[str] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # threads come and go meanwhile
+            children += (task / "children").read_text().split()
+    for child in children:
+        with suppress(FileNotFoundError, ProcessLookupError):  # and so do processes
+            own += resident_kb(int(child))
+    return own
 
 
 def write_file(folder: Path, number: int) -> None:
