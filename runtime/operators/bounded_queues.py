@@ -27,6 +27,11 @@ class BoundedQueues(MetaQueues):
         super().__init__()
         self._left = most
 
+    @property
+    def lets_through(self) -> bool:
+        """What every level makes is looked at."""
+        return False
+
     def of(self, branch: Branch) -> MetaQueue:
         """The queue before a branch."""
         queue = super().of(branch)

@@ -172,6 +172,11 @@ class MetaQueues:
         """Whether rows wait."""
         return bool(self._waiting or self._ready)
 
+    @property
+    def lets_through(self) -> bool:
+        """Whether rows may pass several levels at once, without a look at each queue on the way."""
+        return not (self or self.one_at_a_time)
+
     def of(self, branch: Branch) -> MetaQueue:
         """The queue before a branch."""
         queue = self._queues.get(branch)

@@ -362,7 +362,7 @@ class MultiJoin(JoinSeating):
     ) -> None:
         """Rows that start go on: through all levels at once where that may be, else branch by branch."""
         through = routes.through if self._goes_through else None
-        alone = not (more or plan.observing or self.queues or self.queues.one_at_a_time)
+        alone = self.queues.lets_through and not (more or plan.observing)
         if (
             through is None
             or not alone

@@ -154,3 +154,16 @@ def test_tuples_that_hardly_anybody_wants_are_picked_first(monkeypatch: pytest.M
         for batch in given:
             engine.push_batch(batch)
         assert quick == Counter((r.ts, *r.row.values()) for r in engine.drain())
+
+
+def test_a_past_that_is_too_much_is_noticed_level_by_level() -> None:
+    """Rows that pass several levels at once would be too many before anybody has looked."""
+    few = "SELECT R.id AS r, T.id AS t FROM R, S, T WHERE R.a = S.a AND S.b = T.b AND R.id < 3 BEGIN 0 END NOW"
+    with cqc.Engine(cqc.compile(f"{DECLARATIONS} CREATE QUERY few AS {few};")) as engine:
+        engine.bound(found=10**9, past=1_000)
+        for at in range(40):
+            rows = [{"ts": at, "id": at * 20 + k, "a": 1, "b": 1, "d": 1.0} for k in range(20)]
+            engine.push_batch({"R": rows, "S": rows[:2], "T": rows[:2]})
+        with pytest.raises(cqc.RunError, match="more than 1,000 combinations"):
+            engine.register(few.replace("AND R.id < 3", ""), name="all")
+        assert len(engine.invoke("few")) == 3 * 80 * 80
