@@ -261,7 +261,7 @@ class DemandJoin(MultiJoin):
                 self.partial_results += rows.count
         end = through.open_to(begin)
         if begin < end:
-            rows = through.run(rows, begin, end, packet_first)
+            rows, end = through.run(rows, begin, end, packet_first)
             self.partial_results += through.note_work(begin, end, self.queues)
         elif not begin:
             return False

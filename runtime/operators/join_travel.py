@@ -142,10 +142,10 @@ class JoinTravel(JoinSeating):
         end = through.open_to(0)
         if not end:
             return False
-        rows = through.run(start, 0, end, packet_first)
+        rows, reached = through.run(start, 0, end, packet_first)
         through.note_work(0, end, self.queues)
         if rows.count:
-            self._come_out(plan, through, end, rows, start, packet_first, found)
+            self._come_out(plan, through, reached, rows, start, packet_first, found)
         return True
 
     def _come_out(

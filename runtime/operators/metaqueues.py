@@ -33,7 +33,9 @@ START = 512  # rows beside whose work the call of a level costs little
 MOST_THRESHOLD = 4_096
 STARVED = 8  # trains of others while a queue waits
 _FIRST_TRAIN, _MOST_TRAIN = 64, 16_384
-_BYTES_AT_ONCE = 1 << 21  # of what a level makes of one train: much more costs twice as much a row
+_BYTES_AT_ONCE = (
+    1 << 19
+)  # of what a level makes of one train: much more leaves the processor's caches and costs twice as much a row
 
 
 class TrainSize:
@@ -73,6 +75,11 @@ class TrainSize:
         elif self.most < _MOST_TRAIN and 2 * rows >= self.most:
             fits = rows * room // made if made else _MOST_TRAIN
             self.most = max(self.most, min(4 * self.most, fits, _MOST_TRAIN))
+
+    @property
+    def most_at_once(self) -> int:
+        """So many rows are taken together, though fewer would be better: cutting off a few does not pay."""
+        return 2 * self.most if self._adapts else self.most
 
     def cuts(self, rows: int) -> int:
         """How many rows to take at a time; all of them unless they are far too many."""

@@ -8,7 +8,9 @@ states change.
 
     R -> S -> T: 100 tuples of R, one call: 100 rows meet S, what came of them meets T; the work of both levels is counted apart
 
-What a level makes may not fit: the kernel stops there and says how much it would be, and goes on from there with more room.
+What a level makes may not fit: the kernel stops there and says how much it would be, and goes on from there with more room. Nor
+should so many rows meet a level at once that what they make leaves the processor's caches: before such a level it stops for good,
+and the rows go on in trains (`metaqueues`).
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ if TYPE_CHECKING:
 ) = range(25, 34)
 # and where its rows go.
 (POSITIONS_OUT, TS_OUT, TIMES, LINEAGE_OUT, ROOM) = range(34, 39)
-_NUMBERS = 39
+MOST = 39  # rows that should meet the level at once
+_NUMBERS = 40
 
 # What a row of numbers says about a value that a bound tuple has: its place in a row of the join, and where the value is.
 (PLACE, ARRAY, ARRAY_ROWS, ARRAY_COLUMNS, VALUE_STATE, COLUMN) = range(6)
@@ -114,8 +117,8 @@ class ThroughRoute:
                 return at
         return len(self.levels)
 
-    def run(self, rows: Rows, begin: int, end: int, packet_first: int) -> Rows:
-        """What the levels from `begin` up to `end` make of rows; `note_work` counts it."""
+    def run(self, rows: Rows, begin: int, end: int, packet_first: int) -> tuple[Rows, int]:
+        """What the levels from `begin` on, up to `end` at most, make of rows, and which level is next; `note_work` counts it."""
         ends, layout = self._ends, 0
         for number, state in enumerate(self._states):
             ends[number, BASE], ends[number, FIRST], ends[number, HEAD] = (
@@ -127,6 +130,8 @@ class ThroughRoute:
         if layout != self._layout:
             self._describe()
             self._layout = layout
+        for at in range(begin, end):
+            self._numbers[at, MOST] = self._queues[at].size.most_at_once
         while True:
             at, found = extend_through(
                 self._numbers, self._edges, self._sources, ends, packet_first, begin, end,
@@ -140,8 +145,8 @@ class ThroughRoute:
             if at > begin:  # go on from what the level before has made
                 rows, begin = self._rows[at - 1], at
                 rows.count = int(self._work[at - 1, 2])
-        made.count = found if at == end - 1 else 0
-        return made
+        made.count = found
+        return made, at + 1
 
     def queue(self, at: int) -> MetaQueue:
         """The queue before a level."""
@@ -249,7 +254,8 @@ def extend_through(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Take rows through the levels from `begin` up to `end`: (the last level that was taken, the rows it made).
 
-    Rows that do not fit are counted only: then the level has made more than it has room for. `work[level]` is probes,
+    Before a level that should not get so many rows at once it ends. Rows that do not fit are counted only: then the level has made
+    more than it has room for. `work[level]` is probes,
     candidates and found.
     """
     words = len(width)
@@ -257,6 +263,8 @@ def extend_through(  # type: ignore[no-untyped-def]
     number, found = begin, 0
     for number in range(begin, end):
         level = levels[number]
+        if number > begin and count > level[MOST]:
+            return number - 1, count
         state = ends[level[STATE]]
         limit = packet_first if level[BEFORE_PACKET] else state[HEAD]
         edge_from, edge_to = level[EDGE_FROM], level[EDGE_TO]
