@@ -34,14 +34,15 @@ setup: .venv/stamp
 	@$(BIN)/python -m cqc.runtime.spark.archive # Spark starts in half the time with it
 	@touch $@
 
-demo: setup
+demo: warm
 	@$(BIN)/cqc compile examples/queries/icu.cq
 	@echo
 	@$(BIN)/cqc run examples/queries/icu.cq --sink table
 
 # Kernels are compiled once, before the tests, so that no test pays for it or times out over it.
 warm: setup
-	@[ ! -e runtime/warm.py ] || $(BIN)/python -m cqc.runtime.warm
+	@[ -e runtime/__pycache__/kernels.stamp ] || echo "compiling the kernels (a minute the first time)"
+	@$(BIN)/python -m cqc.runtime.warm
 .PHONY: warm
 
 test: warm

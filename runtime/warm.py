@@ -4,14 +4,21 @@ Kernels are compiled for the machine on first use and kept next to their source.
 all, has a function `warm` that calls them on a few rows of each layout that occurs; this is the list of those modules.
 
 A kernel that is kept is used again until its own file changes, even when a kernel of another file that became part of it has
-changed. So everything kept is dropped here when any file has changed since the last time.
+changed. So everything kept is dropped here when any file has changed since the last time, and nothing is done when none has.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from hashlib import sha256
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MODULES = (
     "cqc.runtime.event_time",
@@ -37,25 +44,34 @@ MODULES = (
 )
 
 
-def forget_stale(folder: Path) -> None:
-    """Drop the compiled kernels of a folder of sources when one of the sources is not what it was."""
-    digest = sha256()
+def digest_of(folder: Path) -> str:
+    """What the kernels of a folder of sources are made of: the sources, Numba and Python."""
+    digest = sha256(f"{version('numba')} {sys.version}".encode())
     for source in sorted(folder.rglob("*.py")):
         digest.update(source.read_bytes())
-    stamp = folder / "__pycache__" / "kernels.stamp"
-    if stamp.exists() and stamp.read_text() == digest.hexdigest():
-        return
+    return digest.hexdigest()
+
+
+def forget(folder: Path) -> None:
+    """Drop the compiled kernels of a folder of sources."""
     for kept in (*folder.rglob("*.nbi"), *folder.rglob("*.nbc")):
         kept.unlink(missing_ok=True)
-    stamp.parent.mkdir(exist_ok=True)
-    stamp.write_text(digest.hexdigest())
 
 
-def warm() -> None:
-    """Compile the kernels of all modules."""
-    forget_stale(Path(__file__).parent)
-    for name in MODULES:
+def warm(folder: Path = Path(__file__).parent, modules: Sequence[str] = MODULES) -> bool:
+    """Compile the kernels of all modules, if they are not what they were the last time; whether that was so."""
+    stamp, digest = folder / "__pycache__" / "kernels.stamp", digest_of(folder)
+    is_elsewhere = "NUMBA_CACHE_DIR" in os.environ  # then what is here says nothing
+    if not is_elsewhere and stamp.exists() and stamp.read_text() == digest:
+        return False
+    if not is_elsewhere:
+        forget(folder)
+    for name in modules:
         import_module(name).warm()
+    if not is_elsewhere:
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(digest)
+    return True
 
 
 if __name__ == "__main__":

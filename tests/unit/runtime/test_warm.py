@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from cqc.runtime.warm import MODULES, forget_stale
+from cqc.runtime.warm import MODULES, warm
 
 RUNTIME = Path(__file__).parents[3] / "runtime"
 
@@ -27,10 +27,10 @@ def _has_warm(path: Path) -> bool:
 def test_compiled_kernels_go_when_a_source_changes(tmp_path: Path) -> None:
     source, kept = tmp_path / "kernels.py", tmp_path / "__pycache__" / "kernels.f.nbi"
     source.write_text("one")
-    forget_stale(tmp_path)
+    assert warm(tmp_path, ())
     kept.write_text("compiled")
-    forget_stale(tmp_path)
+    assert not warm(tmp_path, ())
     assert kept.exists()
     source.write_text("two")
-    forget_stale(tmp_path)
+    assert warm(tmp_path, ())
     assert not kept.exists()
