@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.runtime.errors import RunError
 from cqc.runtime.file_feed import weight
 from cqc.runtime.sources.connections import open_feed
 
@@ -52,6 +53,7 @@ class Planner:
         self._follow, self._spool = follow, spool
         self._done = positions or {}
         self._feeds: list[Feed] = []
+        self._failure: RunError | None = None  # of one feed, told when the others had their turn
         try:
             for name, (relation, path) in places.items():
                 self.add(self.open(name, relation, path))
@@ -79,10 +81,13 @@ class Planner:
 
         Args:
             latest_us: how far each stream is in event time.
+
+        Raises:
+            RunError: when one feed cannot go on. Nothing that was handed out is lost by it, and the others go on when
+                they are asked again.
         """
-        for feed in self._feeds:
-            feed.look()
-        ready = [feed for feed in self._feeds if not feed.ended]
+        self._raise_failure()
+        ready = [feed for feed in self._feeds if self._look(feed)]
         while ready:
             chosen = self._behind(ready, latest_us)
             ranges = self._take(chosen)
@@ -90,7 +95,14 @@ class Planner:
                 self._latest = dict(latest_us)
                 return ranges
             ready = [feed for feed in ready if feed not in chosen]
+        self._raise_failure()
         return []
+
+    def give_back(self, part: Range) -> None:
+        """A range could not be read: it counts as not handed out."""
+        for feed in self._feeds:
+            if feed.name == part.stream:
+                feed.give_back(part)
 
     @property
     def ended(self) -> bool:
@@ -121,16 +133,38 @@ class Planner:
         for feed in self._feeds:
             feed.close()
 
+    def _look(self, feed: Feed) -> bool:
+        """See whether a feed has more; whether it can be asked for it."""
+        try:
+            feed.look()
+        except RunError as error:
+            self._failure = error
+            return False
+        return not feed.ended
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _taken_of(self, feed: Feed, rows: int | None) -> tuple[Range, int] | None:
+        """The next range of a feed. A failure is kept until what was taken before it is on its way."""
+        try:
+            return feed.take(rows)
+        except RunError as error:
+            self._failure = error
+            return None
+
     def _take(self, chosen: list[Feed]) -> list[Range]:
         if self._rows is None:
-            return [part for feed in chosen for part in _take_bytes(feed, BYTES_PER_BATCH)]
+            return [part for feed in chosen for part in self._take_bytes(feed, BYTES_PER_BATCH)]
         self._turn += 1
         first = self._turn % len(chosen)
         left = self._rows
         share = max(left // len(chosen), 1)
         ranges: list[Range] = []
         for feed in chosen[first:] + chosen[:first]:
-            taken = _take_rows(feed, min(share, left))
+            taken = self._take_rows(feed, min(share, left))
             ranges += [part for part, _ in taken]
             left -= sum(rows for _, rows in taken)
             if left <= 0:
@@ -146,26 +180,24 @@ class Planner:
         gained = max(reached[last] - self._latest.get(last, reached[last]), 0)
         return [feed for feed in ready if reached[feed.name] <= reached[last] + gained]
 
+    def _take_bytes(self, feed: Feed, size: int) -> list[Range]:
+        """Ranges of about `size` bytes."""
+        ranges: list[Range] = []
+        while size > 0 and (found := self._taken_of(feed, None)) is not None:
+            ranges.append(found[0])
+            size -= weight(found[0])
+        return ranges
+
+    def _take_rows(self, feed: Feed, rows: int) -> list[tuple[Range, int]]:
+        """Ranges of at most `rows` rows in all."""
+        ranges: list[tuple[Range, int]] = []
+        while rows > 0 and (found := self._taken_of(feed, rows)) is not None:
+            ranges.append(found)
+            rows -= found[1]
+        return ranges
+
 
 def add_ranges(positions: Positions, ranges: Iterable[Range]) -> None:
     """Count ranges as handed out."""
     for part in ranges:
         positions.setdefault(part.stream, {})[part.path] = part.stop
-
-
-def _take_bytes(feed: Feed, size: int) -> list[Range]:
-    """Ranges of about `size` bytes."""
-    ranges: list[Range] = []
-    while size > 0 and (found := feed.take(None)) is not None:
-        ranges.append(found[0])
-        size -= weight(found[0])
-    return ranges
-
-
-def _take_rows(feed: Feed, rows: int) -> list[tuple[Range, int]]:
-    """Ranges of at most `rows` rows in all."""
-    ranges: list[tuple[Range, int]] = []
-    while rows > 0 and (found := feed.take(rows)) is not None:
-        ranges.append(found)
-        rows -= found[1]
-    return ranges

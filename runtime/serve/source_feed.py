@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cqc.compiler.catalog import fold
+from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken
 from cqc.runtime.plan import Planner, Positions
 from cqc.runtime.ranges import read_range
@@ -72,6 +74,7 @@ class SourceFeed:
             streams, follow=True, rows_per_batch=ROWS_PER_BATCH, positions=positions, spool=spool
         )
         self._latest_us: dict[str, int] = {}
+        self._failures: deque[RunError] = deque()  # of files, told one at a time
 
     def tables(self) -> dict[str, Taken]:
         """The rows of all tables.
@@ -88,22 +91,42 @@ class SourceFeed:
         """The next micro-batch and where it comes from; nothing when there is nothing new.
 
         Raises:
-            RunError: when a file cannot be read; it is left out from then on.
+            RunError: when a file cannot be read; it is left out until it changes, and nothing else is.
             LostSourceError: when nothing will ever come any more.
         """
+        if self._failures:
+            raise self._failures.popleft()
         ranges = self._planner.next_batch(self._latest_us)
         if self._carrier is not None:
             ranges = self._carrier.deliver(ranges)
-        parts: dict[str, list[Taken]] = {}
-        for part in ranges:
-            relation = self._catalog.relations[part.stream]
-            parts.setdefault(part.stream, []).extend(read_range(relation, part))
+        parts, read = self._read_each(ranges)
         rows = {name: join_taken(taken) for name, taken in parts.items() if taken}
         for name, taken in rows.items():
             if len(taken):
                 latest = int(taken.ts_us.max())
                 self._latest_us[name] = max(self._latest_us.get(name, latest), latest)
-        return rows, ranges
+        if self._failures and not read:
+            raise self._failures.popleft()
+        return rows, read
+
+    def _read_each(self, ranges: list[Range]) -> tuple[dict[str, list[Taken]], list[Range]]:
+        """The rows of each stream, and the ranges that could be read: one bad file takes no other with it."""
+        parts: dict[str, list[Taken]] = {}
+        read: list[Range] = []
+        bad: set[tuple[str, str]] = set()
+        for part in ranges:
+            if (part.stream, part.path) in bad:
+                continue
+            try:
+                taken = list(read_range(self._catalog.relations[part.stream], part))
+            except RunError as error:
+                bad.add((part.stream, part.path))
+                self._planner.give_back(part)
+                self._failures.append(error)
+                continue
+            parts.setdefault(part.stream, []).extend(taken)
+            read.append(part)
+        return parts, read
 
     def stop(self) -> None:
         """Let a `read` that waits come back, with nothing."""

@@ -42,6 +42,9 @@ class Feed(Protocol):
     def look(self) -> None:
         """See whether there is more."""
 
+    def give_back(self, part: Range) -> None:
+        """A range could not be read: it counts as not handed out."""
+
     def forget_gone(self) -> None:
         """Forget the files that are no longer there."""
 

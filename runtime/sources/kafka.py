@@ -63,6 +63,9 @@ class KafkaFeed:
         if self._follow:
             self._find_ends()
 
+    def give_back(self, part: Range) -> None:
+        self.done[part.path] = part.start
+
     def forget_gone(self) -> None:
         return
 

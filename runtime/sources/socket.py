@@ -81,6 +81,9 @@ class SocketFeed:
     def look(self) -> None:
         self._lines.look()
 
+    def give_back(self, part: Range) -> None:
+        self._lines.give_back(part)
+
     def forget_gone(self) -> None:
         self._lines.forget_gone()
 

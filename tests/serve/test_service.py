@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.serve.running import Running, running
-from tests.waiting import write_whole
+from tests.waiting import wait_until, write_whole
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +167,42 @@ def test_the_programs_sources_are_read_and_followed(tmp_path: Path) -> None:
         assert service.watch(1)[0][1]["row"] == {"k": 1, "x": 20.0}
         write_whole(tmp_path / "b.csv", "ts,k,x,name\n2,2,30,b\n")
         assert service.watch(2)[1][1]["row"] == {"k": 2, "x": 30.0}
+
+
+def test_files_of_a_stream_wait_while_another_one_is_behind(tmp_path: Path) -> None:
+    put_settled(tmp_path / "s" / "0.csv", 60, 1)
+    put_settled(tmp_path / "r" / "0.csv", 1, 1)
+    binds = {name: str(tmp_path / name) for name in "sr"}
+    state = tmp_path / "state"
+    with running(binds=binds, checkpoint=state) as service:
+        wait_until(lambda: reads_of(service) == {"s": (1, 0), "r": (1, 0)})
+        put_settled(tmp_path / "r" / "1.csv", 2, 50)
+        put_settled(tmp_path / "s" / "1.csv", 61, 30)
+        wait_until(lambda: reads_of(service) == {"s": (31, 0), "r": (51, 0)})
+    put_settled(tmp_path / "s" / "2.csv", 91, 3)
+    with running(binds=binds, checkpoint=state) as service:
+        wait_until(lambda: reads_of(service) == {"s": (34, 0), "r": (51, 0)})
+
+
+def put_settled(file: Path, first: int, rows: int) -> None:
+    """A file that nobody has touched for long appears at once."""
+    file.parent.mkdir(exist_ok=True)
+    aside = file.with_name(f".{file.name}")
+    numbers = range(first, first + rows)
+    aside.write_text("ts,k,x,name\n" + "".join(f"{ts},{ts},1.0,n\n" for ts in numbers))
+    os.utime(aside, (1_700_000_000, 1_700_000_000))
+    aside.replace(file)
+
+
+def reads_of(service: Running) -> dict[str, tuple[int, int]]:
+    values = dict(line.rsplit(" ", 1) for line in service.client.get("/metrics").text.splitlines())
+    return {
+        name: (
+            int(float(values[f'cqc_rows_read_total{{stream="{name}"}}'])),
+            int(float(values[f'cqc_rows_late_total{{stream="{name}"}}'])),
+        )
+        for name in "sr"
+    }
 
 
 def test_tables_are_read_at_the_start(tmp_path: Path) -> None:

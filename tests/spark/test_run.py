@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,47 @@ def test_an_example_gives_the_lines_of_the_local_engine(
     assert found == local
     assert summary.queries == expected.queries
     assert summary.streams == expected.streams
+
+
+def test_files_of_a_stream_wait_while_another_one_is_behind(
+    session: Session, tmp_path: Path
+) -> None:
+    put_settled(tmp_path / "s" / "0.csv", 60, 1)
+    put_settled(tmp_path / "r" / "0.csv", 1, 1)
+    program = cqc.compile(DECLARED + "SELECT x FROM s; SELECT x FROM r;")
+    options = RunOptions(
+        binds={name: str(tmp_path / name) for name in "sr"},
+        out=str(tmp_path / "out.jsonl"),
+        follow=True,
+    )
+    run = SparkRun(program, options, session)
+    seen: list[int] = []
+
+    def more_comes(read: int) -> None:
+        seen.append(read)
+        if read == 2 and seen.count(2) == 1:
+            put_settled(tmp_path / "r" / "1.csv", 2, 50)
+            put_settled(tmp_path / "s" / "1.csv", 61, 30)
+        if read == 82:
+            raise RunError("all of it has come")
+
+    with pytest.raises(RunError, match="all of it"):
+        run.to_end(more_comes)
+    counts = run.abandon().streams
+    assert {name: (each.read, each.late) for name, each in counts.items()} == {
+        "s": (31, 0),
+        "r": (51, 0),
+    }
+
+
+def put_settled(file: Path, first: int, rows: int) -> None:
+    """A file that nobody has touched for long appears at once."""
+    file.parent.mkdir(exist_ok=True)
+    aside = file.with_name(f".{file.name}")
+    numbers = range(first, first + rows)
+    aside.write_text("ts,x\n" + "".join(f"{ts},{ts}\n" for ts in numbers), encoding="utf-8")
+    os.utime(aside, (1_700_000_000, 1_700_000_000))
+    aside.replace(file)
 
 
 def test_micro_batches_of_one_row_give_the_same(session: Session, tmp_path: Path) -> None:
