@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,9 +72,55 @@ def load_program(programs: tuple[str, ...]) -> Program:
     Raises:
         CompileError: when the program has errors.
     """
+    return _compiled(read_sources(programs))
+
+
+def load_again(
+    programs: tuple[str, ...], checkpoint: str | None, *, is_live: bool
+) -> tuple[Program, list[tuple[SourceFile, str]]]:
+    """The same, with what was compiled. Folders with errors are reported, and what ran before goes on.
+
+    Args:
+        programs: the arguments.
+        checkpoint: the folder that remembers what ran.
+        is_live: whether the program may change while it runs.
+
+    Raises:
+        CompileError: when the program has errors, and nothing ran before.
+    """
+    from cqc.compiler import CompileError
+
+    sources = read_sources(programs)
+    try:
+        return _compiled(sources), sources
+    except CompileError as error:
+        kept = _kept(checkpoint) if is_live and any(map(os.path.isdir, programs)) else None
+        if kept is None:
+            raise
+        from cqc.runtime.live_programs import refuse
+
+        refuse(str(error))
+        return kept
+
+
+def _kept(checkpoint: str | None) -> tuple[Program, list[tuple[SourceFile, str]]] | None:
+    """The program that a checkpoint remembers, if there is one and it still compiles."""
+    from cqc.compiler import CompileError, compile_sources
+    from cqc.runtime.program_book import kept_program
+
+    sources = None if checkpoint is None else kept_program(Path(checkpoint))
+    if sources is None:
+        return None
+    try:
+        return compile_sources(sources), sources
+    except CompileError:
+        return None
+
+
+def _compiled(sources: list[tuple[SourceFile, str]]) -> Program:
     from cqc.cli.report import show_diagnostics
     from cqc.compiler import compile_sources
 
-    program = compile_sources(read_sources(programs))
+    program = compile_sources(sources)
     show_diagnostics(program.warnings)
     return program

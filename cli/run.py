@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from cqc.cli.options import (
     parse_strategy,
     strategy_options,
 )
-from cqc.cli.programs import load_program, program_argument
+from cqc.cli.programs import load_again, program_argument
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
@@ -64,8 +65,8 @@ def run_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any)
     Results go to standard output, one JSON object a line; everything else goes to standard error. The options from --join to
     --maintenance change what a run costs, never its answers.
     """
-    program = load_program(programs)
-    options = make_options(program, programs, binds, given)
+    program, sources = load_again(programs, given["checkpoint"], is_live=given["follow"])
+    options = replace(make_options(program, programs, binds, given), sources=tuple(sources))
     from cqc.cli.running import run_to_end
 
     return run_to_end(program, options, quiet=given["quiet"], progress=given["progress"])

@@ -12,7 +12,7 @@ import click
 
 from cqc.cli.interrupts import INTERRUPTED, loading
 from cqc.cli.options import parse_binds, parse_strategy, strategy_options
-from cqc.cli.programs import load_program, program_argument
+from cqc.cli.programs import load_again, program_argument
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -75,7 +75,7 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
     """Serve the programs until interrupted: register, invoke, unregister and watch queries over HTTP."""
     token = read_token(given["token_file"])
     _require_token(given["host"], token)
-    program = load_program(programs)
+    program, sources = load_again(programs, given["checkpoint"], is_live=True)
     try:
         with loading():
             from cqc.runtime.serve.server import ServeOptions, ServiceServer
@@ -84,6 +84,7 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
 
     options = ServeOptions(
         programs=programs,
+        sources=tuple(sources),
         host=given["host"],
         port=given["port"],
         token=token,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import RunOptions
     from cqc.runtime.plan import Positions
+    from cqc.runtime.program_book import Sources
     from cqc.runtime.range import Range
     from cqc.runtime.run import RunSummary
     from cqc.runtime.sources.connections import Feed
@@ -50,6 +51,7 @@ class BatchRun(LocalRun):
         self._latest_us: dict[str, int] = {}
         self._queries = first_set(self.engine, program, options.only)
         self._live = LivePrograms(options) if options.is_live else None
+        self._in_force: Sources | None = None  # the files that changed the queries last
         if self._live is not None:
             self._add_places()
         try:
@@ -126,6 +128,7 @@ class BatchRun(LocalRun):
             spool=None
             if self._options.checkpoint is None
             else Path(self._options.checkpoint) / "spool",
+            warn=lambda text: say(f"warning: {text}"),
         )
 
     def _change_to(self, program: Program) -> None:
@@ -149,6 +152,8 @@ class BatchRun(LocalRun):
         self._used |= relations.keys()
         for change in self._queries.change_to(texts_of(program, self._options.only)):
             say(change)
+        if self._live is not None:
+            self._in_force = self._live.sources
 
     def _check_data(self, program: Program) -> None:
         """See that every stream and table that runs and is asked for is being read.

@@ -49,7 +49,7 @@ class Commit:
     schema: dict[
         str, list[list[str]]
     ]  # stream -> its columns, to tell another program's checkpoint
-    positions: dict[str, dict[str, int | None]]
+    positions: Positions
     latest_us: dict[str, int]
     outputs: dict[str, int]  # how long each file of results is
     ended: bool

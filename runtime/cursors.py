@@ -6,6 +6,7 @@ rules of the CSV and JSON-lines readers, so that a range holds exactly the recor
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.file_trace import checksum
 from cqc.runtime.range import Range
 from cqc.runtime.sources.csv_records import (
     BLOCK_BYTES,
@@ -71,7 +73,8 @@ class WholeFile:
     """A file that can only be read from its beginning to its end."""
 
     def __init__(self, stream: str, file: SourceFile, start: int | None) -> None:
-        whole = Range(stream, str(file.path), file.format, 0, None)
+        size, traced = _trace_of(file.path)
+        whole = Range(stream, str(file.path), file.format, 0, None, 0, traced, size)
         self._rest: Range | None = whole if start is None else None
 
     def take(self, rows: int | None) -> tuple[Range, int] | None:
@@ -88,6 +91,7 @@ class ParquetCursor:
 
     def __init__(self, stream: str, file: SourceFile, start: int | None) -> None:
         self._stream, self._path = stream, str(file.path)
+        self._size, self._traced = _trace_of(file.path)
         self._total = _rows_of_parquet(file.path)
         self._at = start or 0
         self._begun = start is not None
@@ -98,12 +102,22 @@ class ParquetCursor:
             return None
         self._begun = True
         stop = min(self._at + (rows or ROWS_OF_PARQUET), self._total)
-        part = Range(self._stream, self._path, "parquet", self._at, stop)
-        self._at = stop
-        return part, part.stop - part.start  # type: ignore[operator]  # stop is a number here
+        trace = (self._traced, self._size, stop < self._total)
+        part = Range(self._stream, self._path, "parquet", self._at, stop, 0, *trace)
+        count, self._at = stop - self._at, stop
+        return part, count
 
     def close(self) -> None:
         return
+
+
+def _trace_of(path: Path) -> tuple[int, int | None]:
+    """The size of a file that is handed out as it is, and its checksum; none of a pipe, which can be read once."""
+    if not path.is_file():
+        return 0, None
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        return size, checksum(file, size)
 
 
 def _rows_of_parquet(path: Path) -> int:
@@ -156,7 +170,9 @@ class TextCursor:
 
     def _range(self, stop: int) -> Range:
         self._begun = True
-        part = Range(self._stream, self._path, self._format, self._at, stop, self._header)
+        size = os.fstat(self._file.fileno()).st_size
+        trace = (checksum(self._file, stop), size, stop < size)
+        part = Range(self._stream, self._path, self._format, self._at, stop, self._header, *trace)
         self._at = stop
         return part
 

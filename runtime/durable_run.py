@@ -14,6 +14,7 @@ from cqc.compiler import CompileError
 from cqc.runtime.batch_run import BatchRun
 from cqc.runtime.checkpoint import Checkpoint, Commit
 from cqc.runtime.engine_state import restore, save, without_gone
+from cqc.runtime.program_book import keep_program
 from cqc.runtime.query_set import QuerySet, texts_of
 from cqc.runtime.same_program import check_program, of_another_program, schema_of
 from cqc.runtime.sinks.durable import DurableSink
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cqc.runtime.options import RunOptions
     from cqc.runtime.packet import Packet
     from cqc.runtime.plan import Positions
+    from cqc.runtime.program_book import Sources
     from cqc.runtime.range import Range
     from cqc.runtime.sinks.protocol import Shape
 
@@ -55,6 +57,8 @@ class DurableRun(BatchRun):
                 if path is not None:
                     _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
             super().__init__(program, options)
+            if self._live is not None and options.sources:
+                self._in_force = list(options.sources)
         except BaseException:
             self._checkpoint.close()
             raise
@@ -113,6 +117,15 @@ class DurableRun(BatchRun):
         )
         self._checkpoint.commit(commit, self.engine, self._planner)
         self._durable.counted(self._number)
+        if self._in_force is not None:
+            self._keep_program(self._in_force)
+            self._in_force = None
+
+    def _keep_program(self, sources: Sources) -> None:
+        try:
+            keep_program(self._checkpoint.folder, sources)
+        except OSError as error:
+            raise cannot_write(self._checkpoint.folder, error) from error
 
     def _positions_before(self) -> Positions:
         return self._read_before

@@ -5,6 +5,10 @@ order, and lines added to a text file are handed out too. A file that is still b
 
 A file that was listed is not seen yet: another stream may be behind, and then nobody asks this feed for a while. It waits
 until somebody does, and counts as seen when everything it held was handed out.
+
+A file that changed in another way than by growing is not read on. When all of it had been handed out, that is said once and
+what it holds now is left out: nobody could tell which of its rows are new. When something of it was still to be read, those
+rows are lost, and the feed says so by an error.
 """
 
 from __future__ import annotations
@@ -16,11 +20,15 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.cursors import open_cursor
 from cqc.runtime.errors import RunError
+from cqc.runtime.file_trace import Begun
 from cqc.runtime.sources import source_files
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from cqc.compiler.catalog import Relation
     from cqc.runtime.cursors import Cursor
+    from cqc.runtime.file_trace import Place
     from cqc.runtime.range import Range
     from cqc.runtime.sources import SourceFile
 
@@ -39,6 +47,7 @@ class FileFeed:
         path: its file or folder.
         follow: look for more when everything was handed out.
         done: for each file that was begun where its next range begins (None: nowhere, it was read whole).
+        warn: told, once for each file, of files that changed or went away; without it nobody looks for that.
 
     Raises:
         RunError: when there is nothing at the path.
@@ -51,18 +60,21 @@ class FileFeed:
         path: Path,
         *,
         follow: bool,
-        done: dict[str, int | None],
+        done: Mapping[str, Place],
+        warn: Callable[[str], None] | None = None,
     ) -> None:
         self.name = name
-        self.done = dict(done)
         self.ended = False
+        self.done: dict[str, Place] = dict(done)
+        self._warn = warn
+        self._told: set[str] = set()  # files that changed or went away
         self._relation = relation
         self._path = path
         self._follow = follow
         self._seen: dict[str, Stamp] = {}  # how the files were of which everything was handed out
         self._cursor: Cursor | None = None
         self._open: tuple[str, Stamp | None] = ("", None)  # the cursor's file, as it was before
-        self._files = deque(self._listed())  # listed, and not opened yet
+        self._files: deque[SourceFile] = deque(self._listed())  # and not opened yet
         self._is_listed = False  # since somebody looked last
 
     def take(self, rows: int | None) -> tuple[Range, int] | None:
@@ -76,7 +88,7 @@ class FileFeed:
                 return None
             found = None if self._cursor is None else self._cursor.take(rows)
             if found is not None:
-                self.done[found[0].path] = found[0].stop
+                self.done[found[0].path] = found[0].place
                 return found
             self._see()
             self.close()
@@ -119,13 +131,18 @@ class FileFeed:
         while self._files:
             file = self._files.popleft()
             path = str(file.path)
-            if path in self.done and self.done[path] is None:
-                continue
             young = self._follow and _is_young(file.path)
             # From before it is read: what is written while it is read makes it another one.
-            self._open = (path, None if young else _stamp(file.path))
+            stamp = _stamp(file.path)
+            self._open = (path, None if young else stamp)
+            begun = Begun.at(self.done[path]) if path in self.done else None
+            if begun is not None and (self._has_changed(file, begun) or begun.stop is None):
+                self._open = (path, stamp)
+                self._see()
+                continue
             try:
-                self._cursor = open_cursor(self.name, file, self.done.get(path), whole_lines=young)
+                start = None if begun is None else begun.stop
+                self._cursor = open_cursor(self.name, file, start, whole_lines=young)
             except RunError:
                 if young or (self._follow and not file.path.exists()):
                     continue
@@ -140,8 +157,63 @@ class FileFeed:
         if stamp is not None:
             self._seen[path] = stamp
 
+    def _has_changed(self, file: SourceFile, begun: Begun) -> bool:
+        """Whether a file that was begun became another one; that is told.
+
+        Raises:
+            RunError: when something of it was still to be read.
+        """
+        path = str(file.path)
+        if self._warn is None:
+            return False
+        try:
+            how = begun.change(file.path, file.format)
+        except OSError:
+            return False  # whoever opens it says why
+        if not how:
+            return False
+        if begun.has_more and path not in self._told:
+            self._told.add(path)
+            self._see()
+            raise RunError(
+                f"{path} was {how} when only a part of it had been read, and the rest cannot be found any more: "
+                "put it back as it was and start again, or begin anew with another checkpoint"
+            )
+        if path not in self._told:
+            self._told.add(path)
+            self._warn(
+                f"{path} was {how} after it had been read; what it holds now is left out "
+                "(give new rows a file of their own)"
+            )
+        return True
+
+    def _tell_gone(self, files: list[SourceFile]) -> None:
+        """Tell of files that were begun and are no longer there.
+
+        Raises:
+            RunError: when something of one was still to be read.
+        """
+        if self._warn is None or not self.done:
+            return
+        gone = self.done.keys() - {str(file.path) for file in files} - self._told
+        if not gone:
+            return
+        self._told |= gone
+        unread = sorted(path for path in gone if Begun.at(self.done[path]).has_more)
+        if unread:
+            raise RunError(
+                f"{unread[0]} went away when only a part of it had been read: put it back and start again, "
+                "or begin anew with another checkpoint"
+            )
+        others = "" if len(gone) == 1 else f" and {len(gone) - 1:,} more"
+        self._warn(
+            f"{self._relation.name}: {min(gone)}{others} went away after all of it had been read; nothing is lost"
+        )
+
     def _listed(self) -> list[SourceFile]:
-        return source_files(self._relation, self._path)
+        files = source_files(self._relation, self._path)
+        self._tell_gone(files)
+        return files
 
     def _changed(self, files: list[SourceFile]) -> list[SourceFile]:
         """Files that are new, or are not what they were when all of them had been handed out."""

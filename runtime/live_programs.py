@@ -11,13 +11,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cqc.compiler import CompileError, compile_files
+from cqc.compiler import CompileError, compile_sources
+from cqc.compiler.embed import decode_source
 from cqc.runtime.errors import RunError
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.catalog import Catalog, Relation
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.program_book import Sources
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -29,6 +31,7 @@ class LivePrograms:
         self.folders = [Path(name) for name in options.programs if Path(name).is_dir()]
         self._programs = options.programs
         self._stamp = self._look_at_files()
+        self.sources: Sources = []  # what was compiled last
 
     def look(self) -> Program | None:
         """What the files hold now; None when that is what they held before, or has errors."""
@@ -37,10 +40,20 @@ class LivePrograms:
             return None
         self._stamp = stamp
         try:
-            return compile_files(self._files())
+            self.sources = self.read()
+            return compile_sources(self.sources)
         except (CompileError, OSError, UnicodeDecodeError) as error:
             refuse(str(error))
             return None
+
+    def read(self) -> Sources:
+        """The files as they are now.
+
+        Raises:
+            OSError: when one cannot be read.
+        """
+        files = map(Path, self._files())
+        return [(decode_source(str(file), file.read_bytes()), str(file.parent)) for file in files]
 
     def _files(self) -> list[str]:
         found: list[str] = []

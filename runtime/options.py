@@ -6,6 +6,10 @@ import itertools
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cqc.compiler.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class RunOptions:
     programs: tuple[
         str, ...
     ] = ()  # as named by the user: a folder among them can change while it is followed
+    sources: tuple[tuple[SourceFile, str], ...] = ()  # what of them was compiled
     binds: dict[str, str] = field(default_factory=dict)  # declared name -> path
     engine: str = "local"
     sink: str = "jsonl"

@@ -13,14 +13,15 @@ from cqc.runtime.file_feed import weight
 from cqc.runtime.sources.connections import open_feed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from cqc.compiler.catalog import Relation
+    from cqc.runtime.file_trace import Place
     from cqc.runtime.range import Range
     from cqc.runtime.sources.connections import Feed
 
-Positions = dict[str, dict[str, "int | None"]]  # stream -> file -> where its next range begins
+Positions = dict[str, dict[str, "Place"]]  # stream -> file -> where its next range begins
 
 BYTES_PER_BATCH = 16 * 1024 * 1024  # of each stream
 _BEFORE_ALL = -(2**63)
@@ -35,6 +36,7 @@ class Planner:
         rows_per_batch: how many rows a micro-batch may have.
         positions: what was handed out before.
         spool: a folder for what comes by a connection and cannot be asked for again; a temporary one by default.
+        warn: told of files that were begun and changed, or went away.
 
     Raises:
         RunError: when a file or folder is not there.
@@ -48,8 +50,10 @@ class Planner:
         rows_per_batch: int | None = None,
         positions: Positions | None = None,
         spool: Path | None = None,
+        warn: Callable[[str], None] | None = None,
     ) -> None:
         self._rows = rows_per_batch
+        self._warn = warn
         self._follow, self._spool = follow, spool
         self._done = positions or {}
         self._feeds: list[Feed] = []
@@ -70,7 +74,9 @@ class Planner:
             RunError: when there is nothing to read from.
         """
         done = self._done.get(name, {})
-        return open_feed(name, relation, path, done, follow=self._follow, spool=self._spool)
+        return open_feed(
+            name, relation, path, done, follow=self._follow, spool=self._spool, warn=self._warn
+        )
 
     def add(self, feed: Feed) -> None:
         """Hand out the ranges of one more stream."""
@@ -200,4 +206,4 @@ class Planner:
 def add_ranges(positions: Positions, ranges: Iterable[Range]) -> None:
     """Count ranges as handed out."""
     for part in ranges:
-        positions.setdefault(part.stream, {})[part.path] = part.stop
+        positions.setdefault(part.stream, {})[part.path] = part.place

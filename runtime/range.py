@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cqc.runtime.file_trace import Place
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
     """Bytes (rows of Parquet) `start` up to but not including `stop` of a file; None is its end.
 
-    `header` is how many bytes at the beginning of the file belong to every range of it.
+    `header` is how many bytes at the beginning of the file belong to every range of it. The last three are the file's trace
+    (`file_trace.py`) when the range was cut; a source that is no file has none.
     """
 
     stream: str  # the folded name
@@ -25,6 +30,16 @@ class Range:
     start: int
     stop: int | None
     header: int = 0
+    checksum: int | None = None
+    size: int = 0
+    has_more: bool = False
+
+    @property
+    def place(self) -> Place:
+        """What a checkpoint remembers once the range was read."""
+        if self.checksum is None:
+            return self.stop
+        return [self.stop, self.checksum, self.size, int(self.has_more)]
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

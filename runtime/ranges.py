@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.file_trace import check_unchanged
 from cqc.runtime.sources import SourceFile, read_file
 from cqc.runtime.sources.csv import read_csv
 from cqc.runtime.sources.jsonl import read_jsonl
@@ -38,10 +39,12 @@ def read_range(relation: Relation, part: Range) -> Iterator[Taken]:
         return
     path = Path(part.path)
     if part.start == 0 and part.stop is None:
+        _check_whole(path, part)
         yield from read_file(relation, SourceFile(path, part.format))
         return
     try:
         with path.open("rb") as file:
+            check_unchanged(file, part)
             if part.format == "parquet":
                 yield from read_parquet(relation, file, part.path, part.start, part.stop)
                 return
@@ -50,5 +53,16 @@ def read_range(relation: Relation, part: Range) -> Iterator[Taken]:
             data = file.read(-1 if part.stop is None else part.stop - part.start)
     except OSError as error:
         raise RunError(f"cannot read {part.path}: {error.strerror or error}") from error
+    if part.stop is not None and len(data) < part.stop - part.start:
+        raise RunError(f"{part.path} became shorter while it was being read")
     read = read_csv if part.format == "csv" else read_jsonl
     yield from read(relation, io.BytesIO(header + data), part.path)
+
+
+def _check_whole(path: Path, part: Range) -> None:
+    if part.checksum is not None:
+        try:
+            with path.open("rb") as file:
+                check_unchanged(file, part)
+        except OSError as error:
+            raise RunError(f"cannot read {part.path}: {error.strerror or error}") from error

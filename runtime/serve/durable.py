@@ -211,7 +211,7 @@ class Durable:
                 "kind": "batch",
                 "batch": self._batch,
                 "rows": head,
-                "positions": [[[part.stream, part.path], part.stop] for part in batch.ranges],
+                "positions": [[[part.stream, part.path], part.place] for part in batch.ranges],
                 "results": batch.results,
                 "instants": batch.next_instants,
             },

@@ -71,7 +71,7 @@ class Feeding:
     async def look_at_folders(self, worker: Worker) -> None:
         """Let changed query files take effect."""
         if await asyncio.to_thread(self._live.changed):
-            await self._try(self._adopt(worker, PROGRAM, self._live.statements))
+            await self._try(self._adopt_program(worker))
         for folder in self._folders:
             for file in await asyncio.to_thread(folder.changed):
                 read = functools.partial(folder.statements, file)
@@ -91,6 +91,10 @@ class Feeding:
 
         await worker.change(adopt, queue_anyway=True)
 
+    async def _adopt_program(self, worker: Worker) -> None:
+        await self._adopt(worker, PROGRAM, self._live.statements)
+        await asyncio.to_thread(self._live.keep)
+
     async def _read_batch(self, worker: Worker) -> bool:
         try:
             rows, ranges = await asyncio.to_thread(self._source.read)
@@ -99,6 +103,9 @@ class Feeding:
         except RunError as error:
             self._tell(str(error))
             return False
+        finally:
+            while self._source.notes:
+                self._tell(self._source.notes.popleft())
         if not ranges:
             return False
         await worker.change(lambda service: service.push(rows, ranges), queue_anyway=True)

@@ -9,14 +9,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cqc.compiler import compile_files
+from cqc.compiler import compile_sources
+from cqc.compiler.embed import decode_source
 from cqc.runtime.errors import RunError
+from cqc.runtime.program_book import keep_program
 from cqc.runtime.serve.statements import statements_of_program
+from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cqc.compiler.catalog import Catalog
+    from cqc.compiler.source import SourceFile
+    from cqc.runtime.program_book import Sources
     from cqc.runtime.serve.statements import Statement
 
 Stamp = tuple[tuple[str, int, int], ...]
@@ -25,7 +30,11 @@ Stamp = tuple[tuple[str, int, int], ...]
 class LiveProgram:
     """The files of the folders among the PROGRAM arguments."""
 
-    def __init__(self, programs: Sequence[str], catalog: Catalog) -> None:
+    def __init__(
+        self, programs: Sequence[str], catalog: Catalog, checkpoint: str | None = None
+    ) -> None:
+        self._checkpoint = None if checkpoint is None else Path(checkpoint)
+        self._sources: Sources = []  # what was compiled last
         self._programs = programs if any(Path(name).is_dir() for name in programs) else ()
         self._catalog = catalog
         self._stamp = self._look()
@@ -45,7 +54,11 @@ class LiveProgram:
             RunError: when a file cannot be read, or the declarations are different ones.
         """
         try:
-            program = compile_files(self._files())
+            self._sources = [
+                (decode_source(str(file), file.read_bytes()), str(file.parent))
+                for file in self._files()
+            ]
+            program = compile_sources(self._sources)
         except (OSError, UnicodeDecodeError) as error:
             raise RunError(f"cannot read the program: {error}") from error
         if program.catalog.relations != self._catalog.relations:
@@ -53,6 +66,19 @@ class LiveProgram:
                 "streams and tables cannot change while the service runs; restart it for that"
             )
         return statements_of_program(program)
+
+    def keep(self, sources: Sequence[tuple[SourceFile, str]] | None = None) -> None:
+        """The files (those that were compiled last) have taken effect: a restart knows them, whatever is there then.
+
+        Raises:
+            RunError: when they cannot be written down.
+        """
+        if self._checkpoint is None or not self._programs:
+            return
+        try:
+            keep_program(self._checkpoint, self._sources if sources is None else sources)
+        except OSError as error:
+            raise cannot_write(self._checkpoint, error) from error
 
     def _files(self) -> list[Path]:
         found: list[Path] = []

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cqc.compiler import Program
+    from cqc.compiler.source import SourceFile
     from cqc.runtime.serve.source_feed import Carrier
     from cqc.runtime.spark.session import Session
 
@@ -44,6 +45,7 @@ class ServeOptions:
     """What `cqc serve` says."""
 
     programs: tuple[str, ...] = ()  # as named by the user: the queries of a folder may change
+    sources: tuple[tuple[SourceFile, str], ...] = ()  # what of them was compiled
     host: str = "127.0.0.1"
     port: int = 8765
     token: str | None = None
@@ -84,7 +86,9 @@ class ServiceServer(uvicorn.Server):
         self._source = source
         self._watchers = Watchers(options.limits.watchers)
         self.worker = Worker(service, self._watchers.ring, self.stop)
-        live = LiveProgram(options.programs, program.catalog)
+        live = LiveProgram(options.programs, program.catalog, options.checkpoint)
+        if options.sources:
+            live.keep(options.sources)
         self.feeding = Feeding(source, live, folders, report)
         api = Api(self.worker, self._watchers, self.feeding, report)
         gate = Gate(api.app, token=options.token, limits=options.limits)

@@ -62,6 +62,7 @@ class SourceFeed:
         self._catalog = catalog
         self._carrier = carrier
         self.engine = "local" if carrier is None else "spark"
+        self.notes: deque[str] = deque()  # what whoever reads should tell
         self._tables: dict[str, Path] = {}
         streams: dict[str, tuple[Relation, Path | None]] = {}
         for name, relation in catalog.relations.items():
@@ -71,7 +72,12 @@ class SourceFeed:
             elif place is not None or is_connection(relation, binds):
                 streams[name] = (relation, place)
         self._planner = Planner(
-            streams, follow=True, rows_per_batch=ROWS_PER_BATCH, positions=positions, spool=spool
+            streams,
+            follow=True,
+            rows_per_batch=ROWS_PER_BATCH,
+            positions=positions,
+            spool=spool,
+            warn=self.notes.append,
         )
         self._latest_us: dict[str, int] = {}
         self._failures: deque[RunError] = deque()  # of files, told one at a time

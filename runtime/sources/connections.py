@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Protocol
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.file_feed import FileFeed
+from cqc.runtime.file_trace import Begun
 from cqc.runtime.sources.kafka import KafkaFeed
 from cqc.runtime.sources.rate import RateFeed
 from cqc.runtime.sources.socket import SocketFeed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from cqc.compiler.catalog import Relation
+    from cqc.runtime.file_trace import Place
     from cqc.runtime.range import Range
 
 CONNECTIONS = ("kafka", "socket", "rate")
-
-Done = dict[str, "int | None"]
 
 
 class Feed(Protocol):
@@ -33,7 +33,7 @@ class Feed(Protocol):
     ended: bool
 
     @property
-    def done(self) -> Done:
+    def done(self) -> Mapping[str, Place]:
         """For each file, or the like, where the next range begins."""
 
     def take(self, rows: int | None) -> tuple[Range, int] | None:
@@ -65,10 +65,11 @@ def open_feed(
     name: str,
     relation: Relation,
     path: Path | None,
-    done: Done,
+    done: Mapping[str, Place],
     *,
     follow: bool,
     spool: Path | None,
+    warn: Callable[[str], None] | None = None,
 ) -> Feed:
     """The feed of a stream.
 
@@ -79,16 +80,18 @@ def open_feed(
         done: what was handed out before.
         follow: go on when everything was handed out.
         spool: a folder for what cannot be asked for again; a temporary one by default.
+        warn: told of files that changed or went away.
 
     Raises:
         RunError: when there is nothing to read from.
     """
     if path is not None:
-        return FileFeed(name, relation, path, follow=follow, done=done)
+        return FileFeed(name, relation, path, follow=follow, done=done, warn=warn)
+    stops = {key: Begun.at(place).stop for key, place in done.items()}
     match relation.options["format"].lower():
         case "kafka":
-            return KafkaFeed(name, relation, follow=follow, done=done)
+            return KafkaFeed(name, relation, follow=follow, done=stops)
         case "socket":
             return SocketFeed(name, relation, spool, done=done)
         case _:
-            return RateFeed(name, relation, done=done)
+            return RateFeed(name, relation, done=stops)

@@ -22,10 +22,14 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.file_feed import FileFeed
+from cqc.runtime.file_trace import Begun
 from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cqc.compiler.catalog import Relation
+    from cqc.runtime.file_trace import Place
     from cqc.runtime.range import Range
 
 _PATIENCE_S = 10.0
@@ -41,7 +45,7 @@ class SocketFeed:
     """
 
     def __init__(
-        self, name: str, relation: Relation, spool: Path | None, *, done: dict[str, int | None]
+        self, name: str, relation: Relation, spool: Path | None, *, done: Mapping[str, Place]
     ) -> None:
         self.name = name
         self.ended = False
@@ -63,7 +67,7 @@ class SocketFeed:
         self._receiver.start()
 
     @property
-    def done(self) -> dict[str, int | None]:
+    def done(self) -> Mapping[str, Place]:
         return self._lines.done
 
     def take(self, rows: int | None) -> tuple[Range, int] | None:
@@ -89,7 +93,7 @@ class SocketFeed:
 
     def done_with_all(self) -> None:
         for file in self._files()[:-1]:
-            if (self.done.get(str(file)) or 0) >= file.stat().st_size:
+            if (Begun.at(self.done.get(str(file))).stop or 0) >= file.stat().st_size:
                 file.unlink()
                 self._lines.forget_gone()
 
