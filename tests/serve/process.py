@@ -31,9 +31,11 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], htt
     )
     assert process.stderr is not None
     try:
-        first = process.stderr.readline()
-        found = re.search(r"http://\S+", first)
-        assert found, first + process.stderr.read()
+        said, found = "", None
+        while found is None and (line := process.stderr.readline()):
+            said += line
+            found = re.search(r"http://\S+", line)
+        assert found, said
         with httpx.Client(base_url=found[0], timeout=PATIENCE_S, trust_env=False) as client:
             yield process, client
     finally:

@@ -42,6 +42,24 @@ def test_a_killed_service_comes_back_with_its_queries_history_and_results(tmp_pa
         assert process.wait(timeout=PATIENCE_S) == 0
 
 
+def test_a_bad_program_file_at_a_restart_leaves_the_queries_as_they_were(tmp_path: Path) -> None:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "a.cq").write_text(PROGRAM.replace("'in'", "'../in'"))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("ts,x\n1,20\n")
+    arguments = (folder, "--checkpoint", tmp_path / "state")
+    with serving(*arguments) as (process, client):
+        number, _ = first_result(client)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=PATIENCE_S)
+    (folder / "b.cq").write_text("CREATE QUERY half AS SELECT")
+    (tmp_path / "in" / "2.csv").write_text("ts,x\n2,30\n")
+    with serving(*arguments) as (process, client):
+        assert [each["name"] for each in client.get("/queries").json()["queries"]] == ["big"]
+        assert first_result(client, number)[1]["row"] == {"x": 30}
+
+
 def test_ctrl_c_is_a_clean_stop(tmp_path: Path) -> None:
     program = tmp_path / "program.cq"
     program.write_text("CREATE STREAM s (ts BIGINT); SELECT ts FROM s")
