@@ -41,6 +41,7 @@ def show_summary(summary: RunSummary) -> None:
     for name, count in summary.streams.items():
         lines.append(
             f"{name}: {count.read:,} read, {count.late:,} late, {count.rejected:,} rejected"
+            + (f", {count.waiting:,} far ahead and waiting" if count.waiting else "")
         )
         lines += [f"  {number:,} rejected: {reason}" for reason, number in count.reasons.items()]
     lines += query_lines(summary)

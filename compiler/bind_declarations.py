@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from cqc.compiler.source import Span
 
 _TIME_TYPES = (ColumnType.TIMESTAMP, ColumnType.BIGINT, ColumnType.DOUBLE)
-_SETTINGS = ("RETENTION", "IDLE")
+_SETTINGS = {"RETENTION": "1 HOUR", "IDLE": "30 SECONDS", "MAX_AHEAD": "1 DAY"}  # with an example
+_MAY_BE_ZERO = ("RETENTION", "MAX_AHEAD")
 
 
 class Declarations:
@@ -31,8 +32,7 @@ class Declarations:
     def __init__(self) -> None:
         self.relations: dict[str, Relation] = {}
         self.broken: dict[str, Relation | None] = {}
-        self.retention_us: int | None = None
-        self.idle_us: int | None = None
+        self._chosen: dict[str, int] = {}  # settings
         self._places: dict[str, Span] = {}  # where each name was declared first
         self._scope = Scope(Environment({}, {}, {}))
 
@@ -42,7 +42,7 @@ class Declarations:
 
     @property
     def settings(self) -> Settings:
-        return Settings(self.retention_us, self.idle_us)
+        return Settings(*map(self._chosen.get, _SETTINGS))
 
     def create(self, node: syntax.CreateRelation, folder: str) -> None:
         """Add a stream or table."""
@@ -69,25 +69,24 @@ class Declarations:
         scope = self._scope
         name = node.name.text.upper()
         if name not in _SETTINGS:
-            detail = f"There are {' and '.join(_SETTINGS)}."
-            hint = did_you_mean(name, _SETTINGS)
+            *names, last = _SETTINGS
+            detail = f"There are {', '.join(names)} and {last}."
+            hint = did_you_mean(name, tuple(_SETTINGS))
             scope.report("CQ027", node.name.span, name=node.name.text, detail=detail, hint=hint)
             return
         us = _setting(scope, node, name)
-        if us is not None and name == "RETENTION":
-            self.retention_us = us
-        elif us is not None:
-            self.idle_us = us
+        if us is not None:
+            self._chosen[name] = us
 
 
 def _setting(scope: Scope, node: syntax.SetOption, name: str) -> int | None:
-    example = f"`SET {name} = {'1 HOUR' if name == 'RETENTION' else '30 SECONDS'}`."
+    example = f"`SET {name} = {_SETTINGS[name]}`."
     value = _inner(node.value)
     if not isinstance(value, syntax.Duration):
         scope.report("CQ028", node.value.span, name=name, hint=example)
         return None
     us = duration_us(scope, value)
-    least = 0 if name == "RETENTION" else 1
+    least = 0 if name in _MAY_BE_ZERO else 1
     if us is not None and us < least:
         requirement = "greater than 0" if least else "that is not negative"
         scope.report("CQ053", value.span, clause=f"SET {name}", requirement=requirement)

@@ -74,10 +74,15 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """SET statements: how much past is kept, after how much silence a stream stops holding others back."""
+    """SET statements; None where the program says nothing.
+
+    How much past is kept, after how much silence a stream stops holding others back, and how far ahead of its stream a row
+    may be (0: any distance).
+    """
 
     retention_us: int | None = None
     idle_us: int | None = None
+    max_ahead_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -366,7 +366,7 @@ class CreateQuery:
 
 @dataclass(frozen=True, slots=True)
 class SetOption:
-    """`SET name = value`: RETENTION and IDLE take durations."""
+    """`SET name = value`: RETENTION, IDLE and MAX_AHEAD take durations."""
 
     name: Name
     value: Expression

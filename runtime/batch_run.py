@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cqc.runtime.sources.connections import Feed
 
 RETENTION_US = 3_600_000_000
+MAX_AHEAD_US = 86_400_000_000  # of a service
 LOOK_S = 0.1  # how often a run that follows looks for new input
 
 
@@ -100,11 +101,11 @@ class BatchRun(LocalRun):
             relation = self._catalog.relations[part.stream]
             parts.setdefault(part.stream, []).extend(read_range(relation, part))
         rows = {name: join_taken(taken) for name, taken in parts.items() if taken}
-        for name, taken in rows.items():
-            if len(taken):
-                latest = int(taken.ts_us.max())
-                self._latest_us[name] = max(self._latest_us.get(name, latest), latest)
         self.engine.push_taken(rows)
+        for name in rows:
+            latest_us = self.engine.lines[name].latest_us
+            if latest_us is not None:
+                self._latest_us[name] = latest_us
         self._write()
 
     def _count(self, ranges: Sequence[Range]) -> None:
@@ -195,6 +196,14 @@ class BatchRun(LocalRun):
             elif "path" in relation.options or name in bound:
                 self._places[name] = source_path(relation, binds)
         self._used |= self._places.keys()
+
+
+def with_guard(program: Program) -> Program:
+    """The program with the guard against rows far ahead that a service has, unless the program says otherwise."""
+    if program.settings.max_ahead_us is not None:
+        return program
+    settings = replace(program.settings, max_ahead_us=MAX_AHEAD_US)
+    return Program(replace(program.catalog, settings=settings), program.graph, program.warnings)
 
 
 def with_retention(program: Program) -> Program:

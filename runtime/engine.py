@@ -103,8 +103,7 @@ class Engine:
         catalog = program.catalog
         self._states = {name: SharedState(relation) for name, relation in catalog.relations.items()}
         self._lines = {
-            name: StreamLine(relation, catalog.settings.idle_us, clock)
-            for name, relation in catalog.relations.items()
+            name: self._line_of(relation) for name, relation in catalog.relations.items()
         }
         self._packets = {name: Packets(self._strategy.packet) for name in catalog.relations}
         self._circuit = Circuit(self._states, self._strategy, counts_only=not collect)
@@ -236,7 +235,7 @@ class Engine:
         wider = replace(catalog, relations={**catalog.relations, name: relation})
         self._program = Program(wider, self._program.graph, self._program.warnings)
         self._states[name] = SharedState(relation)
-        self._lines[name] = StreamLine(relation, catalog.settings.idle_us, self._clock)
+        self._lines[name] = self._line_of(relation)
         self._lines[name].on_reject, self._lines[name].on_late = self._left_out
         self._packets[name] = Packets(self._strategy.packet)
         self._circuit.declare(name)
@@ -480,6 +479,10 @@ class Engine:
             name: max(line.watermark_us, awake) if line.clock.is_idle() else line.watermark_us
             for name, line in self._stream_lines()
         }
+
+    def _line_of(self, relation: Relation) -> StreamLine:
+        settings = self._program.catalog.settings
+        return StreamLine(relation, settings.idle_us, self._clock, settings.max_ahead_us)
 
     def _stream_lines(self) -> list[tuple[str, StreamLine]]:
         return [(name, line) for name, line in self._lines.items() if line.relation.is_stream]

@@ -37,6 +37,8 @@ class LineState:
     first_us: int | None
     largest_us: int | None
     watermark_us: int
+    aside: str = ""  # rows that wait because they are far ahead (`ahead.py`)
+    company: list[int] = field(default_factory=list)  # that each of them had
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ def _set_line(line: StreamLine, state: LineState) -> None:
     line._arrivals = state.arrivals
     line.clock.first_us, line.clock.largest_us = state.first_us, state.largest_us
     line.clock.watermark_us = state.watermark_us
+    line.restore_aside(state.aside, state.company)
 
 
 def _set_counts(engine: Engine, state: EngineState) -> None:
@@ -196,6 +199,7 @@ def _line_state(line: StreamLine, after_end_us: int) -> LineState:
         clock.first_us,
         clock.largest_us,
         after_end_us if clock.watermark_us == ALL_SEEN else clock.watermark_us,
+        *line.saved_aside(),
     )
 
 

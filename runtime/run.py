@@ -57,6 +57,7 @@ class RunSummary:
                     "late": count.late,
                     "rejected": count.rejected,
                     "reasons": dict(count.reasons),
+                    **({"waiting": count.waiting} if count.waiting else {}),
                 }
                 for name, count in self.streams.items()
             },
@@ -129,9 +130,9 @@ class LocalRun:
             if chunk is None:
                 feeds.remove(feed)
                 continue
-            if len(chunk):
-                feed.latest_us = max(feed.latest_us, int(chunk.ts_us.max()))
             self.engine.push_taken({feed.name: chunk})
+            latest_us = self.engine.lines[feed.name].latest_us
+            feed.latest_us = feed.latest_us if latest_us is None else latest_us
             self._write()
             if progress is not None:
                 progress(self.engine.tuples_read)

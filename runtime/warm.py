@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MODULES = (
+    "cqc.runtime.ahead",
     "cqc.runtime.event_time",
     "cqc.runtime.lineage",
     "cqc.runtime.operators.arrival",

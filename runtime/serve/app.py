@@ -138,7 +138,8 @@ class Api:
         )  # fmt: skip
         add(
             "/streams/{name:anything}", self.push, methods=["POST"],
-            response_model=Pushed, responses=_PROBLEMS, openapi_extra=_ROWS_BODY,
+            response_model=Pushed, response_model_exclude_defaults=True,
+            responses=_PROBLEMS, openapi_extra=_ROWS_BODY,
         )  # fmt: skip
         add("/health", self.health, methods=["GET"], response_model=Health)
         add("/metrics", self.metrics, methods=["GET"], response_class=PlainTextResponse)
@@ -283,6 +284,7 @@ class Api:
             late=outcome.late,
             rejected=outcome.rejected,
             reasons=outcome.reasons,
+            waiting=outcome.waiting,
         )
 
     # The service itself

@@ -45,6 +45,8 @@ def engine_lines(service: Service) -> list[str]:
     ):
         labelled = {_label("stream", name): getattr(count, kind) for name, count in counts.items()}
         lines += metric(f"cqc_rows_{kind}_total", "counter", help_, labelled)
+    waiting = {_label("stream", name): count.waiting for name, count in counts.items()}
+    lines += metric("cqc_rows_waiting", "gauge", "Rows far ahead of their stream.", waiting)
     kinds = {"push": 0, "pull": 0, "every": 0}
     for entry in service.registry:
         kinds[entry.kind] += 1

@@ -108,7 +108,12 @@ class Feeding:
                 self._tell(self._source.notes.popleft())
         if not ranges:
             return False
-        await worker.change(lambda service: service.push(rows, ranges), queue_anyway=True)
+
+        def push(service: Service) -> dict[str, int]:
+            service.push(rows, ranges)
+            return service.reached(rows)
+
+        self._source.reached(await worker.change(push, queue_anyway=True))
         return True
 
     def _tell(self, problem: str) -> None:

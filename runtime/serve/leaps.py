@@ -68,9 +68,10 @@ class Leaps:
         periods = self._periods.get(fold(stream))
         if not periods or not len(rows):
             return {}
-        to_us = int(rows.ts_us.max())
-        line = engine.lines[fold(stream)]
-        first_us = int(rows.ts_us.min()) if line.first_us is None else line.first_us
+        span_us = engine.lines[fold(stream)].span_us(rows)
+        if span_us is None:
+            return {}
+        first_us, to_us = span_us
         if (to_us - first_us) // min(periods.values()) * len(periods) <= most:
             return {}
         starts = engine.next_instants()

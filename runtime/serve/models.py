@@ -57,6 +57,10 @@ class Pushed(BaseModel):
     late: int
     rejected: int
     reasons: dict[str, int] = Field(description="Why rows were rejected.")
+    waiting: int = Field(
+        default=0,
+        description="So many more rows are set aside now, because they are far ahead of their stream.",
+    )
 
 
 class Answer(BaseModel):

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.catalog import fold
 from cqc.compiler.diagnostics import CompileError
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.program import Program
-from cqc.runtime.batch_run import with_retention
+from cqc.runtime.ahead import COMPANY
+from cqc.runtime.batch_run import with_guard, with_retention
 from cqc.runtime.engine import Engine
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.leaps import Leaps
@@ -27,7 +28,7 @@ from cqc.runtime.serve.result_log import Piece, ResultLog, render
 from cqc.runtime.serve.statements import Statement, statements_of_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cqc.compiler.bound import Query
     from cqc.compiler.graph.nodes import QueryNode
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from cqc.runtime.range import Range
     from cqc.runtime.results import ResultBlock
     from cqc.runtime.serve.durable import Durable
+    from cqc.runtime.stream_line import StreamCount
 
 _NAME_IN_USE = "CQ029"
 
@@ -50,6 +52,7 @@ class Accepted:
     late: int
     rejected: int
     reasons: dict[str, int]
+    waiting: int = 0  # more of them are set aside now, because they are far ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,8 @@ class Service:
         self._durable = durable
         self._pending: list[Piece] = []
         self._leaving: list[Entry] = []
-        settled = with_retention(program)
+        self._told_waiting: set[str] = set()
+        settled = with_guard(with_retention(program))
         self.has_idle_timeout = settled.settings.idle_us is not None
         if durable is None or not durable.has_past:
             self.program = settled
@@ -289,10 +293,15 @@ class Service:
         self._stop_frequent(rows, may_refuse=False)
         return self._push(rows, ranges)
 
+    def reached(self, streams: Iterable[str]) -> dict[str, int]:
+        """How far streams are in event time, by folded name; those without a row are left out."""
+        lines = ((name, self.engine.lines[fold(name)]) for name in map(fold, streams))
+        return {name: line.latest_us for name, line in lines if line.latest_us is not None}
+
     def _push(self, rows: Mapping[str, Taken], ranges: Sequence[Range]) -> Accepted:
         started = time.perf_counter()
-        counts = {fold(name): self.engine.lines[fold(name)].count for name in rows}
-        late = sum(count.late for count in counts.values())
+        counts = [self.engine.lines[fold(name)].count for name in rows]
+        before = [replace(count, reasons=Counter(count.reasons)) for count in counts]
         try:
             self.engine.push_taken(rows)
         except RunError as error:
@@ -317,8 +326,9 @@ class Service:
             instants = self.engine.next_instants() if self.has_idle_timeout else None
             self._durable.pushed(Batch(rows, ranges, found, pieces, instants))
         self._stop_crowded()
+        self._tell_waiting(rows)
         self.registry.share(time.perf_counter() - started)
-        return _accepted(rows, sum(count.late for count in counts.values()) - late)
+        return _accepted(before, counts)
 
     def _stop_frequent(self, rows: Mapping[str, Taken], *, may_refuse: bool) -> None:
         most = self.limits.instants
@@ -348,6 +358,19 @@ class Service:
         for name in self.engine.crowded(self.limits.kept_rows):
             most = self.limits.kept_rows
             self._stop(name, f"more than {most:,} combinations of its streams would be kept for it")
+
+    def _tell_waiting(self, streams: Iterable[str]) -> None:
+        """Say so when more rows of a stream wait than would confirm each other, if they were close enough; once."""
+        for name in map(fold, streams):
+            line = self.engine.lines[name]
+            if not line.count.waiting:
+                self._told_waiting.discard(name)
+            elif line.count.waiting > COMPANY and name not in self._told_waiting:
+                self._told_waiting.add(name)
+                self._report(
+                    f"{line.count.waiting} rows of {line.relation.name} are far ahead of it and wait; "
+                    "if they are right, MAX_AHEAD is too short for this stream"
+                )
 
     def look_at_clock(self) -> None:
         """Deliver what only waited for a stream that has become idle."""
@@ -415,10 +438,14 @@ def _compare(
     return [entry for same in by_text.values() for entry in same], coming
 
 
-def _accepted(rows: Mapping[str, Taken], late: int) -> Accepted:
+def _accepted(before: Sequence[StreamCount], after: Sequence[StreamCount]) -> Accepted:
+    """What changed in the counts of some streams."""
+    pairs = list(zip(before, after, strict=True))
     reasons: Counter[str] = Counter()
-    for taken in rows.values():
-        reasons.update(reject.reason for reject in taken.rejects)
-    read = sum(taken.read for taken in rows.values())
-    kept = sum(len(taken) for taken in rows.values())
-    return Accepted(read, kept - late, late, reasons.total(), dict(reasons))
+    for old, new in pairs:
+        reasons.update(new.reasons - old.reasons)
+    read = sum(new.read - old.read for old, new in pairs)
+    late = sum(new.late - old.late for old, new in pairs)
+    waiting = sum(new.waiting - old.waiting for old, new in pairs)
+    taken = read - late - reasons.total() - waiting
+    return Accepted(read, taken, late, reasons.total(), dict(reasons), waiting)

@@ -107,10 +107,6 @@ class SourceFeed:
             ranges = self._carrier.deliver(ranges)
         parts, read = self._read_each(ranges)
         rows = {name: join_taken(taken) for name, taken in parts.items() if taken}
-        for name, taken in rows.items():
-            if len(taken):
-                latest = int(taken.ts_us.max())
-                self._latest_us[name] = max(self._latest_us.get(name, latest), latest)
         if self._failures and not read:
             raise self._failures.popleft()
         return rows, read
@@ -133,6 +129,10 @@ class SourceFeed:
             parts.setdefault(part.stream, []).extend(taken)
             read.append(part)
         return parts, read
+
+    def reached(self, latest_us: Mapping[str, int]) -> None:
+        """How far streams are in event time: the one that is behind is read first."""
+        self._latest_us.update(latest_us)
 
     def stop(self) -> None:
         """Let a `read` that waits come back, with nothing."""

@@ -10,7 +10,7 @@ from cqc.runtime.pull import Invocation
 from cqc.runtime.serve.access import is_loopback
 from cqc.runtime.serve.registry import Entry
 from cqc.runtime.serve.service import Service
-from tests.serve.running import running
+from tests.serve.running import PROGRAM, running
 from tests.waiting import PATIENCE_S
 
 
@@ -105,7 +105,7 @@ def test_an_invocation_that_waits_too_long_is_told_so(monkeypatch: pytest.Monkey
 
 
 def test_rows_so_far_ahead_that_the_engine_would_be_busy_for_ever_are_refused() -> None:
-    with running(instants=1_000) as service:
+    with running(PROGRAM + "SET MAX_AHEAD = 0 SEC;", instants=1_000) as service:
         service.register("SELECT COUNT(*) AS n FROM s BEGIN NOW - 9 END NOW EVERY 10 SEC", name="e")
         service.push("s", {"ts": 1})
         service.push("s", {"ts": 10_001})

@@ -64,8 +64,12 @@ def test_options_are_texts_under_folded_keys() -> None:
 
 
 def test_settings_are_durations() -> None:
-    settings = bind_text("SET RETENTION = 1 HOUR; SET idle = (30 s);").catalog.settings
+    settings = bind_text(
+        "SET RETENTION = 1 HOUR; SET idle = (30 s); set max_ahead = 1 DAY;"
+    ).catalog.settings
     assert (settings.retention_us, settings.idle_us) == (3_600_000_000, 30_000_000)
+    assert settings.max_ahead_us == 86_400_000_000
+    assert bind_text("SET MAX_AHEAD = 0 SEC").catalog.settings.max_ahead_us == 0
 
 
 def test_settings_not_given_are_none() -> None:

@@ -179,10 +179,11 @@ def test_comments_stay_where_they_are() -> None:
 
 def test_blank_lines_between_statements_are_kept_to_one() -> None:
     check(
-        "set retention = 1 hour;\nset idle = 1 s;\n\n\n\nselect * from s;;\n\n-- x\n\n\n-- y\n",
+        "set retention = 1 hour;\nset idle = 1 s;\nset max_ahead = 1 day;\n\n\n\nselect * from s;;\n\n-- x\n\n\n-- y\n",
         """
         SET retention = 1 HOUR;
         SET idle = 1s;
+        SET max_ahead = 1 DAY;
 
         SELECT *
         FROM   s;
