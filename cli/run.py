@@ -58,6 +58,11 @@ if TYPE_CHECKING:
 )
 @click.option("--master", help="The Spark master; local mode by default.")
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
+@click.option(
+    "--max-instants",
+    type=click.IntRange(min=1),
+    help="Of a query with EVERY, one after the other without a row; more end the run.  [default: 1000000]",
+)
 @strategy_options
 def run_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:
     """Compile the programs and run them.
@@ -80,11 +85,13 @@ def make_options(
     Raises:
         click.UsageError: for values that cannot be (exit code 2).
     """
-    from cqc.runtime.options import RunOptions
+    from cqc.runtime.options import MOST_INSTANTS, RunOptions
 
     out = None if given["out"] == "-" else given["out"]
     if given["sink"] == "parquet" and out is None:
         raise click.UsageError("--sink parquet needs --out: Parquet cannot go to standard output")
+    if given["distribute"] and given["max_instants"] is not None:
+        raise click.UsageError("--max-instants is for runs without --distribute")
     plain = ("engine", "sink", "follow", "checkpoint", "late", "rejects", "strict", "stats")
     return RunOptions(
         programs=programs,
@@ -96,6 +103,7 @@ def make_options(
         partitions=given["partitions"],
         master=given["master"],
         rows_per_batch=given["rows_per_batch"],
+        max_instants=given["max_instants"] or MOST_INSTANTS,
         strategy=parse_strategy(given),
         **{name: given[name] for name in plain},
     )

@@ -282,6 +282,10 @@ class Engine:
         self._circuit.bound(found)
         self._pulls.most_past = past
 
+    def bound_instants(self, most: int) -> None:
+        """Let no query with EVERY answer about more than so many instants in which no row is; whoever pushes hears of it."""
+        self._pulls.most_instants = most
+
     def take_silenced(self) -> list[str]:
         """The queries that found too much since this was last asked. Their answers are not complete: unregister them."""
         silenced, self._silenced = self._silenced, []

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cqc.compiler.source import SourceFile
 
+MOST_INSTANTS = 1_000_000  # of a query with EVERY, one after the other without a row
+
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
@@ -50,6 +52,7 @@ class RunOptions:
     partitions: int | None = None  # of a distributed run; as many as there are cores by default
     master: str | None = None
     rows_per_batch: int | None = None
+    max_instants: int = MOST_INSTANTS  # of a query with EVERY, one after the other without a row
     strategy: Strategy = Strategy()
 
     @property

@@ -22,6 +22,7 @@ from cqc.runtime.event_time import NOTHING_SEEN
 from cqc.runtime.every import Period, Schedule
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.found_log import FoundLog
+from cqc.runtime.instant_leaps import check_leap
 from cqc.runtime.kept_body import KeptBody, Maintenance
 from cqc.runtime.operators.bounded_queues import TooMuchFound
 from cqc.runtime.pull_clause import PullClause, clause_key
@@ -154,6 +155,7 @@ class PullQueries:
         self.most_past: int | None = (
             None  # combinations of the retained past that a new query may make
         )
+        self.most_instants: int | None = None  # one after the other without a row
         self._failures_of_gone = 0
         self._rounds = 0
         self.warnings: list[str] = []
@@ -279,12 +281,19 @@ class PullQueries:
     # Answers
 
     def due(self) -> list[ResultBlock]:
-        """What periodic queries deliver now; queries of one clause are answered together."""
+        """What periodic queries deliver now; queries of one clause are answered together.
+
+        Raises:
+            RunError: when more than `most_instants` of one would have no row among them.
+        """
         blocks: list[ResultBlock] = []
         asked: dict[PullClause, list[Asked]] = {}
         waiting = 0
         for due in self._schedule.due():
             query = self._queries[due.name]
+            if self.most_instants is not None:
+                states = [self._states[name] for name in query.lines]
+                check_leap(due, states, query.time_type, self.most_instants)
             for instants in _instants(due):
                 asked.setdefault(query.clause, []).append((query, instants))
                 waiting += len(instants)

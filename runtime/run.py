@@ -107,6 +107,7 @@ class LocalRun:
             keep_past=options.is_live,
             collect=options.sink != "none",
         )
+        self.engine.bound_instants(options.max_instants)
         self._used = self.engine.relations_used()
         self._places = {
             name: source_path(relation, options.binds)

@@ -120,6 +120,7 @@ class Coordinator:
         weights: Mapping[str, float] | None = None,
         first: Mapping[str, NormalQuery] | None = None,
     ) -> None:
+        refuse_guard(program)
         self.program = program
         self._strategy = strategy
         # It is given no tuples: it knows the queries, in words and as nodes of the shared graph.
@@ -443,6 +444,18 @@ class Coordinator:
             else:
                 answers[ask] = block
         return blocks, answers
+
+
+def refuse_guard(program: Program) -> None:
+    """Executors see a part of the rows each, in no order of arrival: nobody there could tell which are far ahead.
+
+    Raises:
+        RunError: when a program asks for that.
+    """
+    if program.settings.max_ahead_us:
+        raise RunError(
+            "a distributed run cannot keep rows that are far ahead aside: leave out SET MAX_AHEAD, or run without --distribute"
+        )
 
 
 def _time_type(node: QueryNode) -> Any:

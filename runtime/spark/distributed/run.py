@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no
 from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S
+from cqc.runtime.spark.distributed.coordinator import refuse_guard
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.moving import MovingTask, move
@@ -52,6 +53,7 @@ class DistributedRun:
     def __init__(
         self, program: Program, options: RunOptions, session: Session | None = None
     ) -> None:
+        refuse_guard(program)  # before anything is opened or started
         self._options = options
         self._work: Work = (Work if options.checkpoint is None else DurableWork)(program, options)
         self._session = session
