@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pytest
 
-from tests.serve.running import Running, running
+from tests.serve.running import PROGRAM, Running, running
 from tests.waiting import wait_until, write_whole
 
 
@@ -141,6 +141,31 @@ def test_rows_come_as_an_arrow_stream_and_answers_go_out_as_one() -> None:
         assert pa.ipc.open_stream(answer.content).read_all().to_pylist() == [{"n": 2, "x": 4.0}]
         text = service.client.post("/queries/total/invoke", headers={"accept": "text/csv"})
         assert text.text == "n,x\n2,4.0\n"
+
+
+def test_rows_far_ahead_wait_for_company_also_across_a_restart(tmp_path: Path) -> None:
+    declared = PROGRAM.replace("ts BIGINT", "ts TIMESTAMP").replace("BEGIN 0", "BEGIN NOW - 1 HOUR")
+    with running(declared, checkpoint=tmp_path / "state") as service:
+        pushed = service.push(
+            "s", {"ts": "2024-01-01T00:00:00Z", "x": 1}, {"ts": "2094-01-01T00:00:00Z", "x": 2}
+        )
+        assert (pushed["read"], pushed["accepted"], pushed["waiting"]) == (2, 1, 1)
+        assert "late" in pushed
+        assert service.push("s", {"ts": "2024-01-01T00:00:01Z", "x": 3})["accepted"] == 1
+        assert service.invoke("total")["rows"] == [{"n": 2, "x": 4.0}]
+        assert 'cqc_rows_waiting{stream="s"} 1' in service.client.get("/metrics").text
+        paused = [{"ts": f"2024-03-01T00:00:{at:02}Z", "x": 10} for at in range(16)]
+        assert service.push("s", *paused)["waiting"] == 16
+        assert len(service.problems) == 1
+    with running(declared, checkpoint=tmp_path / "state") as service:
+        assert service.invoke("total")["rows"] == [{"n": 2, "x": 4.0}]
+        pushed = service.push("s", {"ts": "2024-03-01T00:00:16Z", "x": 10})
+        assert (pushed["read"], pushed["accepted"], pushed["waiting"]) == (1, 17, -16)
+        assert service.invoke("total")["rows"] == [{"n": 17, "x": 170.0}]
+        assert service.push("s", {"ts": "2024-03-01T00:00:17Z", "x": 10})["late"] == 0
+    with running(declared, checkpoint=tmp_path / "state") as service:
+        assert 'cqc_rows_waiting{stream="s"} 1' in service.client.get("/metrics").text
+        assert service.invoke("total")["rows"] == [{"n": 18, "x": 180.0}]
 
 
 def test_late_rows_are_counted() -> None:

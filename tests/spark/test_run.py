@@ -13,6 +13,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run import LocalRun
 from cqc.runtime.spark import run as spark_run
+from cqc.runtime.spark.distributed.run import DistributedRun
 from cqc.runtime.spark.run import SparkRun
 
 if TYPE_CHECKING:
@@ -74,6 +75,31 @@ def test_files_of_a_stream_wait_while_another_one_is_behind(
         "s": (31, 0),
         "r": (51, 0),
     }
+
+
+def test_rows_far_ahead_wait_for_company_on_spark_too(session: Session, tmp_path: Path) -> None:
+    times = [1, 2, 900, 3, *range(500, 517), 4]
+    lines = "".join(f"{ts},{at}\n" for at, ts in enumerate(times))
+    (tmp_path / "s.csv").write_text(f"ts,x\n{lines}", encoding="utf-8")
+    program = cqc.compile(DECLARED + "SET MAX_AHEAD = 100 SEC; SELECT x FROM s;")
+    found = []
+    for make in (LocalRun, lambda *given: SparkRun(*given, session)):
+        options = RunOptions(
+            binds={"s": str(tmp_path / "s.csv")}, out=str(tmp_path / "out.jsonl"), rows_per_batch=5
+        )
+        lines_found, summary = lines_of(make(program, options), tmp_path / "out.jsonl")
+        found.append((lines_found, summary.streams))
+    assert found[0] == found[1]
+    count = found[0][1]["s"]
+    assert (count.read, count.late, count.rejected) == (22, 1, 1)
+
+
+def test_a_distributed_run_refuses_what_needs_the_order_of_arrival(
+    session: Session, tmp_path: Path
+) -> None:
+    program = cqc.compile(DECLARED + "SET MAX_AHEAD = 100 SEC; SELECT x FROM s;")
+    with pytest.raises(RunError, match="leave out SET MAX_AHEAD, or run without --distribute"):
+        DistributedRun(program, RunOptions(distribute=True), session)
 
 
 def put_settled(file: Path, first: int, rows: int) -> None:
