@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.file_feed import FileFeed
+from cqc.runtime.private_files import open_private, private_folder
 from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
@@ -49,9 +50,8 @@ class SocketFeed:
         is_csv = relation.options.get("value", "json").lower() == "csv"
         self._temporary = Path(tempfile.mkdtemp(prefix="cqc-socket-")) if spool is None else None
         folder = self._temporary or spool or Path()
-        folder.mkdir(parents=True, exist_ok=True)  # one for all sockets of the program
-        self._folder = folder / urllib.parse.quote(name, safe="")
-        self._folder.mkdir(exist_ok=True)
+        private_folder(folder)  # one for all sockets of the program
+        self._folder = private_folder(folder / urllib.parse.quote(name, safe=""))
         self._extension = "csv" if is_csv else "jsonl"
         names = ",".join(f'"{column.name}"' for column in relation.columns)
         self._header = f"{names}\n".encode() if is_csv else b""
@@ -130,8 +130,10 @@ class SocketFeed:
             number = 0 if last is None else int(last.stem) + 1
             last = self._folder / f"{number:012d}.{self._extension}"
             lines = self._header + lines
-        with last.open("ab", buffering=0) as file:
-            file.write(lines)
+        rest = memoryview(lines)
+        with open_private(last, "ab") as file:
+            while rest:  # a disk that is nearly full takes less than it is given
+                rest = rest[file.write(rest) :]
 
 
 def _received(connection: socket.socket) -> bytes:
