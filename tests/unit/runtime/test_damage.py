@@ -189,6 +189,26 @@ def test_a_run_does_not_go_back_when_what_it_had_read_has_gone(
     assert (tmp_path / "out.jsonl").read_bytes() == before
 
 
+def test_a_run_does_not_go_back_behind_what_was_printed(
+    program: cqc.Program, options: RunOptions, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printing = replace(options, out=None)
+    some_batches(program, printing, 5)
+    before = capsys.readouterr().out
+    newest = max((tmp_path / "checkpoint" / "commits").glob("*.json"))
+    kept = newest.read_bytes()
+    flip(newest, 200, 4)
+    with pytest.raises(RunError, match=r"damaged .*cannot go back .*older than what was printed"):
+        to_the_end(program, printing)
+    assert capsys.readouterr().out == ""
+    newest.write_bytes(kept)
+    to_the_end(program, printing)
+    whole = replace(options, checkpoint=str(tmp_path / "c"), rejects=None)
+    to_the_end(program, whole)
+    printed = (before + capsys.readouterr().out).splitlines()
+    assert sorted(printed) == sorted((tmp_path / "out.jsonl").read_text().splitlines())
+
+
 def test_a_checkpoint_of_an_earlier_version_is_refused_in_one_sentence(
     program: cqc.Program, options: RunOptions, tmp_path: Path
 ) -> None:
