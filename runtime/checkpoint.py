@@ -6,25 +6,33 @@ appears by renaming, which is all or nothing: it is the moment at which a micro-
 micro-batch that never came to count is cut off or written over when the run starts again.
 
     DIR/commits/000000000007.json      the seventh micro-batch counts
+    DIR/commits/000000000007.ranges    what it read
     DIR/tuples/000000000007-b.arrow    what it added to stream B
+
+All of it is sealed (`sealed.py`): a file that is damaged is noticed. The last few commits are kept with what they name, so
+that a run can go back by one of them where its results can go back too (`recovery.py`).
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
-import os
 import urllib.parse
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from cqc.runtime.engine_state import EngineState, stream_states
 from cqc.runtime.errors import RunError
 from cqc.runtime.position_book import PositionBook
+from cqc.runtime.private_files import open_private, private_folder
+from cqc.runtime.range import Range
+from cqc.runtime.sealed import (
+    DamagedError,
+    read_sealed_json,
+    write_sealed_json,
+)
 from cqc.runtime.segments import Segment, read_segments, write_segment
+from cqc.runtime.sinks.growing import Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,10 +41,9 @@ if TYPE_CHECKING:
     from cqc.runtime.engine import Engine
     from cqc.runtime.packet import Packet
     from cqc.runtime.plan import Planner, Positions
-    from cqc.runtime.range import Range
 
-FORMAT = 1
-_KEPT = 2  # commits that are left in the folder
+FORMAT = 2
+_KEPT = 3  # commits that are left in the folder
 _MOST_SEGMENTS = 64  # of one stream, before they are written as one
 
 
@@ -51,7 +58,7 @@ class Commit:
     ]  # stream -> its columns, to tell another program's checkpoint
     positions: Positions
     latest_us: dict[str, int]
-    outputs: dict[str, int]  # how long each file of results is
+    outputs: dict[str, Known]  # what each file of results is
     ended: bool
     segments: list[Segment] = field(default_factory=list)
     firsts: dict[str, int] = field(default_factory=dict)  # the first position that is retained
@@ -64,7 +71,8 @@ class Commit:
     def from_json(data: dict[str, Any]) -> Commit:
         given = dict(data)
         if given.pop("format") != FORMAT:
-            raise ValueError("it was written by another version")
+            raise ValueError("another version of cqc has written it")
+        given["outputs"] = {name: Known(**known) for name, known in given["outputs"].items()}
         given["engine"] = EngineState.from_json(given["engine"])
         given["segments"] = [Segment(**segment) for segment in given["segments"]]
         return Commit(**given)
@@ -83,13 +91,16 @@ class Checkpoint:
         self._tuples = self.folder / "tuples"
         self._segments: dict[str, list[Segment]] = {}
         self._book = PositionBook(self.folder)
+        self._read: list[Range] = []  # since the last commit
+        self._named: dict[int, set[str]] = {}  # the files that each commit names which is kept
         self._whole = (
             True  # the next commit writes all tuples: their positions are those of this process
         )
         try:
-            self._commits.mkdir(parents=True, exist_ok=True)
-            self._tuples.mkdir(exist_ok=True)
-            self._lock = (self.folder / "lock").open("w", encoding="utf-8")
+            private_folder(self.folder, own=False)
+            private_folder(self._commits)
+            private_folder(self._tuples)
+            self._lock = open_private(self.folder / "lock", "wb")
         except OSError as error:
             raise self._cannot("write", error) from error
         try:
@@ -102,42 +113,88 @@ class Checkpoint:
         """Let another run use the folder."""
         self._lock.close()
 
+    def numbers(self) -> list[int]:
+        """The micro-batches of which there is a commit, the last one first.
+
+        Raises:
+            RunError: when the folder cannot be read, or its commits have gone.
+        """
+        try:
+            found = sorted((int(file.stem) for file in self._commits.glob("*.json")), reverse=True)
+            if not found and any(
+                not file.name.startswith("0" * 12) for file in self._tuples.iterdir()
+            ):
+                raise DamagedError(
+                    self._commits, "is empty, although tuples of later commits exist"
+                )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RunError(f"cannot read the checkpoint {self.folder}: {reason}") from error
+        return found
+
     def last(self) -> Commit | None:
         """The last micro-batch that counts; None for a folder that is new.
 
         Raises:
             RunError: when it cannot be read.
         """
+        numbers = self.numbers()
+        return self.commit_of(numbers[0]) if numbers else None
+
+    def commit_of(self, number: int) -> Commit:
+        """The commit of a micro-batch.
+
+        Raises:
+            DamagedError: when it is damaged.
+        """
+        path = self._file(number)
         try:
-            files = sorted(self._commits.glob("*.json"))
-            if not files:
-                return None
-            return Commit.from_json(json.loads(files[-1].read_text(encoding="utf-8")))
-        except OSError as error:
-            raise self._cannot("read", error) from error
+            commit = Commit.from_json(read_sealed_json(path))
+            if commit.number != number:
+                raise ValueError("it is of another micro-batch")
         except (ValueError, KeyError, TypeError) as error:
-            raise RunError(
-                f"the checkpoint {self.folder} cannot be read ({error}): remove it to begin again"
-            ) from error
+            raise DamagedError(path, f"is not what it should be ({error})") from error
+        self._named[number] = _files_of(commit)
+        return commit
+
+    def keep_those_before(self, number: int) -> None:
+        """Know what the commits before one name, so that it is kept as long as they are."""
+        for each in self.numbers():
+            if each < number and each not in self._named:
+                try:
+                    self.commit_of(each)
+                except DamagedError:
+                    self._named[each] = set()
+
+    def ranges_of(self, number: int) -> list[Range]:
+        """What a micro-batch had read.
+
+        Raises:
+            DamagedError: when that is not known any more.
+        """
+        path = self._file(number).with_suffix(".ranges")
+        return [Range(**each) for each in read_sealed_json(path)]
+
+    def go_back(self, number: int) -> None:
+        """Let a commit count no more: one that is damaged."""
+        file = self._file(number)
+        try:
+            if file.exists():
+                file.replace(file.with_suffix(".damaged"))
+        except OSError as error:
+            raise self._cannot("write", error) from error
 
     def tuples(self, commit: Commit, relations: Mapping[str, Relation]) -> dict[str, Packet]:
         """The retained tuples of a commit, by folded stream name.
 
         Raises:
-            RunError: when they cannot be read.
+            DamagedError: when they are not what was written.
         """
         found = {}
         for name in commit.engine.lines.keys() & relations.keys():
             own = [segment for segment in commit.segments if segment.stream == name]
-            try:
-                packet = read_segments(
-                    self._tuples, relations[name], own, commit.firsts.get(name, 0)
-                )
-            except (OSError, pa.ArrowInvalid) as error:
-                reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-                raise RunError(
-                    f"the checkpoint {self.folder} cannot be read ({reason}): remove it to begin again"
-                ) from error
+            first = commit.firsts.get(name, 0)
+            packet = read_segments(self._tuples, relations[name], own, first)
             if packet is not None:
                 found[name] = packet
         return found
@@ -146,19 +203,15 @@ class Checkpoint:
         """How far the input was read.
 
         Raises:
-            RunError: when that cannot be read.
+            DamagedError: when that cannot be read.
         """
-        try:
-            if commit is not None:
-                self._book = PositionBook(self.folder, commit.base, commit.positions)
-        except (OSError, ValueError) as error:
-            raise RunError(
-                f"the checkpoint {self.folder} cannot be read ({error}): remove it to begin again"
-            ) from error
+        if commit is not None:
+            self._book = PositionBook(self.folder, commit.base, commit.positions)
         return self._book.before
 
     def note(self, ranges: Sequence[Range]) -> None:
         """Remember that ranges were read, for the next commit."""
+        self._read += ranges
         self._book.note(ranges)
 
     def commit(self, commit: Commit, engine: Engine, planner: Planner | None = None) -> None:
@@ -176,6 +229,7 @@ class Checkpoint:
             segments, firsts = self._write_tuples(commit.number, engine)
             if planner is not None:
                 self._book.settle(commit.number, planner, _write_whole)
+            self._write_ranges(commit.number)
             written = Commit(
                 **{
                     **{name: getattr(commit, name) for name in Commit.__slots__},
@@ -185,7 +239,8 @@ class Checkpoint:
                     "base": self._book.base,
                 }
             )
-            _write_whole(self._commits / f"{commit.number:012d}.json", written.to_json())
+            self._named[commit.number] = _files_of(written)
+            _write_whole(self._file(commit.number), written.to_json())
             self._tidy(commit.number)
         except OSError as error:
             raise self._cannot("write", error) from error
@@ -213,32 +268,36 @@ class Checkpoint:
         self._whole = False
         return [segment for own in self._segments.values() for segment in own], firsts
 
+    def _write_ranges(self, number: int) -> None:
+        """What the micro-batch read: not needed to go on, so nobody waits until it is on the disk."""
+        path = self._file(number).with_suffix(".ranges")
+        write_sealed_json(path, [asdict(each) for each in self._read], durably=False)
+        self._read = []
+
     def _tidy(self, number: int) -> None:
         """Remove what no commit that is kept names."""
-        self._book.tidy(number - _KEPT)
-        named = {segment.file for own in self._segments.values() for segment in own}
-        for file in self._commits.glob("*.json"):
-            if int(file.stem) <= number - _KEPT:
+        oldest = number - _KEPT + 1
+        self._named = {each: files for each, files in self._named.items() if each >= oldest}
+        named = set().union(*self._named.values())
+        self._book.tidy(named)
+        for file in self._commits.iterdir():
+            if not file.stem.isdigit() or int(file.stem) < oldest:
                 file.unlink(missing_ok=True)
-        oldest = f"{number - _KEPT:012d}"
         for file in self._tuples.iterdir():
-            if file.name not in named and file.name < oldest:
+            if file.name not in named and file.name < f"{number:012d}":
                 file.unlink(missing_ok=True)
+
+    def _file(self, number: int) -> Path:
+        return self._commits / f"{number:012d}.json"
 
     def _cannot(self, what: str, error: OSError) -> RunError:
         return RunError(f"cannot {what} the checkpoint {self.folder}: {error.strerror or error}")
 
 
+def _files_of(commit: Commit) -> set[str]:
+    return {commit.base, *(segment.file for segment in commit.segments)}
+
+
 def _write_whole(path: Path, data: dict[str, Any]) -> None:
     """Write a file that is there whole or not at all, also after the power fails."""
-    aside = path.with_suffix(".part")
-    with aside.open("w", encoding="utf-8") as file:
-        json.dump(data, file)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_sealed_json(path, data)

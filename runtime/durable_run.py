@@ -6,7 +6,6 @@ results back to that length, restores the engine, and asks for the micro-batch a
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,10 @@ from cqc.runtime.checkpoint import Checkpoint, Commit
 from cqc.runtime.engine_state import restore, save, without_gone
 from cqc.runtime.program_book import keep_program
 from cqc.runtime.query_set import QuerySet, texts_of
+from cqc.runtime.recovery import recover
 from cqc.runtime.same_program import check_program, of_another_program, schema_of
 from cqc.runtime.sinks.durable import DurableSink
+from cqc.runtime.sinks.growing import Growing, Known, check, leave
 from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.packet import Packet
     from cqc.runtime.plan import Positions
     from cqc.runtime.program_book import Sources
     from cqc.runtime.range import Range
+    from cqc.runtime.sinks.output import Output
     from cqc.runtime.sinks.protocol import Shape
+
+_RESULTS = "results:"  # in the names of outputs
 
 
 class DurableRun(BatchRun):
@@ -39,26 +42,35 @@ class DurableRun(BatchRun):
         RunError: when the checkpoint cannot be read or written, or belongs to another program.
     """
 
+    _may_go_back = True  # to the commit before the last, when that is damaged
+
     def __init__(self, program: Program, options: RunOptions) -> None:
         assert options.checkpoint is not None
         self._checkpoint = Checkpoint(options.checkpoint)
         try:
-            self._last = self._checkpoint.last()
-            self._number = -1
-            self._tuples: dict[str, Packet] = {}
+            # Before anything is cut back: a checkpoint that cannot be read leaves the results as they are.
+            found = recover(
+                self._checkpoint,
+                program.catalog.relations,
+                lambda commit: check_program(program, commit, self._checkpoint.folder),
+                may_go_back=self._may_go_back,
+            )
+            self._last, self._tuples, self._read_before = (
+                found.commit,
+                found.tuples,
+                found.positions,
+            )
+            self._number = -1 if self._last is None else self._last.number
             self._idle = True  # nothing has come since the start
-            if self._last is not None:
-                self._number = self._last.number
-                check_program(program, self._last, self._checkpoint.folder)
-                # Before anything is cut back: a checkpoint that cannot be read leaves the results as they are.
-                self._tuples = self._checkpoint.tuples(self._last, program.catalog.relations)
-            self._read_before = self._checkpoint.positions(self._last)
-            for path in (options.rejects, options.late):
-                if path is not None:
-                    _cut(Path(path), 0 if self._last is None else self._last.outputs.get(path, 0))
+            self._beside: dict[str, Growing] = {}  # files of rows that are left out
+            for name, path in _files_beside(options).items():
+                if name in self._known() and _can_be_cut(path):
+                    check(path, self._known()[name], f"--{name}")
             super().__init__(program, options)
             if self._live is not None and options.sources:
                 self._in_force = list(options.sources)
+            for name in {"rejects", "late"} & self._known().keys() - self._beside.keys():
+                leave(self._known()[name])
         except BaseException:
             self._checkpoint.close()
             raise
@@ -102,10 +114,12 @@ class DurableRun(BatchRun):
 
     def _commit(self, *, ended: bool) -> None:
         self._number += 1
-        outputs = self._durable.keep(self._number)
-        for path in (self._options.rejects, self._options.late):
-            if path is not None:
-                outputs[path] = Path(path).stat().st_size
+        outputs = {
+            **{
+                f"{_RESULTS}{name}": each for name, each in self._durable.keep(self._number).items()
+            },
+            **{name: file.keep(self._number) for name, file in self._beside.items()},
+        }
         commit = Commit(
             self._number,
             save(self.engine, self._queries.running),
@@ -136,16 +150,23 @@ class DurableRun(BatchRun):
             self._options.out,
             self._checkpoint.folder,
             self._number,
-            self._lengths(),
+            {
+                name.removeprefix(_RESULTS): known
+                for name, known in self._known().items()
+                if name.startswith(_RESULTS)
+            },
             None if self._options.follow else shapes,
         )
 
-    def _lengths(self) -> dict[str, int]:
-        """How long the files of results were at the last commit."""
-        if self._last is None:
-            return {}
-        beside = (self._options.rejects, self._options.late)
-        return {name: length for name, length in self._last.outputs.items() if name not in beside}
+    def _known(self) -> dict[str, Known]:
+        """What the files of results were at the last commit."""
+        return {} if self._last is None else self._last.outputs
+
+    def _open_beside(self, name: str, path: Path) -> Output | Growing:
+        if not _can_be_cut(path):
+            return super()._open_beside(name, path)
+        opened = self._beside[name] = Growing(path, self._known().get(name), f"--{name}")
+        return opened
 
     def _close_sink(self) -> None:
         self._checkpoint.close()
@@ -157,10 +178,12 @@ class DurableRun(BatchRun):
             self._durable.write(self._number + 1, batches)
 
 
-def _cut(path: Path, length: int) -> None:
-    """Make a file as long as it was when it last counted."""
-    try:
-        path.touch()
-        os.truncate(path, min(length, path.stat().st_size))
-    except OSError as error:
-        raise cannot_write(path, error) from error
+def _files_beside(options: RunOptions) -> dict[str, Path]:
+    """The files of rows that are left out, by the option that names them."""
+    given = {"rejects": options.rejects, "late": options.late}
+    return {name: Path(path) for name, path in given.items() if path is not None}
+
+
+def _can_be_cut(path: Path) -> bool:
+    """Whether it is a file, or will be one: what goes to a device or a pipe cannot be taken back."""
+    return path.is_file() or not path.exists()

@@ -7,27 +7,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.side_lines import late_lines, plain, reject_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cqc.compiler.catalog import Relation
     from cqc.runtime.engine import Engine
     from cqc.runtime.intake import Reject
     from cqc.runtime.options import RunOptions
     from cqc.runtime.packet import Packet
+    from cqc.runtime.sinks.growing import Growing
+    from cqc.runtime.sinks.output import Output
+
+    Place = Output | Growing
 
 _SHOWN_CHARACTERS = 200
 
 
 class LeftOut:
-    """Listens to an engine's streams and writes what they leave out, as JSON lines."""
+    """Listens to an engine's streams and writes what they leave out, as JSON lines.
 
-    def __init__(self, engine: Engine, options: RunOptions) -> None:
+    Args:
+        engine: the engine.
+        options: say which files.
+        open_file: opens the file of an option; by the option's name.
+    """
+
+    def __init__(
+        self, engine: Engine, options: RunOptions, open_file: Callable[[str, Path], Place]
+    ) -> None:
         self._strict = options.strict
-        resumed = options.checkpoint is not None  # the files were cut back to what counts
-        self._rejects = _output(options.rejects, append=resumed)
-        self._late = _output(options.late, append=resumed)
+        self._rejects = (
+            None if options.rejects is None else open_file("rejects", Path(options.rejects))
+        )
+        self._late = None if options.late is None else open_file("late", Path(options.late))
         engine.on_left_out(
             self._take_rejects if self._strict or self._rejects is not None else None,
             self._take_late if self._late is not None else None,
@@ -52,10 +66,6 @@ class LeftOut:
         assert self._late is not None
         self._late.write(late_lines(relation, packet))
         self._late.flush()
-
-
-def _output(path: str | None, *, append: bool) -> Output | None:
-    return None if path is None else Output(Path(path), append=append)
 
 
 def _short(reject: Reject) -> str:

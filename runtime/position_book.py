@@ -8,10 +8,11 @@ written now and then, and a commit holds only what has changed since, with the b
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.plan import add_ranges
+from cqc.runtime.private_files import private_folder
+from cqc.runtime.sealed import read_sealed_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,8 +33,7 @@ class PositionBook:
         recent: the places that the last commit holds itself.
 
     Raises:
-        OSError: when the base file cannot be read.
-        ValueError: when it is damaged.
+        DamagedError: when the base file is not what was written.
     """
 
     def __init__(self, folder: Path, base: str = "", recent: Positions | None = None) -> None:
@@ -43,7 +43,7 @@ class PositionBook:
         self.recent: Positions = recent or {}
         self.before: Positions = {}
         if base:
-            self.before = json.loads((self._folder / base).read_text(encoding="utf-8"))
+            self.before = read_sealed_json(self._folder / base)
         for stream, places in self.recent.items():
             self.before.setdefault(stream, {}).update(places)
 
@@ -69,16 +69,16 @@ class PositionBook:
             self.base, self.recent = "", planner.positions()
         elif not self._settled or not self.base or _count(self.recent) > MOST:
             planner.forget_gone()
-            self._folder.mkdir(exist_ok=True)
+            private_folder(self._folder)
             self.base, self.recent = f"{number:012d}.json", {}
             write(self._folder / self.base, planner.positions())
         self._settled = True
 
-    def tidy(self, number: int) -> None:
-        """Remove the base files that no commit from `number` on names."""
+    def tidy(self, named: set[str]) -> None:
+        """Remove the base files that no commit names which is kept."""
         if self._folder.exists():
             for file in self._folder.iterdir():
-                if file.name != self.base and file.name < f"{number:012d}":
+                if file.name not in named:
                     file.unlink(missing_ok=True)
 
 

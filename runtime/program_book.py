@@ -3,17 +3,15 @@
 While a run follows a folder of programs, a file with errors leaves the running queries as they were. So that this holds for
 a restart too, the files are kept as they were when they last took effect:
 
-    DIR/program.json     {"files": [["queries/a.cq", "queries", "CREATE STREAM ..."]], "checksum": 3735928559}
+    DIR/program.json     {"files": [["queries/a.cq", "queries", "CREATE STREAM ..."]]}, sealed
 """
 
 from __future__ import annotations
 
-import json
-import os
-import zlib
 from typing import TYPE_CHECKING
 
 from cqc.compiler.source import SourceFile
+from cqc.runtime.sealed import read_sealed_json, write_sealed_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,25 +29,16 @@ def keep_program(folder: Path, sources: Sequence[tuple[SourceFile, str]]) -> Non
         OSError: when they cannot be written.
     """
     files = [[source.name, place, source.text] for source, place in sources]
-    text = json.dumps({"files": files, "checksum": _checksum(files)})
-    aside = folder / f"{_NAME}.part"
-    with aside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(folder / _NAME)
+    write_sealed_json(folder / _NAME, {"files": files})
 
 
 def kept_program(folder: Path) -> Sources | None:
-    """The files of the program that ran last; None when nobody knows them."""
-    try:
-        given = json.loads((folder / _NAME).read_text(encoding="utf-8"))
-        if given["checksum"] != _checksum(given["files"]):
-            return None
-        return [(SourceFile(name, text), place) for name, place, text in given["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    """The files of the program that ran last; None when none were kept.
+
+    Raises:
+        DamagedError: when they are not what was written.
+    """
+    if not (folder / _NAME).exists():
         return None
-
-
-def _checksum(files: list[list[str]]) -> int:
-    return zlib.crc32(json.dumps(files).encode())
+    given = read_sealed_json(folder / _NAME)["files"]
+    return [(SourceFile(name, text), place) for name, place, text in given]

@@ -18,6 +18,7 @@ from cqc.runtime.engine import Engine
 from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.left_out import LeftOut
 from cqc.runtime.sinks import open_sink
+from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.sinks.table import TableSink
 from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from cqc.runtime.found import OperatorCount
     from cqc.runtime.intake import Taken
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.sinks.growing import Growing
     from cqc.runtime.sinks.protocol import Shape
     from cqc.runtime.stream_line import StreamCount
 
@@ -114,8 +116,12 @@ class LocalRun:
             for name, relation in self._catalog.relations.items()
             if name in self._used and not is_connection(relation, options.binds)
         }
-        self._left_out = LeftOut(self.engine, options)
-        self._open_sink(_shapes_of(program, self.engine))
+        self._left_out = LeftOut(self.engine, options, self._open_beside)
+        try:
+            self._open_sink(_shapes_of(program, self.engine))
+        except BaseException:
+            self._left_out.close()
+            raise
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Read the input to its end, then invoke the pull queries once."""
@@ -183,6 +189,11 @@ class LocalRun:
         return open_source(
             relation, str(self._places[name]), self._options.rows_per_batch or ROWS_PER_CHUNK
         )
+
+    def _open_beside(self, name: str, path: Path) -> Output | Growing:
+        """Open a file of rows that are left out, by the option that names it."""
+        del name
+        return Output(path)
 
     def _open_sink(self, shapes: Mapping[str, Shape] | None) -> None:
         self._sink = open_sink(self._options.sink, self._options.out, shapes)

@@ -2,12 +2,15 @@
 
 Durable state is the base tuples, the query set and counters; everything else is made again from them by the same engine. Two
 logs in segments: `rows-N.log` has micro-batches and registrations in the order they happened, `results-N.log` the delivered
-lines. Results of a micro-batch are written and synced before its rows: the rows are the commit, and results beyond the last
+lines. Results of a micro-batch are on the disk before its rows are written: the rows are the commit, and results beyond the last
 commit are cut off at the next start. So a result is neither lost nor given out twice under two ids.
 
 Each rows segment begins with *marks*: the query set, counters and clocks at that point. When the engine has forgotten all
 tuples of the oldest segment it is deleted, and the next start begins with the marks of the one after it. Results are deleted
 by the bytes that the result log keeps. Tables are never forgotten, and have a file of their own.
+
+A torn tail is cut off; damage is not: a record that was acknowledged and cannot be read any more, a segment that is missing, and
+fewer results or rows of tables than the batches count all end the start with one sentence, and change nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ import numpy as np
 from cqc.compiler.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.plan import Positions, add_ranges
+from cqc.runtime.private_files import private_folder, sync_folder
+from cqc.runtime.sealed import DamagedError
+from cqc.runtime.serve.high_water import HighWater, Marks
 from cqc.runtime.serve.marks import (
     check_declarations,
     entry_from_json,
@@ -29,11 +35,12 @@ from cqc.runtime.serve.marks import (
     restore_marks,
     restore_query,
 )
-from cqc.runtime.serve.record_file import RecordFile, read_records, sync_folder
+from cqc.runtime.serve.record_file import RecordFile, read_records
 from cqc.runtime.serve.result_log import piece_of
 from cqc.runtime.serve.stored_rows import read_rows, write_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from cqc.runtime.engine import Engine
@@ -43,7 +50,7 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.service import Batch
 
 SEGMENT_BYTES = 16 * 1024 * 1024
-_FORM = 2  # of the files
+_FORM = 3  # of the files
 
 
 class Durable:
@@ -57,7 +64,7 @@ class Durable:
         self.folder = folder
         self._segment_bytes = segment_bytes
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder, own=False)
             self._lock = _lock(folder / "lock")
         except OSError as error:
             raise RunError(f"cannot use {folder} as checkpoint: {error.strerror}") from error
@@ -67,10 +74,11 @@ class Durable:
         self.is_open = False
         self.epoch = os.urandom(4).hex()
         self.positions: Positions = {}
-        self.has_tables = _whole(folder / "tables.log") > 0
+        self.has_tables = False
         self._batch = 0
         self._ends: dict[Path, dict[str, int]] = {}  # where the tuples of a segment end, by stream
         self._last_result: dict[Path, int] = {}  # the last result of a segment
+        self._waiting: list[tuple[Head, bytes]] = []  # records of rows, for the next commit
         self._tables: RecordFile
         self._results: RecordFile
         self._rows: RecordFile
@@ -78,9 +86,24 @@ class Durable:
     # Beginning
 
     def begin(self, engine: Engine, registry: Registry) -> None:
-        """The first start: nothing is there yet."""
+        """The first start: nothing is there yet.
+
+        Raises:
+            RunError: when something is there that belongs to rows which have gone.
+        """
         self._engine, self._registry = engine, registry
-        self._open(0, 0, 0)
+        try:
+            tables = self.folder / "tables.log"
+            for file in [*self._result_files, *([tables] if tables.exists() else [])]:
+                if file.stat().st_size:
+                    raise DamagedError(
+                        file, "is there, but the rows-*.log that belong to it are not"
+                    )
+            self._high_water = HighWater(self.folder)
+            self._open(0, 0, 0, 0)
+        except BaseException:
+            os.close(self._lock)
+            raise
 
     def recover(self, engine: Engine, registry: Registry, results: ResultLog) -> int:
         """Bring an engine without queries to where the last one was; the number of the next result.
@@ -89,33 +112,85 @@ class Durable:
             RunError: when the files are not of this program or version.
         """
         self._engine, self._registry = engine, registry
-        first = next(read_records(self._rows_files[0]), None)
-        if first is None or first.head.get("form") != _FORM:
-            raise RunError(
-                f"{self._rows_files[0]} is not the beginning of a checkpoint of this version"
+        try:
+            return self._recover(results)
+        except OSError as error:
+            os.close(self._lock)
+            reason = f"{error.filename or self.folder}: {error.strerror or error}"
+            raise RunError(f"cannot read the checkpoint {reason}") from error
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _recover(self, results: ResultLog) -> int:
+        self._high_water = HighWater(self.folder)
+        self._check_segments()
+        heads = [record.head for file in self._rows_files for record in self._records(file)]
+        if not heads or heads[0].get("form") != _FORM:
+            raise DamagedError(
+                self._rows_files[0], "is not the beginning of a checkpoint of this version"
             )
-        check_declarations(engine, first.head, self.folder)
-        self.epoch = first.head["epoch"]
-        self.positions = first.head["positions"]
-        heads = [record.head for file in self._rows_files for record in read_records(file)]
+        check_declarations(self._engine, heads[0], self.folder)
+        self.epoch = heads[0]["epoch"]
+        self.positions = heads[0]["positions"]
         alive = _alive(heads)
-        restore_marks(engine, registry, first.head, alive)
-        self._fill_tables()
+        last = [head for head in heads if "tables" in head][-1]
+        restore_marks(self._engine, self._registry, heads[0], alive)
+        self._fill_tables(last["tables"])
         keep_rows = self._replay(alive)
-        next_result, keep_results = self._load_results(results, int(first.head["next_result"]))
-        self._open(keep_rows, keep_results, next_result)
+        next_result, keep_results = self._load_results(results, int(heads[0]["next_result"]))
+        if next_result != last["next_result"]:
+            file = self._result_files[-1] if self._result_files else self.folder / "results-*.log"
+            why = f"ends before result {next_result:,}, although {last['next_result'] - 1:,} were given out"
+            raise DamagedError(file, why)
+        self._open(last["tables"], keep_rows, keep_results, next_result)
         return next_result
+
+    def _check_segments(self) -> None:
+        """See that no segment is missing."""
+        least = self._high_water.before
+        for files, first, last, kind in (
+            (self._rows_files, least.first_rows, least.last_rows, "rows"),
+            (self._result_files, 0, least.last_results, "results"),
+        ):
+            numbers = [_number(file) for file in files]
+            begin = min(first or numbers[0], numbers[0]) if numbers else last
+            wanted = range(begin, max([*numbers, last]) + 1)
+            for missing in sorted(set(wanted) - set(numbers)):
+                raise DamagedError(_segment(self.folder, kind, missing), "is missing")
+
+    def _records(self, file: Path) -> Iterator[Record]:
+        """The records of a segment; only the last one of its kind can have a torn tail."""
+        least = self._high_water.before
+        is_rows = file in self._rows_files
+        files = self._rows_files if is_rows else self._result_files
+        if file != files[-1]:
+            return read_records(file, None)
+        number, size = (
+            (least.last_rows, least.rows) if is_rows else (least.last_results, least.results)
+        )
+        return read_records(file, size if _number(file) == number else 0)
 
     def _replay(self, alive: dict[int, str]) -> int:
         """Do everything again, in order; how many bytes of the last segment are whole."""
         stop = 0
         for file in self._rows_files:
             stop = 0
-            for record in read_records(file):
+            for record in self._records(file):
                 stop = record.stop
+                self._check_order(file, record)
                 self._replay_one(record, alive)
             self._ends[file] = self._heads()
         return stop
+
+    def _check_order(self, file: Path, record: Record) -> None:
+        """See that a batch follows the one before it."""
+        head = record.head
+        if file == self._rows_files[0] and head["kind"] == "marks":
+            return
+        wanted = {"batch": self._batch + 1, "marks": self._batch}.get(head["kind"])
+        if wanted is not None and head["batch"] != wanted:
+            raise DamagedError(file, f"has batch {head['batch']:,} where {wanted:,} should be")
 
     def _replay_one(self, record: Record, alive: dict[int, str]) -> None:
         head = record.head
@@ -151,21 +226,31 @@ class Durable:
             if entry is not None:
                 entry.results += count
 
-    def _fill_tables(self) -> None:
-        if self.has_tables:
-            for record in read_records(self.folder / "tables.log"):
+    def _fill_tables(self, size: int) -> None:
+        """Give the tables the rows of batches that count: `size` bytes of their file."""
+        path, stop = self.folder / "tables.log", 0
+        self.has_tables = size > 0
+        if path.exists():
+            for record in read_records(path, size):
+                if record.stop > size:
+                    break
+                stop = record.stop
                 rows = read_rows(self._engine.lines, record.head["rows"], record.body)
                 self._engine.push_taken(rows)
+        if stop != size:
+            raise DamagedError(path, f"has {stop:,} bytes, although {size:,} count")
 
     def _load_results(self, results: ResultLog, next_result: int) -> tuple[int, int]:
         """Show the results of committed batches again; the next number, and the whole bytes of the last segment."""
         keep = 0
         for file in self._result_files:
             keep = 0
-            for record in read_records(file):
+            for record in self._records(file):
                 if record.head["batch"] > self._batch:
                     break
                 keep = record.stop
+                if file != self._result_files[0] or self._last_result:
+                    self._check_number(file, record, next_result)
                 queries = np.frombuffer(record.body[: record.head["queries"]], np.int64)
                 text = record.body[record.head["queries"] :]
                 piece = piece_of(record.head["first"], text, queries)
@@ -174,16 +259,24 @@ class Durable:
                 self._last_result[file] = next_result - 1
         return next_result, keep
 
+    def _check_number(self, file: Path, record: Record, wanted: int) -> None:
+        """See that results follow one another; the first that are kept may have any number."""
+        if record.head["first"] != wanted:
+            raise DamagedError(
+                file, f"has result {record.head['first']:,} where {wanted:,} should be"
+            )
+
     # Writing
 
     def registered(self, entry: Entry) -> None:
-        self._rows.append({"kind": "register", "query": entry_json(entry)})
+        self._waiting.append(({"kind": "register", "query": entry_json(entry)}, b""))
 
     def unregistered(self, entry: Entry) -> None:
-        self._rows.append({"kind": "unregister", "number": entry.number})
+        self._waiting.append(({"kind": "unregister", "number": entry.number}, b""))
 
     def stopped(self, entry: Entry) -> None:
-        self._rows.append({"kind": "stop", "number": entry.number, "why": entry.stopped})
+        head = {"kind": "stop", "number": entry.number, "why": entry.stopped}
+        self._waiting.append((head, b""))
 
     def pushed(self, batch: Batch) -> None:
         """Write a micro-batch and its results."""
@@ -206,16 +299,20 @@ class Durable:
         streams = {name: rows for name, rows in batch.rows.items() if name not in tables}
         head, body = write_rows(self._engine.lines, streams)
         add_ranges(self.positions, batch.ranges)
-        self._rows.append(
-            {
-                "kind": "batch",
-                "batch": self._batch,
-                "rows": head,
-                "positions": [[[part.stream, part.path], part.place] for part in batch.ranges],
-                "results": batch.results,
-                "instants": batch.next_instants,
-            },
-            body,
+        self._waiting.append(
+            (
+                {
+                    "kind": "batch",
+                    "batch": self._batch,
+                    "rows": head,
+                    "positions": [[[part.stream, part.path], part.place] for part in batch.ranges],
+                    "results": batch.results,
+                    "next_result": self._next_result,
+                    "tables": self._tables.size,
+                    "instants": batch.next_instants,
+                },
+                body,
+            )
         )
 
     def commit(self, oldest_result: int) -> None:
@@ -226,23 +323,42 @@ class Durable:
         """
         self._tables.sync()
         self._results.sync()
+        for head, body in self._waiting:  # not before: a batch that counts has its results
+            self._rows.append(head, body)
+        self._waiting = []
         self._rows.sync()
         if self._rows.size > self._segment_bytes:
             self._roll_rows()
         if self._results.size > self._segment_bytes:
             self._roll_results()
+        self._note()
         self._delete_old(oldest_result)
 
     def close(self) -> None:
         for file in (self._tables, self._results, self._rows):
             file.close()
+        self._high_water.close()
         os.close(self._lock)
 
     # Segments
 
-    def _open(self, keep_rows: int, keep_results: int, next_result: int) -> None:
+    def _note(self, *, without: int = 0) -> None:
+        """Write down how far the files are on the disk; `without` the first few of rows."""
+        rows, results = self._rows_files[without:], self._result_files
+        self._high_water.note(
+            Marks(
+                self._tables.size,
+                _number(rows[0]),
+                _number(rows[-1]),
+                self._rows.size,
+                _number(results[-1]),
+                self._results.size,
+            )
+        )
+
+    def _open(self, keep_tables: int, keep_rows: int, keep_results: int, next_result: int) -> None:
         self._next_result = next_result or 1
-        self._tables = RecordFile(self.folder / "tables.log", _whole(self.folder / "tables.log"))
+        self._tables = RecordFile(self.folder / "tables.log", keep_tables)
         if self._result_files:
             self._results = RecordFile(self._result_files[-1], keep_results)
         else:
@@ -281,6 +397,7 @@ class Durable:
             "epoch": self.epoch,
             "batch": self._batch,
             "next_result": self._next_result,
+            "tables": self._tables.size,
             "positions": self.positions,
             **make_marks(self._engine, self._registry),
         }
@@ -289,10 +406,17 @@ class Durable:
         return {name: state.head for name, state in self._engine.states.items()}
 
     def _delete_old(self, oldest_result: int) -> None:
-        deleted = False
-        while len(self._rows_files) > 1 and self._is_forgotten(self._rows_files[0]):
+        forgotten = 0
+        while forgotten < len(self._rows_files) - 1 and self._is_forgotten(
+            self._rows_files[forgotten]
+        ):
+            forgotten += 1
+        if forgotten:  # before they go: what is missing otherwise is damage
+            self._note(without=forgotten)
+            self._high_water.sync()
+        for _ in range(forgotten):
             self._rows_files.pop(0).unlink()
-            deleted = True
+        deleted = forgotten > 0
         while len(self._result_files) > 1 and (
             self._last_result.get(self._result_files[0], 0) < oldest_result
         ):
@@ -338,14 +462,12 @@ def _segments(folder: Path, kind: str) -> list[Path]:
 
 
 def _next(folder: Path, kind: str, files: list[Path]) -> Path:
-    number = int(files[-1].stem.rpartition("-")[2]) + 1 if files else 1
+    return _segment(folder, kind, _number(files[-1]) + 1 if files else 1)
+
+
+def _segment(folder: Path, kind: str, number: int) -> Path:
     return folder / f"{kind}-{number:08d}.log"
 
 
-def _whole(path: Path) -> int:
-    """How many bytes of a file are whole records."""
-    stop = 0
-    if path.exists():
-        for record in read_records(path):
-            stop = record.stop
-    return stop
+def _number(segment: Path) -> int:
+    return int(segment.stem.rpartition("-")[2])

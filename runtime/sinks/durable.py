@@ -1,23 +1,23 @@
 """Results whose length is known after each micro-batch, so that what never came to count can be cut off.
 
 Lines and tables are appended to files that only grow; a checkpoint remembers how long they were, and a run that starts again
-cuts them back. Parquet files cannot grow: each micro-batch has files of its own, under its number, and those of one that does
-not count are removed. What goes to standard output or a pipe is printed when its micro-batch counts.
+cuts them back (`growing.py`). Parquet files cannot grow: each micro-batch has files of its own, under its number
+(`parquet_batches.py`). What goes to standard output or a pipe is printed when its micro-batch counts (`printed.py`).
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.private_files import private_folder
 from cqc.runtime.sinks import open_sink
+from cqc.runtime.sinks.growing import Growing, Known, check, leave
 from cqc.runtime.sinks.output import Output, cannot_write, make_folder
-from cqc.runtime.sinks.printed import Printed
+from cqc.runtime.sinks.parquet_batches import ParquetBatches
+from cqc.runtime.sinks.printed import Printed, check_printed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,40 +25,7 @@ if TYPE_CHECKING:
     from cqc.runtime.results import ResultBlock
     from cqc.runtime.sinks.protocol import Shape
 
-STANDARD_OUTPUT = "-"
-_OF_A_BATCH = re.compile(r"\.(\d{12})\.parquet$")
-
-
-class Growing:
-    """A file that only grows, and was `length` bytes long when it last counted."""
-
-    def __init__(self, path: Path, length: int) -> None:
-        self.path = path
-        self.length = length
-        try:
-            path.touch()
-            os.truncate(path, min(length, path.stat().st_size))
-        except OSError as error:
-            raise cannot_write(path, error) from error
-        self._output = Output(path, append=True)
-
-    def append(self, data: bytes | memoryview) -> None:
-        self._output.write(data)
-        self.length += len(data)
-
-    def keep(self, number: int) -> int:
-        """Have everything on the disk before a micro-batch counts; how long the file is now."""
-        del number
-        self._output.flush()
-        try:
-            with self.path.open("rb") as file:
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
-        return self.length
-
-    def close(self) -> None:
-        self._output.close()
+ONE_PLACE = "-"  # the name of results that go to one file, or to standard output
 
 
 class DurableSink:
@@ -69,7 +36,7 @@ class DurableSink:
         out: a file or folder; None for standard output.
         folder: the folder of the checkpoint, for what is not complete.
         number: the micro-batch that counted last; -1 for a new run.
-        lengths: how long each file was then.
+        known: what each file was then.
         shapes: the result columns of the queries; None when queries may come and go.
     """
 
@@ -79,13 +46,13 @@ class DurableSink:
         out: str | None,
         folder: Path,
         number: int,
-        lengths: Mapping[str, int],
+        known: Mapping[str, Known],
         shapes: Mapping[str, Shape] | None,
     ) -> None:
         self._kind, self._shapes = kind, shapes
         self._folder, self._aside = folder, folder / "aside"
         self._number = number
-        self._lengths = dict(lengths)
+        self._known = dict(known)
         self._files: dict[str, Growing | Printed] = {}
         self._target = None if out is None else Path(out)
         if kind == "parquet" and out is None:
@@ -98,33 +65,48 @@ class DurableSink:
         )
         if self._is_folder and self._target is not None:
             make_folder(self._target)
+        self._parquet: ParquetBatches | None = None
         if kind == "parquet" and self._target is not None:
-            _remove_after(self._target, number)
-        for name in self._lengths:
-            self._opened(name)
+            self._parquet = ParquetBatches(self._target, folder, number)
+        used = {name: was for name, was in self._known.items() if self._is_used(name)}
+        for name, was in used.items():
+            self._check(name, was)
+        for name, was in self._known.items():
+            if name in used:
+                self._opened(name)
+            else:
+                leave(was)
         if kind not in ("none", "parquet") and not self._is_folder:
-            self._opened(STANDARD_OUTPUT if self._target is None else self._target.name)
+            self._opened(ONE_PLACE)
 
     def write(self, number: int, batches: Sequence[Sequence[ResultBlock]]) -> None:
         """Write the results of a micro-batch."""
         if self._kind == "none":
             return
         shutil.rmtree(self._aside, ignore_errors=True)
-        make_folder(self._aside)
+        try:
+            private_folder(self._aside)
+        except OSError as error:
+            raise cannot_write(self._aside, error) from error
         headers = self._staged("header", [])
         for name, path in self._staged("rows", batches).items():
-            if self._kind == "parquet":
-                self._put_parquet(number, path, batches)
+            if self._parquet is not None:
+                if any(len(block) for blocks in batches for block in blocks):
+                    self._parquet.put(number, path)
                 continue
             self._append(name, path, headers.get(name))
         shutil.rmtree(self._aside, ignore_errors=True)
 
-    def keep(self, number: int) -> dict[str, int]:
-        """Have the results of a micro-batch safe, before it counts; how long each file is."""
+    def keep(self, number: int) -> dict[str, Known]:
+        """Have the results of a micro-batch safe, before it counts; what each file is then."""
+        if self._parquet is not None:
+            self._parquet.keep(number)
         return {name: file.keep(number) for name, file in self._files.items()}
 
     def counted(self, number: int) -> None:
-        """Print the results of a micro-batch that counts now."""
+        """Show the results of a micro-batch that counts now."""
+        if self._parquet is not None:
+            self._parquet.show(number)
         for file in self._files.values():
             if isinstance(file, Printed):
                 file.print(number)
@@ -143,8 +125,8 @@ class DurableSink:
         for blocks in batches:
             sink.write(blocks)
         sink.close()
-        single = STANDARD_OUTPUT if self._target is None else self._target.name
-        return {path.name if self._is_folder else single: path for path in sorted(folder.iterdir())}
+        files = sorted(folder.iterdir())
+        return {path.name if self._is_folder else ONE_PLACE: path for path in files}
 
     def _append(self, name: str, path: Path, header: Path | None) -> None:
         """Add a file to the results; its header only to a file that has none yet."""
@@ -154,56 +136,34 @@ class DurableSink:
         if len(data) > skipped:
             file.append(data[skipped:])
 
-    def _put_parquet(
-        self, number: int, path: Path, batches: Sequence[Sequence[ResultBlock]]
-    ) -> None:
-        assert self._target is not None
-        if not any(len(block) for blocks in batches for block in blocks):
-            return
-        name = f"{path.stem}.{number:012d}.parquet"
-        aside = (
-            self._target / f".{name}.part"
-        )  # beside its place: only there renaming is all or nothing
-        try:
-            _move(path, aside)
-            with aside.open("rb") as file:
-                os.fsync(file.fileno())
-            aside.replace(self._target / name)
-        except OSError as error:
-            raise cannot_write(self._target, error) from error
-
     def _opened(self, name: str) -> Growing | Printed:
         file = self._files.get(name)
         if file is None:
-            file = self._files[name] = self._open(name, self._lengths.get(name, 0))
+            file = self._files[name] = self._open(name, self._known.get(name))
         return file
 
-    def _open(self, name: str, length: int) -> Growing | Printed:
-        path = self._target
-        if path is not None and self._is_folder:
-            path /= name
+    def _open(self, name: str, known: Known | None) -> Growing | Printed:
+        path = self._path(name)
         if path is not None and (path.is_file() or not path.exists()):
-            return Growing(path, length)
+            return Growing(path, known)
         output = Output(path, append=True)  # what goes there cannot be taken back
-        return Printed(output, self._folder / "printing", self._number, length)
+        printing = self._folder / "printing"
+        if known is None or known.path:  # it begins to be printed now
+            return Printed(output, printing, -1, 0)
+        return Printed(output, printing, self._number, known.length)
 
+    def _check(self, name: str, known: Known) -> None:
+        """See that the results of a name can be brought to agree, before any of them is changed."""
+        path = self._path(name)
+        if path is not None and (path.is_file() or not path.exists()):
+            check(path, known)
+        elif not known.path:
+            check_printed(self._folder / "printing", known.length)
 
-def _remove_after(folder: Path, number: int) -> None:
-    """Remove the Parquet files of micro-batches that never came to count."""
-    try:
-        for file in folder.iterdir():
-            found = _OF_A_BATCH.search(file.name.removesuffix(".part"))
-            if found and (int(found[1]) > number or file.suffix == ".part"):
-                file.unlink()
-    except OSError as error:
-        raise cannot_write(folder, error) from error
+    def _is_used(self, name: str) -> bool:
+        return self._kind not in ("none", "parquet") and (name != ONE_PLACE) == self._is_folder
 
-
-def _move(path: Path, to: Path) -> None:
-    """Move a file, also from one disk to another."""
-    try:
-        path.replace(to)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        shutil.copyfile(path, to)
+    def _path(self, name: str) -> Path | None:
+        if self._target is not None and self._is_folder:
+            return self._target / name
+        return self._target

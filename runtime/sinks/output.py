@@ -44,6 +44,10 @@ class Output:
         except OSError as error:
             self._fail(error)
 
+    def fileno(self) -> int:
+        """The descriptor of the file."""
+        return self._file.fileno()
+
     def close(self) -> None:
         if not self._file.closed:
             self.flush()

@@ -7,6 +7,8 @@ run that starts again prints what is left of the micro-batch that counted last.
     DIR/printing/000000000007.bytes     the results of the seventh micro-batch
     DIR/printing/printed                how many bytes were printed since the first one
 
+Both have a checksum: what was printed cannot be taken back, so where it is not known how far that came nothing is printed.
+
 A piece is a line, or as many lines as a pipe takes all or none of, so that a process which is killed leaves no half of it.
 """
 
@@ -15,9 +17,14 @@ from __future__ import annotations
 import os
 import select
 import struct
+import zlib
 from typing import TYPE_CHECKING
 
-from cqc.runtime.sinks.output import cannot_write, make_folder
+from cqc.runtime.errors import RunError
+from cqc.runtime.private_files import FILE_MODE, private_folder
+from cqc.runtime.sealed import DamagedError, read_sealed, write_sealed
+from cqc.runtime.sinks.growing import Known
+from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
 
     from cqc.runtime.sinks.output import Output
 
-_COUNT = struct.Struct("<q")
+_COUNT = struct.Struct("<qI")  # with its checksum
 
 
 class Printed:
@@ -47,12 +54,15 @@ class Printed:
         self._output = output
         self._folder = folder
         self._waiting: list[bytes] = []
-        make_folder(folder)
+        self._counter = folder / "printed"
         try:
-            self._count = os.open(folder / "printed", os.O_RDWR | os.O_CREAT, 0o644)
+            private_folder(folder)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._count = os.open(self._counter, flags, FILE_MODE)
         except OSError as error:
             raise cannot_write(folder, error) from error
         if number < 0:
+            os.ftruncate(self._count, 0)
             self._note(0)
         else:
             self.print(number)
@@ -62,34 +72,39 @@ class Printed:
         self._waiting.append(bytes(data))
         self.length += len(data)
 
-    def keep(self, number: int) -> int:
+    def keep(self, number: int) -> Known:
         """Have the results of a micro-batch on the disk before it counts; the length with them."""
         try:
-            with self._file(number).open("wb") as file:
-                file.writelines(self._waiting)
-                file.flush()
-                os.fsync(file.fileno())
+            write_sealed(self._file(number), b"".join(self._waiting))
         except OSError as error:
             raise cannot_write(self._file(number), error) from error
         self._waiting.clear()
-        return self.length
+        return Known(self.length)
 
     def print(self, number: int) -> None:
-        """Print what was kept of a micro-batch that counts and was not printed before."""
-        try:
-            data = self._file(number).read_bytes()
-        except FileNotFoundError:
-            data = b""
+        """Print what was kept of a micro-batch that counts and was not printed before.
+
+        Raises:
+            RunError: when it cannot be known any more what is left to be printed.
+        """
+        printed = self._printed(number)
+        if printed == self.length:
+            self._forget()
+            return
+        if printed > self.length:
+            raise RunError(_too_much(self._folder, printed, self.length))
+        data = read_sealed(self._file(number))
         begin = self.length - len(data)
-        at = min(max(self._printed() - begin, 0), len(data))
+        if begin < 0:
+            raise DamagedError(self._file(number), "holds more than its micro-batch found")
+        at = max(printed - begin, 0)
         for piece in pieces(data, at):
             self._output.write(piece)
             self._output.flush()
             at += len(piece)
             self._note(begin + at)
         self._note(self.length)
-        for file in self._folder.glob("*.bytes"):
-            file.unlink(missing_ok=True)
+        self._forget()
 
     def close(self) -> None:
         os.close(self._count)
@@ -98,12 +113,62 @@ class Printed:
     def _file(self, number: int) -> Path:
         return self._folder / f"{number:012d}.bytes"
 
-    def _printed(self) -> int:
-        data = os.pread(self._count, _COUNT.size, 0)
-        return int(_COUNT.unpack(data)[0]) if len(data) == _COUNT.size else 0
+    def _forget(self) -> None:
+        for file in self._folder.glob("*.bytes"):
+            file.unlink(missing_ok=True)
+
+    def _printed(self, number: int) -> int:
+        try:
+            return count_in(os.pread(self._count, _COUNT.size + 1, 0), self._counter)
+        except DamagedError:
+            if self._file(number).exists():
+                raise
+            os.ftruncate(self._count, 0)
+            self._note(self.length)  # results go when all of them are printed
+            return self.length
 
     def _note(self, count: int) -> None:
-        os.pwrite(self._count, _COUNT.pack(count), 0)
+        os.pwrite(self._count, _COUNT.pack(count, _checksum(count)), 0)
+
+
+def check_printed(folder: Path, length: int) -> None:
+    """See that no more was printed than counts; nothing is changed.
+
+    Raises:
+        RunError: when more was, or that cannot be known.
+    """
+    counter = folder / "printed"
+    if counter.exists():
+        printed = count_in(counter.read_bytes(), counter)
+        if printed > length:
+            raise RunError(_too_much(folder, printed, length))
+
+
+def count_in(data: bytes, path: Path) -> int:
+    """How many bytes were printed, as the counter's file has it; none when it is empty.
+
+    Raises:
+        DamagedError: when it is not what was written.
+    """
+    if not data:
+        return 0
+    if len(data) == _COUNT.size:
+        count, checksum = _COUNT.unpack(data)
+        if checksum == _checksum(count):
+            return int(count)
+    advice = "remove it to have the results of the last micro-batch printed again"
+    raise DamagedError(path, "is damaged, and with it how far results were printed", advice)
+
+
+def _checksum(count: int) -> int:
+    return zlib.crc32(b"printed %d" % count)
+
+
+def _too_much(folder: Path, printed: int, length: int) -> str:
+    return (
+        f"the checkpoint {folder.parent} is older than what was printed from it "
+        f"({printed:,} bytes, {length:,} count): results would be repeated; name another folder to begin anew"
+    )
 
 
 def pieces(data: bytes, start: int) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
     WITH (format = 'socket', host = 'localhost', port = '9999', value = 'csv')
 
 A line that came by a connection cannot be asked for again, so lines go to files first and are read from there; with a
-checkpoint these outlive the process. A file that is long enough is followed by another, and removed when all of it was read
+checkpoint these outlive the process, with checksums. A file that is long enough is followed by another, and removed when all of it was read
 and counts. The stream ends when the other side closes the connection.
 """
 
@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING
 from cqc.runtime.errors import RunError
 from cqc.runtime.file_feed import FileFeed
 from cqc.runtime.file_trace import Begun
+from cqc.runtime.private_files import open_private, private_folder
 from cqc.runtime.sinks.output import cannot_write
+from cqc.runtime.sources.spool_sums import SpoolSums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,16 +55,20 @@ class SocketFeed:
         is_csv = relation.options.get("value", "json").lower() == "csv"
         self._temporary = Path(tempfile.mkdtemp(prefix="cqc-socket-")) if spool is None else None
         folder = self._temporary or spool or Path()
-        folder.mkdir(parents=True, exist_ok=True)  # one for all sockets of the program
-        self._folder = folder / urllib.parse.quote(name, safe="")
-        self._folder.mkdir(exist_ok=True)
+        private_folder(folder)  # one for all sockets of the program
+        self._folder = private_folder(folder / urllib.parse.quote(name, safe=""))
         self._extension = "csv" if is_csv else "jsonl"
         names = ",".join(f'"{column.name}"' for column in relation.columns)
         self._header = f"{names}\n".encode() if is_csv else b""
         in_file = replace(relation, options={})  # what the files are, their names say
         self._lines = FileFeed(name, in_file, self._folder, follow=True, done=done)
         self._failure: OSError | None = None
-        self._cut_half_line()
+        self._sums = SpoolSums(self._folder)
+        try:
+            self._check_files(done)
+        except BaseException:
+            self._connection.close()
+            raise
         self._receiver = threading.Thread(target=self._receive, daemon=True)
         self._receiver.start()
 
@@ -95,6 +101,7 @@ class SocketFeed:
         for file in self._files()[:-1]:
             if (Begun.at(self.done.get(str(file))).stop or 0) >= file.stat().st_size:
                 file.unlink()
+                self._sums.forget(file)
                 self._lines.forget_gone()
 
     def close(self) -> None:
@@ -120,6 +127,16 @@ class SocketFeed:
         except OSError as error:  # `take` tells it
             self._failure = error
 
+    def _check_files(self, done: Mapping[str, Place]) -> None:
+        """See that what was received before is there as it came, before anything is cut off."""
+        ends = {
+            file: self._sums.check(file, Begun.at(done.get(str(file))).stop or 0)
+            for file in self._files()
+        }
+        self._cut_half_line()
+        for file, end in ends.items():
+            self._sums.complete(file, end)
+
     def _cut_half_line(self) -> None:
         """Remove the half of a line that a process left which was killed as it wrote."""
         for file in self._files()[-1:]:
@@ -137,8 +154,12 @@ class SocketFeed:
             number = 0 if last is None else int(last.stem) + 1
             last = self._folder / f"{number:012d}.{self._extension}"
             lines = self._header + lines
-        with last.open("ab", buffering=0) as file:
-            file.write(lines)
+        rest = memoryview(lines)
+        with open_private(last, "ab") as file:
+            while rest:  # a disk that is nearly full takes less than it is given
+                rest = rest[file.write(rest) :]
+            end = file.tell()
+        self._sums.add(last, end, lines)
 
 
 def _received(connection: socket.socket) -> bytes:

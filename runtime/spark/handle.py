@@ -208,6 +208,13 @@ class Handle:
     def resume(self, checkpoint: Checkpoint) -> None:
         """Bring the engine to where the last micro-batch that counts left it; `start` does this."""
         self._checkpoint = checkpoint
+        try:
+            self._resume(checkpoint)
+        except BaseException:
+            checkpoint.close()
+            raise
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
         last = checkpoint.last()
         if last is None:
             return

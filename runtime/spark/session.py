@@ -30,6 +30,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.private_files import open_private
 from cqc.runtime.spark.archive_path import archive_options
 from cqc.runtime.spark.java import java_home
 
@@ -76,6 +77,7 @@ class Session:
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._jvm_options = archive_options() if jvm_options is None else jvm_options
         self.log = self._folder / "spark.log"
+        self._kept_log: str | None = None
         self._java: Any = None  # the process of our own JVM
         atexit.register(self.close)
         try:
@@ -110,13 +112,18 @@ class Session:
 
     def keep_log(self) -> str:
         """Let the log outlive the session; where it is, in words."""
-        kept = Path(tempfile.gettempdir()) / f"cqc-spark-{os.getpid()}.log"
-        try:
-            if self.log.exists():
-                shutil.copyfile(self.log, kept)
-        except OSError as error:
-            return f"its log cannot be kept ({error.strerror or error})"
-        return f"its log is {kept}"
+        if self._kept_log is None:
+            try:
+                # A name that nobody can foresee, and a file that is ours alone: others can write to this folder.
+                descriptor, name = tempfile.mkstemp(prefix=f"{_PREFIX}log-", suffix=".log")
+                with os.fdopen(descriptor, "wb") as kept:
+                    if self.log.exists():
+                        with self.log.open("rb") as log:
+                            shutil.copyfileobj(log, kept)
+            except OSError as error:
+                return f"its log cannot be kept ({error.strerror or error})"
+            self._kept_log = name
+        return f"its log is {self._kept_log}"
 
     def end_gently(self, number: int, limit_s: float) -> None:
         """Ask the JVM to end by a signal, and wait for it."""
@@ -154,7 +161,7 @@ class Session:
         conf = SparkConf(loadDefaults=False).setAll(
             [*settings.items(), *self._own_settings(master)]
         )
-        with self.log.open("wb") as log:
+        with open_private(self.log, "wb") as log:
             try:
                 gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]  # pyspark's own
                 self._java = gateway.proc
@@ -236,7 +243,9 @@ def _remove_left_behind() -> None:
     """Remove the files of sessions whose process was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc/self").exists():
+        if not owner.isdigit() or folder.lstat().st_uid != os.getuid():
+            continue  # nobody is asked to remove what is another user's
+        if not Path(f"/proc/{owner}").exists() and Path("/proc/self").exists():
             shutil.rmtree(folder, ignore_errors=True)
 
 

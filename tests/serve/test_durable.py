@@ -186,10 +186,11 @@ def test_what_was_not_committed_is_not_there(cut: int, tmp_path: Path) -> None:
     original.register(MORE[1], "above")
     original.commit()
     before = face(original)
-    push(original, "a", [{"ts": 2, "k": 2, "name": "y" * 500}])  # written, not committed
-    shutil.copytree(tmp_path / "0", tmp_path / "1")
-    file = tmp_path / "1" / "rows-00000001.log"
-    file.write_bytes(file.read_bytes()[:-cut])
+    push(original, "a", [{"ts": 2, "k": 2, "name": "y" * 500}])
+    shutil.copytree(tmp_path / "0", tmp_path / "1")  # its results are written, it is not committed
+    original.commit()
+    rows = (tmp_path / "0" / "rows-00000001.log").read_bytes()
+    (tmp_path / "1" / "rows-00000001.log").write_bytes(rows[:-cut])
     second = start(tmp_path / "1")
     assert face(second) == before
     push(second, "a", [{"ts": 2, "k": 3, "name": "z"}])

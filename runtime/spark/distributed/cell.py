@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +18,9 @@ import numpy as np
 
 from cqc.runtime.engine import Engine
 from cqc.runtime.engine_state import give, line_states
+from cqc.runtime.errors import RunError
+from cqc.runtime.sealed import DamagedError, read_sealed
+from cqc.runtime.spark.distributed.cell_store import unpack_entries
 from cqc.runtime.spark.distributed.partial_pulls import PartialEngine, PartialPulls
 from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState
 from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
@@ -100,7 +102,7 @@ class Cells:
         text = store.record()
         record = self._first_record(place, store) if text is None else Record.from_json(text)
         held = self._held.pop(place, None)
-        output = Output(FIRST_CELL * (place[0] + 1) + place[1])
+        output = Output(FIRST_CELL * (place[0] + 1) + place[1], batch=header.batch)
         if held is None or held.tag != record.tag or held.changes > len(header.changes):
             held = self._rebuild(place, header, record, store)
             output.rebuilt = record.batch >= 0
@@ -139,12 +141,12 @@ class Cells:
         if self._spec.moved is None:
             return empty
         folder = Path(self._spec.moved)
-        records: dict[str, str] = json.loads((folder / RECORDS).read_text(encoding="utf-8"))
+        records: dict[str, str] = json.loads(_read(folder / RECORDS))
         if str(place[0]) not in records:
             return empty
         entries: dict[int, list[bytes]] = {}
         for file in sorted((folder / f"{place[0]}-{place[1]}").glob("[0-9]*")):
-            for batch, blob in pickle.loads(file.read_bytes()):
+            for batch, blob in unpack_entries(_read(file)):
                 entries.setdefault(batch, []).append(blob)
         for batch, blobs in entries.items():
             store.put(batch, b"".join(blobs))
@@ -264,6 +266,14 @@ class Cells:
         )
         store.set_record(new.to_json())
         return new
+
+
+def _read(path: Path) -> bytes:
+    """A sealed file; what a worker says of one that is damaged reaches the user by this class alone."""
+    try:
+        return read_sealed(path)
+    except DamagedError as error:
+        raise RunError(str(error)) from error
 
 
 def _kept_tuples(record: Record, store: Store, spec: Spec) -> dict[str, Packet]:

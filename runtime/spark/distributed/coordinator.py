@@ -23,6 +23,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import watermarks_after_end
 from cqc.runtime.pull_plan import PullPlan
 from cqc.runtime.results import ResultBlock, in_time_order
+from cqc.runtime.sealed import ADVICE
 from cqc.runtime.spark.distributed.skew import Skew
 from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec
 from cqc.runtime.spark.distributed.stage_one import bare_program
@@ -249,8 +250,13 @@ class Coordinator:
         )
 
     def take(self, packed: Iterable[bytes], batch: int) -> Findings:
-        """Take in what tasks and cells found in a micro-batch."""
+        """Take in what tasks and cells found in a micro-batch.
+
+        Raises:
+            RunError: when Spark delivers another micro-batch, or not all of it: its part of a checkpoint is damaged then.
+        """
         outputs = sorted(map(Output.unpack, packed), key=lambda output: output.origin)
+        _check_whole(outputs, batch)
         findings = Findings([], {}, [], [])
         partials: list[PartialAnswer] = []
         for output in outputs:
@@ -455,6 +461,18 @@ def refuse_guard(program: Program) -> None:
     if program.settings.max_ahead_us:
         raise RunError(
             "a distributed run cannot keep rows that are far ahead aside: leave out SET MAX_AHEAD, or run without --distribute"
+        )
+
+
+def _check_whole(outputs: Sequence[Output], batch: int) -> None:
+    """See that outputs are those of a micro-batch, and that no task is missing."""
+    others = [each.batch for each in outputs if each.batch not in (None, batch)]
+    counts = {each.tasks for each in outputs if each.tasks is not None}
+    origins = [each.origin for each in outputs if each.tasks is not None]
+    if others or (counts and (len(counts) > 1 or origins != list(range(min(counts))))):
+        found = f"micro-batch {others[0]}" if others else f"a part of micro-batch {batch}"
+        raise RunError(
+            f"Spark's part of the checkpoint is damaged (it delivers {found} where {batch} should come): {ADVICE}"
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from cqc.runtime.private_files import open_private
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -12,8 +14,9 @@ if TYPE_CHECKING:
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file that appears when it is complete, also after the power fails."""
     aside = path.with_name(f".{path.name}")  # hidden files are nobody's input
-    with aside.open("wb") as file:
-        file.write(content)
-        file.flush()
+    with open_private(aside, "wb") as file:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[file.write(rest) :]
         os.fsync(file.fileno())
     aside.replace(path)

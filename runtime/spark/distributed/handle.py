@@ -16,19 +16,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
-from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
 from cqc.compiler.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken
+from cqc.runtime.private_files import private_folder
 from cqc.runtime.results import results_of
+from cqc.runtime.sealed import read_sealed_json, write_sealed, write_sealed_json
 from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
+from cqc.runtime.spark.distributed.plain_data import to_text
 from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
+from cqc.runtime.spark.distributed.spec import read_queries
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
 from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.slots import TAG, Slots, rows_of_table
@@ -81,7 +84,9 @@ class DistributedHandle:
         given = checkpoint or (self._temporary.name if self._temporary else "")
         self._folder = Path(given) / "distributed"
         self._control = self._folder / "control"
-        self._control.mkdir(parents=True, exist_ok=True)
+        private_folder(Path(given), own=False)
+        private_folder(self._folder)
+        private_folder(self._control)
         self._sent = len(list(self._control.glob("*.jsonl")))
         self._waiting: deque[list[ResultBlock]] = deque()
         self._answers: dict[int, ResultBlock] = {}
@@ -89,7 +94,7 @@ class DistributedHandle:
         self._headers: dict[str, str] = {}
         try:
             last = self._last_state()
-            first = None if last is None else _unpickled(self._folder / "queries")
+            first = None if last is None else read_queries(self._folder / "queries")
             cells = partitions or spark.sparkContext.defaultParallelism
             if last is not None:
                 cells = int(last["partitions"])
@@ -105,8 +110,8 @@ class DistributedHandle:
                 self._next = int(last["batch"]) + 1
                 self._headers[str(last["batch"])] = last["header"]
             elif checkpoint is not None:
-                packed = cloudpickle.dumps(self.coordinator.first_queries)  # type: ignore[no-untyped-call]  # it has no types
-                write_whole(self._folder / "queries", packed)
+                text = to_text(self.coordinator.first_queries)
+                write_sealed(self._folder / "queries", text.encode())
             self._is_durable = checkpoint is not None
             self._cells = bool(spec.groups) or keep_past
             self._flow = Flow(spark, spec)
@@ -285,14 +290,14 @@ class DistributedHandle:
             "state": self.coordinator.state.to_json(),
             "partitions": self._partitions,
         }
-        write_whole(self._folder / f"{number:012d}.json", json.dumps(content).encode())
+        write_sealed_json(self._folder / f"{number:012d}.json", content)
         (self._folder / f"{number - 3:012d}.json").unlink(missing_ok=True)
 
     def _last_state(self) -> dict[str, Any] | None:
         files = sorted(self._folder.glob("*.json"))
         if not files:
             return None
-        found: dict[str, Any] = json.loads(files[-1].read_text(encoding="utf-8"))
+        found: dict[str, Any] = read_sealed_json(files[-1])
         return found
 
     def _say(self, control: dict[str, Any]) -> None:
@@ -384,7 +389,3 @@ class DistributedHandle:
             for tag, (name, seat) in enumerate(slots.seats.items())
         )
         return data.unionByName(told, allowMissingColumns=True), SlotRows(seats)
-
-
-def _unpickled(path: Path) -> Any:
-    return cloudpickle.loads(path.read_bytes())

@@ -146,7 +146,7 @@ class _Keeper:
         if digest not in self._cells:
             while len(self._cells) >= _MOST_SPECS:
                 self._cells.pop(next(iter(self._cells)))
-            self._cells[digest] = Cells(Spec.unpack(Path(spec).read_bytes()))
+            self._cells[digest] = Cells(Spec.unpack(Path(spec).read_bytes(), digest))
         store = _Distant(connection, text)
         output = self._cells[digest].process(place, Header.from_json(header), blobs, store)
         store.kept.found = output.pack()
@@ -226,7 +226,9 @@ def _remove_left_behind() -> None:
     """Remove the folders of daemons whose keepers were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdigit() and not _lives(int(owner)):
+        if not owner.isdigit() or folder.lstat().st_uid != os.getuid():
+            continue  # nobody is asked to remove what is another user's
+        if not _lives(int(owner)):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -12,7 +12,6 @@ heavy values the one where the value is at home.
 from __future__ import annotations
 
 import json
-import pickle
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
+from cqc.runtime.private_files import private_folder
+from cqc.runtime.sealed import write_sealed
 from cqc.runtime.spark.distributed.cell import RECORDS, Record
+from cqc.runtime.spark.distributed.cell_store import opened_blob, opened_record, pack_entries
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.routing import codes_of
 from cqc.runtime.spark.distributed.skew import Load, places
@@ -115,15 +117,15 @@ class MovingTask:
         assert context is not None
         for (group, cell), entries in found.items():
             target = Path(self._folder) / f"{group}-{cell}"
-            target.mkdir(exist_ok=True)
-            write_whole(target / str(context.partitionId()), pickle.dumps(entries))
+            private_folder(target)
+            write_sealed(target / str(context.partitionId()), pack_entries(entries))
         yield pa.RecordBatch.from_arrays([pa.array([b""])], names=["blob"])
 
 
 def _entries(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes]]:
     for batch in batches:
         for row in batch.to_pylist():
-            yield row["key"], row["batch"], row["blob"]
+            yield row["key"], row["batch"], opened_blob(row["batch"], row["blob"])
 
 
 def move(
@@ -139,7 +141,7 @@ def move(
         cut: how tuples lie in the era before.
         folder: where the files go.
     """
-    folder.mkdir(parents=True)
+    private_folder(folder)
     committed = checkpoint / "commits" / str(batch)
     if (
         not committed.exists()
@@ -156,11 +158,11 @@ def move(
     ):
         place = layout.place_of(row[0])
         assert place is not None
-        record = Record.from_json(row[1])
+        record = Record.from_json(opened_record(row[1]))
         if record.batch >= newest.get(str(place[0]), record).batch:
             newest[str(place[0])] = record
     texts = {group: replace(record, entries=[]).to_json() for group, record in newest.items()}
-    write_whole(folder / RECORDS, json.dumps(texts).encode())
+    write_sealed(folder / RECORDS, json.dumps(texts).encode())
 
 
 def _state(spark: SparkSession, checkpoint: Path, batch: int, variable: str) -> DataFrame:

@@ -12,11 +12,13 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no
 from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S
+from cqc.runtime.private_files import private_folder
 from cqc.runtime.spark.distributed.coordinator import refuse_guard
+from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.moving import MovingTask, move
-from cqc.runtime.spark.distributed.work import DurableWork, Work, feed_lines
+from cqc.runtime.spark.distributed.work import DurableWork, Work
 from cqc.runtime.spark.distributed.worker import RangesTask
 from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.starting import Starting
@@ -132,7 +134,7 @@ class DistributedRun:
         if isinstance(self._work, DurableWork):
             checkpoint, self._feed = self._work.spark, self._work.feed
             first = self._work.era.first
-        self._feed.mkdir(parents=True, exist_ok=True)
+        private_folder(self._feed)
         self._flow = Flow(spark, spec)
         self._has_cells = self._flow.has_cells or self._options.is_live
         self._move()
@@ -248,7 +250,7 @@ class DistributedRun:
     def _is_last(self, number: int) -> bool:
         """Whether a micro-batch was the one that ends the input."""
         with self._file(number).open(encoding="utf-8") as file:
-            line = json.loads(file.readline())
+            line = opened_line(file.readline())
         return bool(json.loads(line["header"])["ended"])
 
     def _file(self, number: int) -> Path:

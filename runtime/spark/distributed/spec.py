@@ -10,14 +10,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 
+from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import NOTHING_SEEN
+from cqc.runtime.sealed import DamagedError, read_sealed
+from cqc.runtime.spark.distributed.plain_data import from_text, to_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cqc.compiler.catalog import Catalog
     from cqc.compiler.normal import NormalQuery
     from cqc.compiler.partitioning import Group
@@ -63,11 +69,12 @@ class Change:
     spread: Spread | None = None
 
     def to_text(self) -> str:
-        return base64.b64encode(_dumps(self)).decode("ascii")
+        """As data, since it is kept in checkpoints, and small, since it goes with every micro-batch."""
+        return base64.b64encode(zlib.compress(to_text(self).encode())).decode("ascii")
 
     @staticmethod
     def from_text(text: str) -> Change:
-        change: Change = cloudpickle.loads(base64.b64decode(text))
+        change: Change = from_text(zlib.decompress(base64.b64decode(text)).decode())
         return change
 
 
@@ -154,7 +161,14 @@ class Spec:
         return _dumps(self)
 
     @staticmethod
-    def unpack(packed: bytes) -> Spec:
+    def unpack(packed: bytes, wanted: str) -> Spec:
+        """A spec by its digest, which comes with the task: a file that is another is not read.
+
+        Raises:
+            RunError: when it has another digest.
+        """
+        if digest(packed) != wanted:
+            raise RunError(f"what executors were sent as {wanted} is something else")
         spec: Spec = cloudpickle.loads(packed)
         return spec
 
@@ -163,6 +177,19 @@ def _dumps(what: object) -> bytes:
     """Pickled; functions that a user registered are sent as they are."""
     packed: bytes = cloudpickle.dumps(what)  # type: ignore[no-untyped-call]  # it has no types
     return packed
+
+
+def read_queries(path: Path) -> dict[str, NormalQuery]:
+    """The queries that a run began with, as its checkpoint has them.
+
+    Raises:
+        DamagedError: when the file is not what was written.
+    """
+    try:
+        found: dict[str, NormalQuery] = from_text(read_sealed(path).decode())
+    except ValueError as error:
+        raise DamagedError(path, str(error)) from error
+    return found
 
 
 def digest(packed: bytes) -> str:

@@ -83,6 +83,7 @@ class StageOne:
         *,
         ticks: bool,
         controls: int = 0,
+        tasks: int | None = None,
     ) -> Iterator[Row]:
         """What a task sends on.
 
@@ -92,9 +93,12 @@ class StageOne:
             rows: rows of streams (folded names).
             ticks: tell cells that wait for time to pass; one task of a micro-batch does.
             controls: how many rows of the control source the task had.
+            tasks: how many tasks the micro-batch has, where that is known.
         """
         self._apply(header)
-        output = Output(origin, controls=controls, ended=header.ended)
+        output = Output(
+            origin, controls=controls, ended=header.ended, batch=header.batch, tasks=tasks
+        )
         self._listen(output)
         failures = self._engine.failed_evaluations
         before = {} if self._spec.collect else self._engine.result_counts()

@@ -80,6 +80,8 @@ class Output:
     oldest: int | None = None  # the first micro-batch of which a cell still holds tuples
     rebuilt: bool = False  # the cell was made again from what is durable of it
     ended: bool = False  # the input has ended with this micro-batch
+    batch: int | None = None  # the micro-batch it belongs to
+    tasks: int | None = None  # how many tasks that has
 
     def pack(self) -> bytes:
         compact = replace(self, blocks=compacted(self.blocks))

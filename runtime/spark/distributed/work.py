@@ -10,13 +10,10 @@ ours; a micro-batch that counts here but not yet there is repeated for the cells
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pyspark import cloudpickle
 
 from cqc.runtime.batch_run import BatchRun
 from cqc.runtime.durable_run import DurableRun
@@ -24,12 +21,17 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.intake import Taken
 from cqc.runtime.plan import add_ranges
+from cqc.runtime.private_files import private_folder
 from cqc.runtime.query_set import QuerySet, texts_of
 from cqc.runtime.range import Range
 from cqc.runtime.run import RunSummary, write_stats
+from cqc.runtime.sealed import read_sealed_json, write_sealed, write_sealed_json
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
+from cqc.runtime.spark.distributed.feed_lines import opened_line
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.moving import Cut
+from cqc.runtime.spark.distributed.plain_data import to_text
+from cqc.runtime.spark.distributed.spec import read_queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -174,6 +176,7 @@ class DurableWork(Work, DurableRun):
     """The same with a checkpoint."""
 
     era = Era(0, 0)
+    _may_go_back = False  # the cells cannot
 
     def __init__(self, program: Program, options: RunOptions) -> None:
         super().__init__(program, options)
@@ -189,9 +192,7 @@ class DurableWork(Work, DurableRun):
     @property
     def place(self) -> Path:
         """The folder for what only a distributed run has."""
-        folder = self._checkpoint.folder / "distributed"
-        folder.mkdir(exist_ok=True)
-        return folder
+        return private_folder(self._checkpoint.folder / "distributed")
 
     @property
     def feed(self) -> Path:
@@ -221,8 +222,8 @@ class DurableWork(Work, DurableRun):
             self._begin_era()
         spec = super().spread(partitions)
         if self._before is None:
-            packed = cloudpickle.dumps(self.coordinator.first_queries)  # type: ignore[no-untyped-call]  # it has no types
-            write_whole(self.place / "queries", packed)
+            text = to_text(self.coordinator.first_queries)
+            write_sealed(self.place / "queries", text.encode())
         else:
             tables = self.coordinator.state.counts
             self.coordinator.resume(self._before, moved=moves)
@@ -246,7 +247,7 @@ class DurableWork(Work, DurableRun):
         self.era = Era(self.era.number + 1, self._number + 1)
         for folder in (self.feed, self.spark, self.moved_to):  # of an attempt that was cut short
             shutil.rmtree(folder, ignore_errors=True)
-        self.feed.mkdir(parents=True)
+        private_folder(self.feed)
         for waiting in feed.glob(f"{self._number + 1:012d}.jsonl"):
             write_whole(self.feed / waiting.name, waiting.read_bytes())
 
@@ -263,15 +264,14 @@ class DurableWork(Work, DurableRun):
         """Those that the run began with: by them tuples were sent."""
         path = self.place / "weights.json"
         if self._last is None:
-            write_whole(path, json.dumps(super()._weights()).encode())
-        found: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+            write_sealed_json(path, super()._weights())
+        found: dict[str, float] = read_sealed_json(path)
         return found
 
     def _first_queries(self) -> dict[str, NormalQuery] | None:
         if self._before is None:
             return None
-        found: dict[str, NormalQuery] = cloudpickle.loads((self.place / "queries").read_bytes())
-        return found
+        return read_queries(self.place / "queries")
 
     def _count_batch(self, *, ended: bool) -> None:
         self._idle = False
@@ -281,19 +281,18 @@ class DurableWork(Work, DurableRun):
             "partitions": self._partitions,
             "era": asdict(self.era),
         }
-        write_whole(self.place / f"{number:012d}.json", json.dumps(content).encode())
+        write_sealed_json(self.place / f"{number:012d}.json", content)
         self._commit(ended=ended)
         (self.place / f"{number - 3:012d}.json").unlink(missing_ok=True)
 
     def _read_state(self, number: int) -> dict[str, Any]:
         path = self.place / f"{number:012d}.json"
-        try:
-            given: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        if not path.exists() and not (self.place / "queries").exists():
             raise RunError(
                 f"the checkpoint {self._checkpoint.folder} is not of a distributed run: "
                 "name another folder, or run without --distribute"
-            ) from error
+            )
+        given: dict[str, Any] = read_sealed_json(path)
         return given
 
     def _positions_before(self) -> Positions:
@@ -303,8 +302,8 @@ class DurableWork(Work, DurableRun):
             self.era = Era(**self._read_state(self._last.number)["era"])
         waiting = self.feed / f"{0 if self._last is None else self._last.number + 1:012d}.jsonl"
         if waiting.exists():
-            for line in waiting.read_text(encoding="utf-8").splitlines():
-                add_ranges(positions, [Range(**each) for each in json.loads(line)["ranges"]])
+            for line in waiting.read_text(encoding="utf-8", errors="replace").splitlines():
+                add_ranges(positions, [Range(**each) for each in opened_line(line)["ranges"]])
         return positions
 
 
@@ -329,25 +328,6 @@ class _Registrar:
         name = query if isinstance(query, str) else query.name
         if name in self._work.engine.queries:
             self._work.engine.unregister(name)
-
-
-def feed_lines(header: Header, ranges: list[Range], tasks: int) -> str:
-    """The file of a micro-batch: one line for each task, with ranges that follow one another."""
-    count = max(min(tasks, len(ranges)), 1)
-    cuts = [len(ranges) * at // count for at in range(count + 1)]
-    text = header.to_json()
-    return "".join(
-        json.dumps(
-            {
-                "origin": at,
-                "header": text,
-                "folder": str(Path.cwd()),
-                "ranges": [asdict(each) for each in ranges[cuts[at] : cuts[at + 1]]],
-            }
-        )
-        + "\n"
-        for at in range(count)
-    )
 
 
 def _sent(state: CoordinatorState) -> OperatorCount:

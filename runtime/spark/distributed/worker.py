@@ -23,6 +23,13 @@ from cqc.runtime.range import Range
 from cqc.runtime.ranges import read_range
 from cqc.runtime.spark.distributed import keeper
 from cqc.runtime.spark.distributed.cell import Cells
+from cqc.runtime.spark.distributed.cell_store import (
+    opened_blob,
+    opened_record,
+    sealed_blob,
+    sealed_record,
+)
+from cqc.runtime.spark.distributed.feed_lines import opened_line
 from cqc.runtime.spark.distributed.spec import Change, Header, Layout, Spec, spark_hash
 from cqc.runtime.spark.distributed.stage_one import StageOne
 
@@ -58,7 +65,8 @@ def _spec(digest: str) -> Spec:
                 kept.pop(next(iter(kept)))
         gc.unfreeze()  # what was popped is garbage now
         gc.collect()
-        _specs[digest] = Spec.unpack(Path(SparkFiles.get(spec_name(digest))).read_bytes())
+        packed = Path(SparkFiles.get(spec_name(digest))).read_bytes()
+        _specs[digest] = Spec.unpack(packed, digest)
         gc.freeze()
     return _specs[digest]
 
@@ -96,13 +104,14 @@ class RangesTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for text in batch.column(0).to_pylist():
-                given = json.loads(text)
+                given = opened_line(text)
                 header = Header.from_json(given["header"])
                 ranges = [_absolute(Range(**each), given["folder"]) for each in given["ranges"]]
                 one = stage_one(self._digest, header)
                 origin = given["origin"]
                 rows = _rows(one, ranges)
-                yield _batch(header, one.run(header, origin, rows, ticks=origin == 0))
+                sent = one.run(header, origin, rows, ticks=origin == 0, tasks=given["tasks"])
+                yield _batch(header, sent)
 
 
 def _absolute(part: Range, folder: str) -> Range:
@@ -212,20 +221,21 @@ class CellProcessor(StatefulProcessor):
 
     def record(self) -> str | None:
         """The record."""
-        return self._text.get()[0] if self._text.exists() else None
+        return opened_record(self._text.get()[0]) if self._text.exists() else None
 
     def set_record(self, text: str) -> None:
         """Replace the record."""
-        self._text.update((text,))
+        self._text.update((sealed_record(text),))
 
     def entries(self) -> Iterator[tuple[int, bytes]]:
         """The blobs by micro-batch."""
         for key, value in self._entries.iterator():
-            yield int(key[0]), bytes(value[0])
+            batch = int(key[0])
+            yield batch, opened_blob(batch, bytes(value[0]))
 
     def put(self, batch: int, blob: bytes) -> None:
         """Add what came with a micro-batch."""
-        self._entries.updateValue((batch,), (blob,))
+        self._entries.updateValue((batch,), (sealed_blob(batch, blob),))
 
     def remove(self, batch: int) -> None:
         """Forget what came with a micro-batch."""

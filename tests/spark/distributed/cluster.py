@@ -18,7 +18,7 @@ from cqc.runtime.options import Strategy
 from cqc.runtime.results import results_of
 from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
-from cqc.runtime.spark.distributed.spec import Header, Layout, Spec
+from cqc.runtime.spark.distributed.spec import Header, Layout, Spec, digest
 from cqc.runtime.spark.distributed.stage_one import StageOne
 from tests.language.executors import plain, shown, time_us
 from tests.language.values import to_datetime
@@ -81,7 +81,7 @@ class Cluster:
         self.intakes = {name: Intake(each) for name, each in program.catalog.relations.items()}
         taken = {name: self.intakes[name].take(rows) for name, rows in (tables or {}).items()}
         packed = self.coordinator.spec(taken, collect=collect, shuffle_partitions=3).pack()
-        self.specs = [Spec.unpack(packed) for _ in range(2)]
+        self.specs = [Spec.unpack(packed, digest(packed)) for _ in range(2)]
         self.ones = [StageOne(spec) for spec in self.specs]
         self.twos = [Cells(spec) for spec in self.specs]
         self.stores: dict[int, MemoryStore] = {}

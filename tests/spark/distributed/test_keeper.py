@@ -47,7 +47,7 @@ class Asker:
         by = "keeper"
         found = keeper.process(0, digest(self.packed), self.file, (0, 0), header, blobs, self.store)
         if found is None:
-            cells = Cells(Spec.unpack(self.packed))
+            cells = Cells(Spec.unpack(self.packed, digest(self.packed)))
             by, found = "worker", cells.process((0, 0), header, blobs, self.store).pack()
         output = Output.unpack(found)
         return by, sum(map(len, output.blocks)), output.rebuilt
