@@ -8,7 +8,8 @@ result type.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -56,7 +57,8 @@ class UserFunction:
     arity: int | None
 
 
-_registered: dict[str, UserFunction] = {}
+_registered: dict[str, UserFunction] = {}  # replaced and never changed: somebody may be reading it
+_registering = threading.Lock()
 
 
 def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> None:  # noqa: A002 - the public name of the parameter
@@ -78,11 +80,18 @@ def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> No
     result = TYPE_NAMES.get(returns.upper())
     if result is None:
         raise ValueError(f"{returns} is not a type; there are {', '.join(TYPE_NAMES)}")
-    _registered[folded] = UserFunction(folded, callable, result, _arity(callable))
+    adopt([UserFunction(folded, callable, result, _arity(callable))])
+
+
+def adopt(functions: Iterable[UserFunction]) -> None:
+    """Register functions as another process did."""
+    global _registered
+    with _registering:
+        _registered = {**_registered, **{each.name: each for each in functions}}
 
 
 def user_functions() -> Mapping[str, UserFunction]:
-    """What is registered, by folded name. A view: functions registered later appear in it."""
+    """What is registered at this moment, by folded name."""
     return MappingProxyType(_registered)
 
 

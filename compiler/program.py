@@ -152,12 +152,12 @@ class Program:
     def bound(self, name: str) -> Query:
         """A query of the program, bound. KeyError when there is none of this name."""
         key = fold(name)
-        if key not in self._bound:
+        query = self._bound.get(key)
+        if query is None:  # threads that ask at once both bind it, and find the same
             query = self._bind_again(self.graph.queries[key])
-            if len(self._bound) >= _MOST_KEPT:
-                return query
-            self._bound[key] = query
-        return self._bound[key]
+            if len(self._bound) < _MOST_KEPT:
+                query = self._bound.setdefault(key, query)
+        return query
 
     def normal(self, name: str) -> NormalQuery:
         """A query of the program with its conditions classified. KeyError when there is none of this name."""

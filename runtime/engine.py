@@ -8,12 +8,15 @@ that was processed last, whatever the interleaving.
     with cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s WHERE x > 1")) as engine:
         engine.push("s", [{"ts": 1, "x": 1}, {"ts": 2, "x": 2}])
         print([(result.query, result.ts, result.row) for result in engine.drain()])   # [('q1', 2, {'x': 2})]
+
+Every public call may come from any thread; they take turns (`turns`). What is pushed is typed before the turn begins, so the
+code of users' iterables does not run inside it, and results are made into rows after it.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,8 +34,9 @@ from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.options import Strategy
 from cqc.runtime.packets import Packets
 from cqc.runtime.pull import PullQueries
-from cqc.runtime.results import in_time_order, results_of
+from cqc.runtime.results import in_time_order, rest_of, results_of
 from cqc.runtime.stream_line import StreamLine
+from cqc.runtime.turns import Turns, changes, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -79,6 +83,9 @@ class Engine:
         keep_past: keep tuples for pull queries that are registered later, as far back as the program's RETENTION.
         collect: with False results are counted and not kept for `drain`.
         clock: seconds that only go up; tells when a silent stream is idle.
+
+    Calls may come from any thread: they are made one after the other, in the order in which they came. Two engines work side by
+    side. Code that an engine calls (a function of `cqc.function`) cannot call that engine.
     """
 
     _make_pulls: ClassVar[type[PullQueries]] = PullQueries
@@ -94,6 +101,7 @@ class Engine:
         collect: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._turns = Turns()
         self._program = program
         self._strategy = strategy or Strategy(sharing=sharing)
         self._keep_past = keep_past
@@ -137,7 +145,14 @@ class Engine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        return None
+        self.close()
+
+    def close(self) -> None:
+        """Take nothing more: wait for the call that is being made, and refuse those that come later.
+
+        What was found can still be drained, and counters can be read. Closing twice does no harm.
+        """
+        self._turns.close()
 
     # Rows in
 
@@ -155,15 +170,16 @@ class Engine:
 
     def push_batch(self, rows: Mapping[str, Any]) -> None:
         """Give the engine one micro-batch of several streams."""
-        self._push_packets(
-            {fold(name): self._line(name).read(given) for name, given in rows.items()}
-        )
+        self._turns.check_open("push")
+        self.push_taken({name: self._line(name).take(given) for name, given in rows.items()})
 
     def push_taken(self, taken: Mapping[str, Taken]) -> None:
         """Give the engine one micro-batch of rows that a source typed already."""
-        self._push_packets(
-            {fold(name): self._line(name).accept(rows) for name, rows in taken.items()}
-        )
+        with self._turns.take("push"):
+            self._turns.check_open("push")
+            self._push_packets(
+                {fold(name): self._line(name).accept(rows) for name, rows in taken.items()}
+            )
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
         groups: list[ResultGroup] = []
@@ -190,6 +206,7 @@ class Engine:
         self._silenced += self._circuit.silenced()
         self._circuit.adapt()
 
+    @changes
     def finish(self) -> None:
         """The input has ended: deliver what only the end decides (EVERY instants, ROWS windows)."""
         if self._finished:
@@ -200,6 +217,7 @@ class Engine:
         groups = self._deliveries.deliver_all(self._late_findings())
         self._keep(groups, self._pulls.due())
 
+    @changes
     def closing_invocations(self, at_us: int | None = None) -> None:
         """Invoke every pull query without EVERY once, for the end of a finite run."""
         self._keep([], self._pulls.closing(at_us))
@@ -207,9 +225,19 @@ class Engine:
     # Results out
 
     def drain(self) -> Iterator[Result]:
-        """Results found so far and not drained yet, in result-time order within each micro-batch."""
+        """Results found so far and not drained yet, in result-time order within each micro-batch.
+
+        Each result is given once, whichever thread drains; what is not asked for of a micro-batch waits for the next drain.
+        """
         for blocks in self.drain_blocks():
-            yield from results_of(blocks)
+            given = 0
+            try:
+                for result in results_of(blocks):
+                    given += 1
+                    yield result
+            finally:
+                if given < sum(map(len, blocks)):
+                    self._waiting.appendleft(([], rest_of(blocks, given)))
 
     def drain_blocks(self) -> Iterator[list[ResultBlock]]:
         """The same by column: one list of blocks a micro-batch, a block for each query."""
@@ -218,11 +246,18 @@ class Engine:
 
     def drain_groups(self) -> Iterator[tuple[list[ResultGroup], list[ResultBlock]]]:
         """The same with the queries of one SELECT list together: push results in groups, and answers of pull queries."""
-        while self._waiting:
-            yield self._waiting.popleft()
+        with self._turns.take("drain"):
+            most = len(self._waiting)  # what comes while this goes on is for the next drain
+        for _ in range(most):
+            try:
+                batch = self._waiting.popleft()
+            except IndexError:  # somebody else drains too
+                return
+            yield batch
 
     # Streams and queries come and go
 
+    @changes
     def declare(self, relation: Relation, rows: Iterable[Taken] = ()) -> None:
         """Add a stream, or a table with its rows, while the engine runs; queries over it are registered afterwards.
 
@@ -244,6 +279,7 @@ class Engine:
         for taken in rows:
             self._insert(name, self._lines[name].accept(taken))
 
+    @changes
     def register(self, text: str, name: str | None = None) -> QueryHandle:
         """Add a query while the engine runs.
 
@@ -257,6 +293,7 @@ class Engine:
         self._add(normalise(query))
         return QueryHandle(query.name, self._numbers[query.name])
 
+    @changes
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
         name = self._name(query)
@@ -273,6 +310,7 @@ class Engine:
         self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name], self._numbers[name]
 
+    @changes
     def bound(self, *, found: int, past: int) -> None:
         """Let no query over a join take everything.
 
@@ -283,36 +321,44 @@ class Engine:
         self._circuit.bound(found)
         self._pulls.most_past = past
 
+    @changes
     def take_silenced(self) -> list[str]:
         """The queries that found too much since this was last asked. Their answers are not complete: unregister them."""
         silenced, self._silenced = self._silenced, []
         return silenced
 
+    @changes
     def reserve(self, name: str) -> None:
         """Let no query take a name that none has at present."""
         self._names[fold(name)] = name
 
+    @changes
     def release(self, name: str) -> None:
         """Give a reserved name free."""
         del self._names[fold(name)]
 
+    @reads
     def crowded(self, most: int) -> list[str]:
         """The pull queries over joins for which more than so many combinations are kept."""
         return self._pulls.crowded(most)
 
+    @changes
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
         return self._pulls.invoke(self._name(query), at)
 
+    @changes
     def ask(self, query: QueryHandle | str, at: Any = None) -> Invocation:
         """The same by column, with the instant it is for and what the asker should know."""
         return self._pulls.ask(self._name(query), at)
 
+    @reads
     def node(self, query: QueryHandle | str) -> QueryNode:
         """How a query stands in the shared graph: its outputs, its body, its BEGIN-END clause."""
         return self._circuit.query(self._name(query))
 
     @property
+    @reads
     def queries(self) -> tuple[str, ...]:
         """Names of the queries that run."""
         return tuple(self._counted_from)
@@ -334,20 +380,27 @@ class Engine:
         """How the micro-batches of each stream were cut, by folded name."""
         return self._packets
 
+    @reads
     def next_instants(self) -> dict[str, int]:
         """The next instant of each query with EVERY."""
         return self._pulls.next_instants()
 
+    @changes
     def resume_instants(self, next_instants: dict[str, int]) -> None:
         """Go on with EVERY queries where a checkpoint was made."""
         self._pulls.resume(next_instants)
 
     # Counters
 
+    @reads
     def stream_counts(self) -> dict[str, StreamCount]:
         """Rows read, late and rejected by stream and table."""
-        return {line.relation.name: line.count for line in self._lines.values()}
+        return {
+            line.relation.name: replace(line.count, reasons=Counter(line.count.reasons))
+            for line in self._lines.values()
+        }
 
+    @reads
     def result_counts(self) -> dict[str, int]:
         """Results by query name, those of the last thousands of queries that have left included."""
         before = self._results_of_gone
@@ -355,10 +408,12 @@ class Engine:
         return {**before, **running}
 
     @property
+    @reads
     def tuples_read(self) -> int:
         """Rows of all streams and tables so far."""
         return sum(line.count.read for line in self._lines.values())
 
+    @changes
     def on_left_out(
         self,
         rejects: Callable[[Relation, list[Reject]], None] | None,
@@ -369,20 +424,24 @@ class Engine:
         for line in self._lines.values():
             line.on_reject, line.on_late = rejects, late
 
+    @reads
     def relations_used(self) -> set[str]:
         """Folded names of the streams and tables that the queries speak of."""
         return self._circuit.relations_used()
 
     @property
+    @reads
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about answers so far."""
         return tuple(self._pulls.warnings)
 
+    @reads
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
         return self._circuit.measure() + self._pulls.measure()
 
     @property
+    @reads
     def failed_evaluations(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures
@@ -497,7 +556,7 @@ class Engine:
     def _line(self, name: str) -> StreamLine:
         line = self._lines.get(fold(name))
         if line is None:
-            known = ", ".join(line.relation.name for line in self._lines.values())
+            known = ", ".join(line.relation.name for line in list(self._lines.values()))
             raise RunError(f"there is no stream or table {name} (there are: {known})")
         return line
 

@@ -150,6 +150,18 @@ def results_of(blocks: Sequence[ResultBlock]) -> Iterator[Result]:
         )
 
 
+def rest_of(blocks: Sequence[ResultBlock], given: int) -> list[ResultBlock]:
+    """What is left of the blocks when so many rows of them, in the order of `results_of`, have been given."""
+    block_of, place = merge(blocks)
+    block_of, place = block_of[given:], place[given:]
+    rest = []
+    for at in np.unique(block_of).tolist():
+        own = np.sort(place[block_of == at])
+        picks, times_us = blocks[at].positions()[own], blocks[at].times_us[own]
+        rest.append(replace(blocks[at], picks=picks, times_us=times_us))
+    return rest
+
+
 def time_values(times_us: NDArray[np.int64], type_: ColumnType) -> list[Any]:
     """Result times as users see them: datetimes, or seconds where event time is a number."""
     return [time_value(us, type_) for us in times_us.tolist()]

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
 
 
+_STOPPED = "the run was stopped: nothing can be asked of it any more"
+
+
 class DistributedHandle:
     """A running program. Made by `start`; its methods are those of `Handle`."""
 
@@ -76,6 +79,7 @@ class DistributedHandle:
         self._finite = finite
         self._changed = threading.Condition(threading.RLock())
         self._failure: BaseException | None = None
+        self._stopped = False
         self._query: StreamingQuery | None = None
         self._temporary = None if checkpoint else tempfile.TemporaryDirectory(prefix="cqc-")
         given = checkpoint or (self._temporary.name if self._temporary else "")
@@ -172,8 +176,7 @@ class DistributedHandle:
             ask = self.coordinator.ask(query, at)
         self._say({"asks": [asdict(ask)]})
         with self._changed:
-            self._changed.wait_for(lambda: ask.number in self._answers or self._failure)
-            self._raise_failure()
+            self._wait_for(lambda: ask.number in self._answers)
             block = self._answers.pop(ask.number)
         return table_of_block(block).drop_columns(["at"])
 
@@ -225,14 +228,16 @@ class DistributedHandle:
             number = self._sent
         self._say({"ended": True, "closing": closing})
         with self._changed:
-            self._changed.wait_for(lambda: self._heard > number or self._failure)
-            self._raise_failure()
+            self._wait_for(lambda: self._heard > number)
 
     def stop(self) -> None:
         """Stop the streaming query."""
         if self._query is not None:
             self._flow.end(self._query)
             self._query = None
+        with self._changed:  # nobody waits for a micro-batch that does not come
+            self._stopped = True
+            self._changed.notify_all()
         if self._temporary is not None:
             self._temporary.cleanup()
             self._temporary = None
@@ -298,6 +303,8 @@ class DistributedHandle:
     def _say(self, control: dict[str, Any]) -> None:
         """Put a row into the control source."""
         with self._changed:
+            if self._stopped:
+                raise RunError(_STOPPED)
             path = self._control / f"{self._sent:012d}.jsonl"
             self._sent += 1
         write_whole(path, (json.dumps(control) + "\n").encode())
@@ -308,8 +315,14 @@ class DistributedHandle:
             number = self._next
         self._say({})
         with self._changed:
-            self._changed.wait_for(lambda: self._next > number or self._failure)
-            self._raise_failure()
+            self._wait_for(lambda: self._next > number)
+
+    def _wait_for(self, is_so: Callable[[], bool]) -> None:
+        """Wait, with the condition held, until something is so, the run has failed, or somebody has stopped it."""
+        self._changed.wait_for(lambda: is_so() or self._failure or self._stopped)
+        self._raise_failure()
+        if not is_so():
+            raise RunError(_STOPPED)
 
     def _listen(self, query: StreamingQuery) -> None:
         """Hear when Spark ends the query by itself, so that nobody waits for ever."""
