@@ -10,11 +10,13 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any
 
-from cqc.compiler.catalog import fold
+from cqc.compiler.bound import UserCall
+from cqc.compiler.catalog import Relation, fold
+from cqc.compiler.source import Span
 from cqc.compiler.types import TYPE_NAMES, ColumnType
 
 # Arrays in, an array out. The compiler never calls it, so it knows no array type.
@@ -93,6 +95,23 @@ def adopt(functions: Iterable[UserFunction]) -> None:
 def user_functions() -> Mapping[str, UserFunction]:
     """What is registered at this moment, by folded name."""
     return MappingProxyType(_registered)
+
+
+def functions_in(what: object) -> tuple[UserFunction, ...]:
+    """The registered functions that a query calls, in whatever form it is: what another process needs to run it."""
+    if not _registered:
+        return ()
+    names: set[str] = set()
+    waiting = [what]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, UserCall):
+            names.add(each.name)
+        if isinstance(each, tuple | list | frozenset):
+            waiting += each
+        elif is_dataclass(each) and not isinstance(each, Span | Relation):
+            waiting += [getattr(each, part.name) for part in fields(each)]
+    return tuple(_registered[name] for name in sorted(names) if name in _registered)
 
 
 def _arity(callable: VectorFunction) -> int | None:  # noqa: A002 - as in function()

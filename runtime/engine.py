@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.normal import NormalQuery
     from cqc.runtime.found import Found, OperatorCount
+    from cqc.runtime.function_faults import FunctionFaults
     from cqc.runtime.intake import Reject, Taken
     from cqc.runtime.packet import Packet
     from cqc.runtime.pull import Invocation
@@ -180,6 +181,7 @@ class Engine:
             self._push_packets(
                 {fold(name): self._line(name).accept(rows) for name, rows in taken.items()}
             )
+            self._turns.faults.raise_reentered()
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
         groups: list[ResultGroup] = []
@@ -350,7 +352,12 @@ class Engine:
     @changes
     def ask(self, query: QueryHandle | str, at: Any = None) -> Invocation:
         """The same by column, with the instant it is for and what the asker should know."""
-        return self._pulls.ask(self._name(query), at)
+        faults = self._turns.faults
+        failed = faults.count
+        asked = self._pulls.ask(self._name(query), at)
+        if faults.count == failed:
+            return asked
+        return replace(asked, warnings=(*asked.warnings, *faults.sentences()))
 
     @reads
     def node(self, query: QueryHandle | str) -> QueryNode:
@@ -432,8 +439,8 @@ class Engine:
     @property
     @reads
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know about answers so far."""
-        return tuple(self._pulls.warnings)
+        """What a user should know about answers so far, and which functions failed."""
+        return (*self._pulls.warnings, *self._turns.faults.sentences())
 
     @reads
     def measure(self) -> list[OperatorCount]:
@@ -445,6 +452,11 @@ class Engine:
     def failed_evaluations(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures
+
+    @property
+    def faults(self) -> FunctionFaults:
+        """Which functions of users failed, how often and why. For whoever owns the engine: it is not a copy."""
+        return self._turns.faults
 
     # Inside
 

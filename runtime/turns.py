@@ -7,7 +7,8 @@ are served in the order in which they came: a thread that pushes in a tight loop
 
 A call from inside a turn of the same thread can only come from code that the engine calls itself: a user's function, a
 listener, a clock. It would find the engine half way through its work, and is refused. A call from another thread, for which such
-code waits, cannot be told from any other that waits for its turn: the two wait for each other for ever.
+code waits, cannot be told from any other that waits for its turn: the two wait for each other for ever. Where a user's function
+lets the refusal through, its values are NULL as for any failure, the turn is worked to its end, and then its caller is told.
 
     class Engine:
         @changes
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
 from cqc.runtime.errors import ReentrantCallError, RunError
+from cqc.runtime.function_faults import FunctionFaults, switch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,9 +41,16 @@ _all_turns: WeakSet[Turns] = WeakSet()
 
 
 class Turns:
-    """Who works on one engine, and who waits for it."""
+    """Who works on one engine, and who waits for it.
+
+    During a turn, faults of users' functions are noted in `faults`.
+    """
 
     def __init__(self) -> None:
+        self.faults = FunctionFaults()
+        self._faults_before: FunctionFaults | None = (
+            None  # an engine may be used by a function of another
+        )
         self._mutex = threading.Lock()  # held for a few instructions only
         self._owner: int | None = None  # the thread whose turn it is
         self._doing = ""
@@ -87,6 +96,7 @@ class Turns:
                 )
             if self._owner is None:
                 self._owner, self._doing = me, call
+                self._faults_before = switch(self.faults)
                 return
             if self._owner == me:
                 raise ReentrantCallError(
@@ -101,9 +111,14 @@ class Turns:
         except BaseException:  # Ctrl-C while waiting
             self._give_up(gate)
             raise
+        self._faults_before = switch(self.faults)
 
     def end(self) -> None:
         """Let the next one begin."""
+        switch(self._faults_before)
+        self._hand_over()
+
+    def _hand_over(self) -> None:
         with self._mutex:
             if self._waiting:
                 self._owner, self._doing, gate = self._waiting.popleft()
@@ -117,7 +132,7 @@ class Turns:
             for each in still_waits:
                 self._waiting.remove(each)
         if not still_waits:
-            self.end()
+            self._hand_over()
 
     def _start_anew(self) -> None:
         """The process was forked, and only the thread that did it goes on here."""
@@ -161,7 +176,9 @@ def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
         turns.begin(name)
         try:
             turns.check_open(name)
-            return method(self, *args, **kwargs)
+            result = method(self, *args, **kwargs)
+            turns.faults.raise_reentered()
+            return result
         finally:
             turns.end()
 

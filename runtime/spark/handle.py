@@ -264,6 +264,11 @@ class Handle:
             return self._engine.invoke(query, at)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about answers so far, and which functions failed."""
+        return self._engine.warnings
+
+    @property
     def engine(self) -> Engine:
         """The engine, for its counters; what changes it goes through the handle."""
         return self._engine

@@ -190,6 +190,12 @@ class DistributedHandle:
         with self._changed:
             return self.coordinator.result_counts()
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about answers so far, and which functions failed."""
+        with self._changed:
+            return self.coordinator.warnings
+
     # The end
 
     def process_all_available(self) -> None:

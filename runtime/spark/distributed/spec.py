@@ -19,6 +19,7 @@ from cqc.runtime.event_time import NOTHING_SEEN
 
 if TYPE_CHECKING:
     from cqc.compiler.catalog import Catalog
+    from cqc.compiler.functions import UserFunction
     from cqc.compiler.normal import NormalQuery
     from cqc.compiler.partitioning import Group
     from cqc.runtime.intake import Taken
@@ -53,7 +54,7 @@ class Spread:
 class Change:
     """A query that came (`normal` is set) or left, in force from micro-batch `batch` on; or a value that is spread.
 
-    `group` is where a query is answered; None: where its tuples are read.
+    `group` is where a query is answered; None: where its tuples are read. `functions` are those of users that it calls.
     """
 
     batch: int
@@ -61,6 +62,7 @@ class Change:
     normal: NormalQuery | None
     group: Group | None
     spread: Spread | None = None
+    functions: tuple[UserFunction, ...] = ()
 
     def to_text(self) -> str:
         return base64.b64encode(_dumps(self)).decode("ascii")
@@ -149,6 +151,7 @@ class Spec:
     moved: str | None = (
         None  # the folder with what cells begin with, after a change of their number
     )
+    functions: tuple[UserFunction, ...] = ()  # of users, as far as the queries call them
 
     def pack(self) -> bytes:
         return _dumps(self)
