@@ -14,11 +14,14 @@ from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any
 
+from cqc.compiler.arguments import expect, kind_of
 from cqc.compiler.bound import UserCall
 from cqc.compiler.catalog import Relation, fold
 from cqc.compiler.source import Span
+from cqc.compiler.tokens import RESERVED
 from cqc.compiler.types import TYPE_NAMES, ColumnType
 
+is_callable = callable  # the parameter of `function` has its name
 # Arrays in, an array out. The compiler never calls it, so it knows no array type.
 VectorFunction = Callable[..., Any]
 
@@ -71,14 +74,24 @@ def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> No
         callable: Takes one NumPy array per argument and returns an array of the same length.
         returns: The type of its result, one of the language's type names.
 
+    Raises:
+        TypeError: for arguments of another kind.
+        ValueError: for a name that no query can call, or something that is no type.
+
     Example:
         cqc.function("celsius", lambda fahrenheit: (fahrenheit - 32) / 1.8)
     """
+    expect(name, str, "cqc.function", "the name of the function first")
+    if not is_callable(callable):
+        raise TypeError(f"cqc.function takes what can be called second, not {kind_of(callable)}")
+    expect(returns, str, "cqc.function", "the name of the type it returns, such as 'DOUBLE'")
     folded = fold(name)
     if not folded.isidentifier():
         raise ValueError(f"{name!r} cannot be called in a query: use letters, digits and _")
     if folded in SCALAR_FUNCTIONS or folded in AGGREGATES:
         raise ValueError(f"{name} is a built-in function")
+    if name.upper() in RESERVED:
+        raise ValueError(f"{name} cannot be called in a query: it is a word of the language")
     result = TYPE_NAMES.get(returns.upper())
     if result is None:
         raise ValueError(f"{returns} is not a type; there are {', '.join(TYPE_NAMES)}")

@@ -15,12 +15,15 @@ code of users' iterables does not run inside it, and results are made into rows 
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cqc.compiler import Program
+from cqc.compiler.arguments import expect, expect_names, kind_of
 from cqc.compiler.catalog import fold
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.circuit import Circuit
@@ -39,7 +42,7 @@ from cqc.runtime.stream_line import StreamLine
 from cqc.runtime.turns import Turns, changes, reads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
 
 _MOST_FOUND = 1 << 20  # rows of findings that wait to be delivered together
 _PURGE_SHIFT = 3  # an eighth more than after the last purge is worth the next one
+_identities = itertools.count(1)
 _MOST_GONE = 10_000  # queries that have left and whose results are still told
 
 
@@ -72,6 +76,14 @@ class QueryHandle:
 
     name: str
     number: int = 0  # of the registration, because a name may be used again; 0 stands for whatever has the name
+    engine: int = 0  # which engine gave it; 0 stands for any
+
+
+def _known_queries(program: Program, only: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [name for name in only if fold(name) not in program.graph.queries]
+    if unknown:
+        raise RunError(f"there is no query {unknown[0]} in the program")
+    return only
 
 
 class Engine:
@@ -102,7 +114,16 @@ class Engine:
         collect: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        hint = ": cqc.compile makes one of a text" if isinstance(program, str) else ""
+        expect(program, Program, "cqc.Engine", "a compiled program", hint)
+        expect(strategy, Strategy | None, "cqc.Engine", "a strategy")
+        for flag, given in (("sharing", sharing), ("keep_past", keep_past), ("collect", collect)):
+            expect(given, bool, f"{flag} of cqc.Engine", "True or False")
+        if not callable(clock):
+            raise TypeError(f"clock of cqc.Engine takes what can be called, not {kind_of(clock)}")
+        only = _known_queries(program, expect_names(only, "only of cqc.Engine", "names of queries"))
         self._turns = Turns()
+        self._identity = next(_identities)
         self._program = program
         self._strategy = strategy or Strategy(sharing=sharing)
         self._keep_past = keep_past
@@ -165,14 +186,21 @@ class Engine:
             rows: a pyarrow Table or RecordBatch, a pandas DataFrame, or a list of dicts.
 
         Raises:
-            RunError: for a name that is not declared, for rows of another kind, or a table filled after the first tuple.
+            RunError: for a name that is not declared, for rows of another kind, a table filled after the first tuple, or an
+                engine that was closed.
+            TypeError: for a name that is none.
         """
+        expect(stream, str, "engine.push", "the name of a stream or table first")
         self.push_batch({stream: rows})
 
     def push_batch(self, rows: Mapping[str, Any]) -> None:
-        """Give the engine one micro-batch of several streams."""
+        """Give the engine one micro-batch of several streams: rows as `push` takes them, by declared name."""
         self._turns.check_open("push")
-        self.push_taken({name: self._line(name).take(given) for name, given in rows.items()})
+        expect(rows, Mapping, "engine.push_batch", "rows by the name of their stream")
+        lines = {name: self._line(name) for name in rows}
+        if len({id(line) for line in lines.values()}) < len(lines):
+            raise RunError(f"the same stream is named twice in one batch: {', '.join(lines)}")
+        self.push_taken({name: line.take(rows[name]) for name, line in lines.items()})
 
     def push_taken(self, taken: Mapping[str, Taken]) -> None:
         """Give the engine one micro-batch of rows that a source typed already."""
@@ -293,7 +321,7 @@ class Engine:
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
         self._add(normalise(query))
-        return QueryHandle(query.name, self._numbers[query.name])
+        return QueryHandle(query.name, self._numbers[query.name], self._identity)
 
     @changes
     def unregister(self, query: QueryHandle | str) -> None:
@@ -566,6 +594,7 @@ class Engine:
         push_packet(self._states[name], self._circuit.joins_of(name), packet, keep_all=True)
 
     def _line(self, name: str) -> StreamLine:
+        expect(name, str, "engine.push", "the name of a stream or table")
         line = self._lines.get(fold(name))
         if line is None:
             known = ", ".join(line.relation.name for line in list(self._lines.values()))
@@ -573,6 +602,10 @@ class Engine:
         return line
 
     def _name(self, query: QueryHandle | str) -> str:
+        what = "a query's name, or what engine.register gave"
+        expect(query, str | QueryHandle, "the engine", what)
+        if isinstance(query, QueryHandle) and query.engine not in (0, self._identity):
+            raise RunError(f"query {query.name} was registered with another engine")
         asked = query.name if isinstance(query, QueryHandle) else query
         name = self._names.get(fold(asked))
         if name is None or name not in self._counted_from:
