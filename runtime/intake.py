@@ -212,7 +212,7 @@ class Intake:
 
     def _take_frame(self, frame: Any) -> Taken:
         """A data frame of columns that Arrow does not take, row by row."""
-        self._match_columns(tuple(frame.columns))
+        self._match_columns(tuple(getattr(frame, "columns", ())))
         return self._take_records(_records_of_frame(frame))
 
     def _one_chunk(self, array: Any) -> Any:
@@ -279,8 +279,9 @@ class Intake:
 
 
 def _is_frame(data: Any) -> bool:
-    """Whether it is like a pandas DataFrame; a Series has no columns."""
-    return hasattr(data, "to_dict") and hasattr(data, "columns") and not isinstance(data, Mapping)
+    """Whether it is like a pandas DataFrame; a Series has one dimension."""
+    is_flat = getattr(data, "ndim", 2) == 1
+    return hasattr(data, "to_dict") and not is_flat and not isinstance(data, Mapping)
 
 
 def _records_of_frame(frame: Any) -> list[dict[Any, Any]]:
