@@ -37,7 +37,7 @@ from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.options import Strategy
 from cqc.runtime.packets import Packets
 from cqc.runtime.pull import PullQueries
-from cqc.runtime.results import in_time_order, rest_of, results_of
+from cqc.runtime.results import in_time_order, rows_of
 from cqc.runtime.stream_line import StreamLine
 from cqc.runtime.turns import Turns, changes, reads
 
@@ -204,12 +204,16 @@ class Engine:
 
     def push_taken(self, taken: Mapping[str, Taken]) -> None:
         """Give the engine one micro-batch of rows that a source typed already."""
-        with self._turns.take("push"):
-            self._turns.check_open("push")
+        turns = self._turns
+        turns.begin("push")
+        try:
+            turns.check_open("push")
             self._push_packets(
                 {fold(name): self._line(name).accept(rows) for name, rows in taken.items()}
             )
-            self._turns.faults.raise_reentered()
+            turns.faults.raise_reentered()
+        finally:
+            turns.end()
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
         groups: list[ResultGroup] = []
@@ -260,14 +264,7 @@ class Engine:
         Each result is given once, whichever thread drains; what is not asked for of a micro-batch waits for the next drain.
         """
         for blocks in self.drain_blocks():
-            given = 0
-            try:
-                for result in results_of(blocks):
-                    given += 1
-                    yield result
-            finally:
-                if given < sum(map(len, blocks)):
-                    self._waiting.appendleft(([], rest_of(blocks, given)))
+            yield from rows_of(blocks, lambda rest: self._waiting.appendleft(([], rest)))
 
     def drain_blocks(self) -> Iterator[list[ResultBlock]]:
         """The same by column: one list of blocks a micro-batch, a block for each query."""

@@ -17,7 +17,7 @@ from cqc.runtime.columns import take, to_python
 from cqc.runtime.timestamps import to_datetime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -148,6 +148,20 @@ def results_of(blocks: Sequence[ResultBlock]) -> Iterator[Result]:
         yield (
             Result(block.query, row, at=time) if block.is_at else Result(block.query, row, ts=time)
         )
+
+
+def rows_of(
+    blocks: Sequence[ResultBlock], put_back: Callable[[list[ResultBlock]], None]
+) -> Iterator[Result]:
+    """The same for somebody who may not take all of them: the rest is put back then."""
+    given = 0
+    try:
+        for result in results_of(blocks):
+            given += 1
+            yield result
+    finally:
+        if given < sum(map(len, blocks)):
+            put_back(rest_of(blocks, given))
 
 
 def rest_of(blocks: Sequence[ResultBlock], given: int) -> list[ResultBlock]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections import deque
 from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -25,7 +26,7 @@ from cqc.runtime.engine_state import restore, save
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import Strategy
 from cqc.runtime.query_set import QuerySet, first_set, texts_of
-from cqc.runtime.results import results_of
+from cqc.runtime.results import rows_of
 from cqc.runtime.same_program import check_program, schema_of
 from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.slots import Slots, rows_of_table
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.runtime.engine import QueryHandle
-    from cqc.runtime.results import Result
+    from cqc.runtime.results import Result, ResultBlock
     from cqc.runtime.spark.distributed.handle import DistributedHandle
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
@@ -212,6 +213,7 @@ class Handle:
         self._checkpoint: Checkpoint | None = None
         self._only = engine.queries
         self._queries = first_set(engine, program, self._only)
+        self._fetched: deque[list[ResultBlock]] = deque()
         by_fold = {fold(name): frame for name, frame in sources.items()}
         relations = program.catalog.relations
         unknown = [name for name in sources if fold(name) not in relations]
@@ -273,16 +275,12 @@ class Handle:
 
     def results(self) -> Iterator[Result]:
         """Results found so far and not fetched yet, in result-time order within each micro-batch."""
-        with self._lock:
-            batches = list(self._engine.drain_blocks())
-        for blocks in batches:
-            yield from results_of(blocks)
+        for blocks in self._fetch():
+            yield from rows_of(blocks, self._fetched.appendleft)
 
     def tables(self) -> dict[str, pa.Table]:
         """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
-        with self._lock:
-            blocks = [block for batch in self._engine.drain_blocks() for block in batch]
-        return tables_of(blocks)
+        return tables_of([block for blocks in self._fetch() for block in blocks])
 
     # Queries come and go
 
@@ -363,6 +361,18 @@ class Handle:
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 raise
+
+    def _fetch(self) -> Iterator[list[ResultBlock]]:
+        """What waits at this moment, one micro-batch at a time, to each of several threads another."""
+        with self._lock:
+            self._fetched.extend(self._engine.drain_blocks())
+            most = len(self._fetched)
+        for _ in range(most):
+            try:
+                batch = self._fetched.popleft()
+            except IndexError:  # somebody else fetches too
+                return
+            yield batch
 
     def _hand_over(self, number: int) -> None:
         if self._on_batch is None:

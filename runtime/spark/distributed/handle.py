@@ -23,7 +23,7 @@ from pyspark.sql import functions
 from cqc.compiler.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken
-from cqc.runtime.results import results_of
+from cqc.runtime.results import rows_of
 from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.files import write_whole
@@ -149,7 +149,7 @@ class DistributedHandle:
     def results(self) -> Iterator[Result]:
         """Results found so far and not fetched yet, in result-time order within each micro-batch."""
         for blocks in self._fetch():
-            yield from results_of(blocks)
+            yield from rows_of(blocks, self._waiting.appendleft)
 
     def tables(self) -> dict[str, pa.Table]:
         """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
@@ -339,11 +339,14 @@ class DistributedHandle:
                 self._failure = self._failure or spark_failed(error, None)
                 self._changed.notify_all()
 
-    def _fetch(self) -> list[list[ResultBlock]]:
-        with self._changed:
-            batches = list(self._waiting)
-            self._waiting.clear()
-        return batches
+    def _fetch(self) -> Iterator[list[ResultBlock]]:
+        """What waits at this moment, one micro-batch at a time, to each of several threads another."""
+        for _ in range(len(self._waiting)):
+            try:
+                batch = self._waiting.popleft()
+            except IndexError:  # somebody else fetches too
+                return
+            yield batch
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
