@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.arguments import expect, kind_of
 from cqc.compiler.bind import bind_program
 from cqc.compiler.check_bounds import check_bounds
 from cqc.compiler.diagnostics import CompileError, Diagnostic, Severity, order
@@ -17,7 +21,7 @@ from cqc.compiler.program import Program
 from cqc.compiler.source import BadByte, SourceFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
 
 def compile(text: str, name: str = "<text>") -> Program:  # noqa: A001  the public name
@@ -34,20 +38,28 @@ def compile(text: str, name: str = "<text>") -> Program:  # noqa: A001  the publ
         >>> compile("CREATE STREAM s (ts TIMESTAMP, x BIGINT); SELECT x FROM s;").queries.names
         ['q1']
     """
+    is_path = isinstance(text, PathLike)
+    hint = "; cqc.compile_files compiles files" if is_path else "; decode it first"
+    shows_hint = is_path or isinstance(text, bytes)
+    expect(text, str, "cqc.compile", "the text of a program", hint if shows_hint else "")
+    expect(name, str, "cqc.compile", "a name for the text")
     return compile_sources([(SourceFile(name, text), ".")])
 
 
-def compile_files(paths: Iterable[str | Path]) -> Program:
+def compile_files(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Program:
     """Compile program files, or folders of `.cq` files, as one program.
 
     Args:
-        paths: Files and folders; a folder stands for its `.cq` files in name order.
+        paths: A file or folder, or several of them; a folder stands for its `.cq` files in name order.
 
     Raises:
         CompileError: when the program has errors; `diagnostics` holds those of all files.
         OSError: when a file cannot be read.
+
+    Example:
+        compile_files("alarms.cq"), compile_files(["streams.cq", Path("alarms")])
     """
-    files = [file for path in paths for file in _files_of(Path(path))]
+    files = [file for path in _paths(paths) for file in _files_of(path)]
     sources = [(decode_source(str(file), file.read_bytes()), str(file.parent)) for file in files]
     return compile_sources(sources)
 
@@ -60,6 +72,22 @@ def decode_source(name: str, data: bytes) -> SourceFile:
         at = len(data[: error.start].decode("utf-8-sig"))
         text = data.decode("utf-8-sig", errors="replace")
         return SourceFile(name, text, BadByte(at, data[error.start]))
+
+
+def _paths(paths: object) -> Iterator[Path]:
+    wanted = "cqc.compile_files takes a path, or a list of paths (str or Path)"
+    if isinstance(paths, str | PathLike):
+        paths = [paths]
+    if isinstance(paths, bytes | Mapping) or not isinstance(paths, Iterable):
+        raise TypeError(f"{wanted}, not {kind_of(paths)}")
+    for path in paths:
+        if not isinstance(path, str | PathLike):
+            raise TypeError(f"{wanted}, not a list with {kind_of(path)}")
+        if isinstance(path, str) and (";" in path or "\n" in path) and not os.path.exists(path):  # noqa: PTH110 - Path.exists raises where the name is too long
+            raise FileNotFoundError(
+                f"there is no file {path[:40]!r}...; cqc.compile compiles the text of a program"
+            )
+        yield Path(path)
 
 
 def _files_of(path: Path) -> Iterator[Path]:

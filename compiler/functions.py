@@ -8,14 +8,20 @@ result type.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any
 
-from cqc.compiler.catalog import fold
+from cqc.compiler.arguments import expect, kind_of
+from cqc.compiler.bound import UserCall
+from cqc.compiler.catalog import Relation, fold
+from cqc.compiler.source import Span
+from cqc.compiler.tokens import RESERVED
 from cqc.compiler.types import TYPE_NAMES, ColumnType
 
+is_callable = callable  # the parameter of `function` has its name
 # Arrays in, an array out. The compiler never calls it, so it knows no array type.
 VectorFunction = Callable[..., Any]
 
@@ -56,7 +62,8 @@ class UserFunction:
     arity: int | None
 
 
-_registered: dict[str, UserFunction] = {}
+_registered: dict[str, UserFunction] = {}  # replaced and never changed: somebody may be reading it
+_registering = threading.Lock()
 
 
 def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> None:  # noqa: A002 - the public name of the parameter
@@ -67,23 +74,57 @@ def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> No
         callable: Takes one NumPy array per argument and returns an array of the same length.
         returns: The type of its result, one of the language's type names.
 
+    Raises:
+        TypeError: for arguments of another kind.
+        ValueError: for a name that no query can call, or something that is no type.
+
     Example:
         cqc.function("celsius", lambda fahrenheit: (fahrenheit - 32) / 1.8)
     """
+    expect(name, str, "cqc.function", "the name of the function first")
+    if not is_callable(callable):
+        raise TypeError(f"cqc.function takes what can be called second, not {kind_of(callable)}")
+    expect(returns, str, "cqc.function", "the name of the type it returns, such as 'DOUBLE'")
     folded = fold(name)
     if not folded.isidentifier():
         raise ValueError(f"{name!r} cannot be called in a query: use letters, digits and _")
     if folded in SCALAR_FUNCTIONS or folded in AGGREGATES:
         raise ValueError(f"{name} is a built-in function")
+    if name.upper() in RESERVED:
+        raise ValueError(f"{name} cannot be called in a query: it is a word of the language")
     result = TYPE_NAMES.get(returns.upper())
     if result is None:
         raise ValueError(f"{returns} is not a type; there are {', '.join(TYPE_NAMES)}")
-    _registered[folded] = UserFunction(folded, callable, result, _arity(callable))
+    adopt([UserFunction(folded, callable, result, _arity(callable))])
+
+
+def adopt(functions: Iterable[UserFunction]) -> None:
+    """Register functions as another process did."""
+    global _registered
+    with _registering:
+        _registered = {**_registered, **{each.name: each for each in functions}}
 
 
 def user_functions() -> Mapping[str, UserFunction]:
-    """What is registered, by folded name. A view: functions registered later appear in it."""
+    """What is registered at this moment, by folded name."""
     return MappingProxyType(_registered)
+
+
+def functions_in(what: object) -> tuple[UserFunction, ...]:
+    """The registered functions that a query calls, in whatever form it is: what another process needs to run it."""
+    if not _registered:
+        return ()
+    names: set[str] = set()
+    waiting = [what]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, UserCall):
+            names.add(each.name)
+        if isinstance(each, tuple | list | frozenset):
+            waiting += each
+        elif is_dataclass(each) and not isinstance(each, Span | Relation):
+            waiting += [getattr(each, part.name) for part in fields(each)]
+    return tuple(_registered[name] for name in sorted(names) if name in _registered)
 
 
 def _arity(callable: VectorFunction) -> int | None:  # noqa: A002 - as in function()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import re
+import threading
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ def parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
     """
     if source.bad_byte is not None:
         return _undecoded(source, source.bad_byte)
-    with _no_collection():
+    with _collector.is_still():
         return _parse(source)
 
 
@@ -76,16 +77,35 @@ def _parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
     return syntax.Program(tuple(statements), frozenset(broken)), diagnostics
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector still: trees have no cycles, and walking a million nodes again and again is slow."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+class _Collector:
+    """Keeps the garbage collector still while somebody parses: trees have no cycles, and walking a million nodes is slow.
+
+    It is one for the whole process, so several threads that parse must be counted: the first switches it off, and the last on
+    again. Otherwise one that looks while another has it off would leave it off for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # a finalizer may parse in the thread that holds it
+        self._parsing = 0
+        self._was_enabled = False
+
+    @contextmanager
+    def is_still(self) -> Iterator[None]:
+        with self._lock:
+            if not self._parsing:
+                self._was_enabled = gc.isenabled()
+                gc.disable()
+            self._parsing += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._parsing -= 1
+                if not self._parsing and self._was_enabled:
+                    gc.enable()
+
+
+_collector = _Collector()
 
 
 def _find_maker(kinds: list[str]) -> Make | None:

@@ -11,6 +11,7 @@ written they are built each time.
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -102,9 +103,18 @@ class Failure:
     expected: frozenset[str]
 
 
+_building = threading.Lock()
+
+
 @lru_cache(maxsize=1)
 def tables() -> Tables:
-    """The tables of single statements."""
+    """The tables of single statements. Threads that ask at once wait for the one that builds them."""
+    with _building:
+        return _built()
+
+
+@lru_cache(maxsize=1)
+def _built() -> Tables:
     lark = Lark(
         grammar_text(),
         start="statement",

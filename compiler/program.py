@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
+from cqc.compiler.arguments import expect
 from cqc.compiler.bind import bind_query
 from cqc.compiler.catalog import fold
 from cqc.compiler.check_bounds import check_bounds
@@ -76,6 +77,7 @@ class Queries(Sequence["Query"]):
         """A query by its position or its name."""
         if isinstance(key, slice):
             return [self._program.bound(name) for name in self.names[key]]
+        expect(key, int | str, "program.queries", "the name of a query, or its position")
         return self._program.bound(key if isinstance(key, str) else self.names[key])
 
     def __repr__(self) -> str:
@@ -106,12 +108,14 @@ class Relations(Sequence["Relation"]):
     def __getitem__(self, key: slice) -> Sequence[Relation]: ...
     def __getitem__(self, key: int | str | slice) -> Relation | Sequence[Relation]:
         """A relation by its position or its name."""
-        if not isinstance(key, str):
+        if isinstance(key, int | slice):
             return self._relations[key]
+        expect(key, str, "program.streams", "the name of a stream or table, or its position")
         for relation in self._relations:
             if fold(relation.name) == fold(key):
                 return relation
-        raise KeyError(key)
+        known = ", ".join(self.names)
+        raise KeyError(f"there is no {key} among {known}" if known else f"there is no {key}")
 
     def __repr__(self) -> str:
         return f"Relations({self.names!r})"
@@ -151,13 +155,16 @@ class Program:
 
     def bound(self, name: str) -> Query:
         """A query of the program, bound. KeyError when there is none of this name."""
+        expect(name, str, "a program", "the name of a query")
         key = fold(name)
-        if key not in self._bound:
+        if key not in self.graph.queries:
+            raise KeyError(f"there is no query {name}")
+        query = self._bound.get(key)
+        if query is None:  # threads that ask at once both bind it, and find the same
             query = self._bind_again(self.graph.queries[key])
-            if len(self._bound) >= _MOST_KEPT:
-                return query
-            self._bound[key] = query
-        return self._bound[key]
+            if len(self._bound) < _MOST_KEPT:
+                query = self._bound.setdefault(key, query)
+        return query
 
     def normal(self, name: str) -> NormalQuery:
         """A query of the program with its conditions classified. KeyError when there is none of this name."""
@@ -180,7 +187,10 @@ class Program:
 
         Raises:
             CompileError: when the text has errors, is no query, or takes a name that is in use.
+            TypeError: when the text or the name is none.
         """
+        expect(text, str, "register", "the text of a query")
+        expect(name, str | None, "register", "the name of the query")
         source = SourceFile("<query>", text)
         program, diagnostics = parse(source)
         node = program.statements[0] if len(program.statements) == 1 else None

@@ -48,6 +48,8 @@ def instant_us(at: Any, type_: ColumnType) -> int:
 def _seconds_us(at: Any) -> int:
     try:
         number = at if isinstance(at, int) else float(at)
+        if isinstance(at, bool | bytes):
+            number = math.nan
     except (TypeError, ValueError):
         number = math.nan
     if isinstance(number, float) and not math.isfinite(number):

@@ -8,16 +8,22 @@ that was processed last, whatever the interleaving.
     with cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s WHERE x > 1")) as engine:
         engine.push("s", [{"ts": 1, "x": 1}, {"ts": 2, "x": 2}])
         print([(result.query, result.ts, result.row) for result in engine.drain()])   # [('q1', 2, {'x': 2})]
+
+Every public call may come from any thread; they take turns (`turns`). What is pushed is typed before the turn begins, so the
+code of users' iterables does not run inside it, and results are made into rows after it.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cqc.compiler import Program
+from cqc.compiler.arguments import expect, expect_names, kind_of
 from cqc.compiler.catalog import fold
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.circuit import Circuit
@@ -31,11 +37,12 @@ from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.options import Strategy
 from cqc.runtime.packets import Packets
 from cqc.runtime.pull import PullQueries
-from cqc.runtime.results import in_time_order, results_of
+from cqc.runtime.results import in_time_order, rows_of
 from cqc.runtime.stream_line import StreamLine
+from cqc.runtime.turns import Turns, changes, reads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.normal import NormalQuery
     from cqc.runtime.found import Found, OperatorCount
+    from cqc.runtime.function_faults import FunctionFaults
     from cqc.runtime.intake import Reject, Taken
     from cqc.runtime.packet import Packet
     from cqc.runtime.pull import Invocation
@@ -58,6 +66,7 @@ if TYPE_CHECKING:
 
 _MOST_FOUND = 1 << 20  # rows of findings that wait to be delivered together
 _PURGE_SHIFT = 3  # an eighth more than after the last purge is worth the next one
+_identities = itertools.count(1)
 _MOST_GONE = 10_000  # queries that have left and whose results are still told
 
 
@@ -67,6 +76,14 @@ class QueryHandle:
 
     name: str
     number: int = 0  # of the registration, because a name may be used again; 0 stands for whatever has the name
+    engine: int = 0  # which engine gave it; 0 stands for any
+
+
+def _known_queries(program: Program, only: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [name for name in only if fold(name) not in program.graph.queries]
+    if unknown:
+        raise RunError(f"there is no query {unknown[0]} in the program")
+    return only
 
 
 class Engine:
@@ -79,6 +96,9 @@ class Engine:
         keep_past: keep tuples for pull queries that are registered later, as far back as the program's RETENTION.
         collect: with False results are counted and not kept for `drain`.
         clock: seconds that only go up; tells when a silent stream is idle.
+
+    Calls may come from any thread: they are made one after the other, in the order in which they came. Two engines work side by
+    side. Code that an engine calls (a function of `cqc.function`) cannot call that engine.
     """
 
     _make_pulls: ClassVar[type[PullQueries]] = PullQueries
@@ -94,6 +114,16 @@ class Engine:
         collect: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        hint = ": cqc.compile makes one of a text" if isinstance(program, str) else ""
+        expect(program, Program, "cqc.Engine", "a compiled program", hint)
+        expect(strategy, Strategy | None, "cqc.Engine", "a strategy")
+        for flag, given in (("sharing", sharing), ("keep_past", keep_past), ("collect", collect)):
+            expect(given, bool, f"{flag} of cqc.Engine", "True or False")
+        if not callable(clock):
+            raise TypeError(f"clock of cqc.Engine takes what can be called, not {kind_of(clock)}")
+        only = _known_queries(program, expect_names(only, "only of cqc.Engine", "names of queries"))
+        self._turns = Turns()
+        self._identity = next(_identities)
         self._program = program
         self._strategy = strategy or Strategy(sharing=sharing)
         self._keep_past = keep_past
@@ -136,7 +166,14 @@ class Engine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        return None
+        self.close()
+
+    def close(self) -> None:
+        """Take nothing more: wait for the call that is being made, and refuse those that come later.
+
+        What was found can still be drained, and counters can be read. Closing twice does no harm.
+        """
+        self._turns.close()
 
     # Rows in
 
@@ -148,21 +185,34 @@ class Engine:
             rows: a pyarrow Table or RecordBatch, a pandas DataFrame, or a list of dicts.
 
         Raises:
-            RunError: for a name that is not declared, for rows of another kind, or a table filled after the first tuple.
+            RunError: for a name that is not declared, for rows of another kind, a table filled after the first tuple, or an
+                engine that was closed.
+            TypeError: for a name that is none.
         """
+        expect(stream, str, "engine.push", "the name of a stream or table first")
         self.push_batch({stream: rows})
 
     def push_batch(self, rows: Mapping[str, Any]) -> None:
-        """Give the engine one micro-batch of several streams."""
-        self._push_packets(
-            {fold(name): self._line(name).read(given) for name, given in rows.items()}
-        )
+        """Give the engine one micro-batch of several streams: rows as `push` takes them, by declared name."""
+        self._turns.check_open("push")
+        expect(rows, Mapping, "engine.push_batch", "rows by the name of their stream")
+        lines = {name: self._line(name) for name in rows}
+        if len({id(line) for line in lines.values()}) < len(lines):
+            raise RunError(f"the same stream is named twice in one batch: {', '.join(lines)}")
+        self.push_taken({name: line.take(rows[name]) for name, line in lines.items()})
 
     def push_taken(self, taken: Mapping[str, Taken]) -> None:
         """Give the engine one micro-batch of rows that a source typed already."""
-        self._push_packets(
-            {fold(name): self._line(name).accept(rows) for name, rows in taken.items()}
-        )
+        turns = self._turns
+        turns.begin("push")
+        try:
+            turns.check_open("push")
+            self._push_packets(
+                {fold(name): self._line(name).accept(rows) for name, rows in taken.items()}
+            )
+            turns.faults.raise_reentered()
+        finally:
+            turns.end()
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
         groups: list[ResultGroup] = []
@@ -189,6 +239,7 @@ class Engine:
         self._silenced += self._circuit.silenced()
         self._circuit.adapt()
 
+    @changes
     def finish(self) -> None:
         """The input has ended: deliver what only the end decides (EVERY instants, ROWS windows)."""
         if self._finished:
@@ -199,6 +250,7 @@ class Engine:
         groups = self._deliveries.deliver_all(self._late_findings())
         self._keep(groups, self._pulls.due())
 
+    @changes
     def closing_invocations(self, at_us: int | None = None) -> None:
         """Invoke every pull query without EVERY once, for the end of a finite run."""
         self._keep([], self._pulls.closing(at_us))
@@ -206,9 +258,12 @@ class Engine:
     # Results out
 
     def drain(self) -> Iterator[Result]:
-        """Results found so far and not drained yet, in result-time order within each micro-batch."""
+        """Results found so far and not drained yet, in result-time order within each micro-batch.
+
+        Each result is given once, whichever thread drains; what is not asked for of a micro-batch waits for the next drain.
+        """
         for blocks in self.drain_blocks():
-            yield from results_of(blocks)
+            yield from rows_of(blocks, lambda rest: self._waiting.appendleft(([], rest)))
 
     def drain_blocks(self) -> Iterator[list[ResultBlock]]:
         """The same by column: one list of blocks a micro-batch, a block for each query."""
@@ -217,11 +272,18 @@ class Engine:
 
     def drain_groups(self) -> Iterator[tuple[list[ResultGroup], list[ResultBlock]]]:
         """The same with the queries of one SELECT list together: push results in groups, and answers of pull queries."""
-        while self._waiting:
-            yield self._waiting.popleft()
+        with self._turns.take("drain"):
+            most = len(self._waiting)  # what comes while this goes on is for the next drain
+        for _ in range(most):
+            try:
+                batch = self._waiting.popleft()
+            except IndexError:  # somebody else drains too
+                return
+            yield batch
 
     # Streams and queries come and go
 
+    @changes
     def declare(self, relation: Relation, rows: Iterable[Taken] = ()) -> None:
         """Add a stream, or a table with its rows, while the engine runs; queries over it are registered afterwards.
 
@@ -243,6 +305,7 @@ class Engine:
         for taken in rows:
             self._insert(name, self._lines[name].accept(taken))
 
+    @changes
     def register(self, text: str, name: str | None = None) -> QueryHandle:
         """Add a query while the engine runs.
 
@@ -254,8 +317,9 @@ class Engine:
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
         self._add(normalise(query))
-        return QueryHandle(query.name, self._numbers[query.name])
+        return QueryHandle(query.name, self._numbers[query.name], self._identity)
 
+    @changes
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
         name = self._name(query)
@@ -272,6 +336,7 @@ class Engine:
         self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name], self._numbers[name]
 
+    @changes
     def bound(self, *, found: int, past: int) -> None:
         """Let no query over a join take everything.
 
@@ -282,40 +347,54 @@ class Engine:
         self._circuit.bound(found)
         self._pulls.most_past = past
 
+    @changes
     def bound_instants(self, most: int) -> None:
         """Let no query with EVERY answer about more than so many instants in which no row is; whoever pushes hears of it."""
         self._pulls.most_instants = most
 
+    @changes
     def take_silenced(self) -> list[str]:
         """The queries that found too much since this was last asked. Their answers are not complete: unregister them."""
         silenced, self._silenced = self._silenced, []
         return silenced
 
+    @changes
     def reserve(self, name: str) -> None:
         """Let no query take a name that none has at present."""
         self._names[fold(name)] = name
 
+    @changes
     def release(self, name: str) -> None:
         """Give a reserved name free."""
         del self._names[fold(name)]
 
+    @reads
     def crowded(self, most: int) -> list[str]:
         """The pull queries over joins for which more than so many combinations are kept."""
         return self._pulls.crowded(most)
 
+    @changes
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
         return self._pulls.invoke(self._name(query), at)
 
+    @changes
     def ask(self, query: QueryHandle | str, at: Any = None) -> Invocation:
         """The same by column, with the instant it is for and what the asker should know."""
-        return self._pulls.ask(self._name(query), at)
+        faults = self._turns.faults
+        failed = faults.count
+        asked = self._pulls.ask(self._name(query), at)
+        if faults.count == failed:
+            return asked
+        return replace(asked, warnings=(*asked.warnings, *faults.sentences()))
 
+    @reads
     def node(self, query: QueryHandle | str) -> QueryNode:
         """How a query stands in the shared graph: its outputs, its body, its BEGIN-END clause."""
         return self._circuit.query(self._name(query))
 
     @property
+    @reads
     def queries(self) -> tuple[str, ...]:
         """Names of the queries that run."""
         return tuple(self._counted_from)
@@ -337,20 +416,27 @@ class Engine:
         """How the micro-batches of each stream were cut, by folded name."""
         return self._packets
 
+    @reads
     def next_instants(self) -> dict[str, int]:
         """The next instant of each query with EVERY."""
         return self._pulls.next_instants()
 
+    @changes
     def resume_instants(self, next_instants: dict[str, int]) -> None:
         """Go on with EVERY queries where a checkpoint was made."""
         self._pulls.resume(next_instants)
 
     # Counters
 
+    @reads
     def stream_counts(self) -> dict[str, StreamCount]:
         """Rows read, late and rejected by stream and table."""
-        return {line.relation.name: line.count for line in self._lines.values()}
+        return {
+            line.relation.name: replace(line.count, reasons=Counter(line.count.reasons))
+            for line in self._lines.values()
+        }
 
+    @reads
     def result_counts(self) -> dict[str, int]:
         """Results by query name, those of the last thousands of queries that have left included."""
         before = self._results_of_gone
@@ -358,10 +444,12 @@ class Engine:
         return {**before, **running}
 
     @property
+    @reads
     def tuples_read(self) -> int:
         """Rows of all streams and tables so far."""
         return sum(line.count.read for line in self._lines.values())
 
+    @changes
     def on_left_out(
         self,
         rejects: Callable[[Relation, list[Reject]], None] | None,
@@ -372,23 +460,32 @@ class Engine:
         for line in self._lines.values():
             line.on_reject, line.on_late = rejects, late
 
+    @reads
     def relations_used(self) -> set[str]:
         """Folded names of the streams and tables that the queries speak of."""
         return self._circuit.relations_used()
 
     @property
+    @reads
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know about answers so far."""
-        return tuple(self._pulls.warnings)
+        """What a user should know about answers so far, and which functions failed."""
+        return (*self._pulls.warnings, *self._turns.faults.sentences())
 
+    @reads
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
         return self._circuit.measure() + self._pulls.measure()
 
     @property
+    @reads
     def failed_evaluations(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures
+
+    @property
+    def faults(self) -> FunctionFaults:
+        """Which functions of users failed, how often and why. For whoever owns the engine: it is not a copy."""
+        return self._turns.faults
 
     # Inside
 
@@ -502,13 +599,18 @@ class Engine:
         push_packet(self._states[name], self._circuit.joins_of(name), packet, keep_all=True)
 
     def _line(self, name: str) -> StreamLine:
+        expect(name, str, "engine.push", "the name of a stream or table")
         line = self._lines.get(fold(name))
         if line is None:
-            known = ", ".join(line.relation.name for line in self._lines.values())
+            known = ", ".join(line.relation.name for line in list(self._lines.values()))
             raise RunError(f"there is no stream or table {name} (there are: {known})")
         return line
 
     def _name(self, query: QueryHandle | str) -> str:
+        what = "a query's name, or what engine.register gave"
+        expect(query, str | QueryHandle, "the engine", what)
+        if isinstance(query, QueryHandle) and query.engine not in (0, self._identity):
+            raise RunError(f"query {query.name} was registered with another engine")
         asked = query.name if isinstance(query, QueryHandle) else query
         name = self._names.get(fold(asked))
         if name is None or name not in self._counted_from:

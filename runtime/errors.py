@@ -11,6 +11,10 @@ class RunError(Exception):
     """The run cannot go on; the message is one clear sentence for the user."""
 
 
+class ReentrantCallError(RunError):
+    """Code that an engine calls has called the engine."""
+
+
 class OutputClosed(Exception):  # noqa: N818 - it is an event, not an error
     """The reader of the results has closed its end of the pipe."""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from cqc.compiler.arguments import kind_of
 from cqc.compiler.catalog import fold
 from cqc.compiler.types import ColumnType
 from cqc.runtime.arrow_columns import LAYOUTS, column_of_arrow, values_of_arrow
@@ -61,6 +62,7 @@ class Taken:
         return Packet(self.columns, self.ts_us, arrival)
 
 
+_NO_ROWS = (Mapping, str, bytes, bytearray, set, frozenset, np.ndarray)
 Conversion = tuple[Column, "NDArray[np.bool_] | None"]  # the column, and which values did not fit
 
 
@@ -87,14 +89,18 @@ class Intake:
             return self.take_arrow(data)
         if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
             return self._take_foreign(data)
-        if hasattr(data, "to_dict") and not isinstance(data, Mapping):
-            return self._take_records(_records_of_frame(data))
-        if isinstance(data, Mapping | str | bytes) or not isinstance(data, Iterable):
-            raise RunError(
-                f"{self.relation.name} takes a pyarrow Table or RecordBatch, a pandas DataFrame or a list of dicts, "
-                f"not {type(data).__name__}"
-            )
+        if _is_frame(data):
+            return self._take_frame(data)
+        if isinstance(data, _NO_ROWS) or hasattr(data, "to_dict") or not isinstance(data, Iterable):
+            raise self._no_rows(data)
         return self._take_records(list(data))
+
+    def _no_rows(self, data: Any) -> RunError:
+        hint = "; one row is a list of one dict" if isinstance(data, Mapping) else ""
+        return RunError(
+            f"{self.relation.name} takes a pyarrow Table or RecordBatch, a pandas DataFrame or a list of dicts, "
+            f"not {kind_of(data)}{hint}"
+        )
 
     def assemble(
         self,
@@ -189,12 +195,25 @@ class Intake:
     def _arrow_places(self, names: tuple[str, ...]) -> list[int | None]:
         found = self._places.get(names)
         if found is None:
-            given = self._match(names)
+            given = self._match_columns(names)
             found = [None if name is None else names.index(name) for name in given]
             if len(self._places) > 1000:  # tables whose columns never repeat
                 self._places.clear()
             self._places[names] = found
         return found
+
+    def _match_columns(self, names: tuple[Any, ...]) -> list[Any]:
+        """The same as `_match` for the columns of a table, which may have one name several times."""
+        given = self._match(names)
+        twice = [name for name in given if name is not None and names.count(name) > 1]
+        if twice:
+            raise RunError(f"rows of {self.relation.name} have several columns {twice[0]}")
+        return given
+
+    def _take_frame(self, frame: Any) -> Taken:
+        """A data frame of columns that Arrow does not take, row by row."""
+        self._match_columns(tuple(getattr(frame, "columns", ())))
+        return self._take_records(_records_of_frame(frame))
 
     def _one_chunk(self, array: Any) -> Any:
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
@@ -206,10 +225,10 @@ class Intake:
         """Arrow's interchange protocol; where the foreign columns are of mixed types, row by row."""
         try:
             table = pa.table(data)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            if not hasattr(data, "to_dict"):
-                raise
-            return self._take_records(_records_of_frame(data))
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            if not _is_frame(data):
+                raise self._no_rows(data) from error
+            return self._take_frame(data)
         return self.take_arrow(table)
 
     def _take_records(self, records: list[Any]) -> Taken:
@@ -257,6 +276,12 @@ class Intake:
                 self._matches.clear()
             self._matches[keys] = found
         return found
+
+
+def _is_frame(data: Any) -> bool:
+    """Whether it is like a pandas DataFrame; a Series has one dimension."""
+    is_flat = getattr(data, "ndim", 2) == 1
+    return hasattr(data, "to_dict") and not is_flat and not isinstance(data, Mapping)
 
 
 def _records_of_frame(frame: Any) -> list[dict[Any, Any]]:

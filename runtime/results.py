@@ -17,7 +17,7 @@ from cqc.runtime.columns import take, to_python
 from cqc.runtime.timestamps import to_datetime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -148,6 +148,32 @@ def results_of(blocks: Sequence[ResultBlock]) -> Iterator[Result]:
         yield (
             Result(block.query, row, at=time) if block.is_at else Result(block.query, row, ts=time)
         )
+
+
+def rows_of(
+    blocks: Sequence[ResultBlock], put_back: Callable[[list[ResultBlock]], None]
+) -> Iterator[Result]:
+    """The same for somebody who may not take all of them: the rest is put back then."""
+    given = 0
+    try:
+        for result in results_of(blocks):
+            given += 1
+            yield result
+    finally:
+        if given < sum(map(len, blocks)):
+            put_back(rest_of(blocks, given))
+
+
+def rest_of(blocks: Sequence[ResultBlock], given: int) -> list[ResultBlock]:
+    """What is left of the blocks when so many rows of them, in the order of `results_of`, have been given."""
+    block_of, place = merge(blocks)
+    block_of, place = block_of[given:], place[given:]
+    rest = []
+    for at in np.unique(block_of).tolist():
+        own = np.sort(place[block_of == at])
+        picks, times_us = blocks[at].positions()[own], blocks[at].times_us[own]
+        rest.append(replace(blocks[at], picks=picks, times_us=times_us))
+    return rest
 
 
 def time_values(times_us: NDArray[np.int64], type_: ColumnType) -> list[Any]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cqc.compiler.catalog import fold
 from cqc.runtime.engine import Engine
 from cqc.runtime.errors import OutputClosed, RunError
+from cqc.runtime.function_faults import FunctionFaults
 from cqc.runtime.left_out import LeftOut
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.output import Output
@@ -49,6 +50,7 @@ class RunSummary:
     seconds: float
     failed_evaluations: int
     warnings: tuple[str, ...] = ()
+    faults: FunctionFaults = field(default_factory=FunctionFaults)  # of users' functions
 
     def to_json(self) -> dict[str, Any]:
         """The counters as `--stats` writes them."""
@@ -76,6 +78,7 @@ class RunSummary:
                 for each in self.operators
             ],
             "failed_evaluations": self.failed_evaluations,
+            "functions": self.faults.to_json(),
             "seconds": self.seconds,
         }
 
@@ -178,7 +181,8 @@ class LocalRun:
             self.engine.measure(),
             time.perf_counter() - self._started,
             self.engine.failed_evaluations,
-            tuple(self.engine.warnings),
+            self.engine.warnings,
+            self.engine.faults,
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)

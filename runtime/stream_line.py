@@ -76,9 +76,9 @@ class StreamLine:
         """How many tuples were taken so far: the arrival number of the next one."""
         return self._arrivals
 
-    def read(self, rows: Any) -> Packet:
-        """The packet of one micro-batch, from rows as a user pushes them."""
-        return self.accept(self._intake.take(rows))
+    def take(self, rows: Any) -> Taken:
+        """Type rows as a user pushes them; nothing is counted yet, and several threads may do it at once."""
+        return self._intake.take(rows)
 
     def accept(self, taken: Taken) -> Packet:
         """The packet of one micro-batch, from rows that were typed already."""

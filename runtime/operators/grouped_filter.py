@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler.emit.wording import formula_text
+from cqc.runtime.function_faults import noted_in
 from cqc.runtime.lineage import Lineage
 from cqc.runtime.operators.access_index import AccessIndex, build_lists, make_ranks
 from cqc.runtime.operators.atoms import Atoms
@@ -151,8 +152,9 @@ class StreamFilter:
         if route.wants_sample(len(packet)):
             some = packet.take(route.sample_rows(len(packet)))
             failed = self._atoms.failures
-            sample = PacketIndex(some, self._atoms, layout, self._table, route.taste)
-            route.learn_from(sample, len(packet))
+            with noted_in(None):
+                sample = PacketIndex(some, self._atoms, layout, self._table, route.taste)
+                route.learn_from(sample, len(packet))
             self._failures_of_samples += self._atoms.failures - failed
         return PacketIndex(packet, self._atoms, layout, self._table, route.route)
 

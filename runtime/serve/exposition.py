@@ -1,4 +1,4 @@
-"""Counters in Prometheus' text format. Labels are declared streams and fixed words, never queries or clients."""
+"""Counters in Prometheus' text format. Labels are declared streams, registered functions and fixed words, never queries or clients."""
 
 from __future__ import annotations
 
@@ -59,7 +59,11 @@ def engine_lines(service: Service) -> list[str]:
         "cqc_kept_result_bytes", "gauge", "Results kept for watchers.", service.results.size
     )
     failed = service.engine.failed_evaluations
-    return lines + metric("cqc_failed_evaluations_total", "counter", "Gave NULL.", failed)
+    lines += metric("cqc_failed_evaluations_total", "counter", "Gave NULL.", failed)
+    faults = service.engine.faults.of
+    by_function = {_label("function", name): each.failed for name, each in faults.items()}
+    help_ = "Evaluations of registered functions that failed and gave NULL."
+    return lines + metric("cqc_function_failures_total", "counter", help_, by_function)
 
 
 def metric(name: str, kind: str, help_: str, values: float | Mapping[str, float]) -> list[str]:

@@ -7,11 +7,17 @@ and pull queries are asked, at any time: calls from other threads take turns wit
 from __future__ import annotations
 
 import math
+import os
 import threading
+from collections import deque
+from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pyspark.errors import PySparkException
 
+from cqc.compiler import Program
+from cqc.compiler.arguments import expect, expect_names, kind_of
 from cqc.compiler.catalog import fold
 from cqc.runtime.batch_run import with_retention
 from cqc.runtime.checkpoint import Checkpoint, Commit
@@ -20,14 +26,14 @@ from cqc.runtime.engine_state import restore, save
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import Strategy
 from cqc.runtime.query_set import QuerySet, first_set, texts_of
-from cqc.runtime.results import results_of
+from cqc.runtime.results import rows_of
 from cqc.runtime.same_program import check_program, schema_of
 from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.slots import Slots, rows_of_table
 from cqc.runtime.spark.tables import tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -35,9 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from cqc.compiler import Program
     from cqc.runtime.engine import QueryHandle
-    from cqc.runtime.results import Result
+    from cqc.runtime.results import Result, ResultBlock
     from cqc.runtime.spark.distributed.handle import DistributedHandle
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
@@ -50,7 +55,7 @@ def start(
     sources: Mapping[str, DataFrame],
     *,
     on_batch: OnBatch | None = ...,
-    checkpoint: str | None = ...,
+    checkpoint: str | PathLike[str] | None = ...,
     finite: bool = ...,
     trigger: Mapping[str, Any] | None = ...,
     only: tuple[str, ...] = ...,
@@ -69,7 +74,7 @@ def start(
     sources: Mapping[str, DataFrame],
     *,
     on_batch: OnBatch | None = ...,
-    checkpoint: str | None = ...,
+    checkpoint: str | PathLike[str] | None = ...,
     finite: bool = ...,
     trigger: Mapping[str, Any] | None = ...,
     only: tuple[str, ...] = ...,
@@ -87,7 +92,7 @@ def start(
     sources: Mapping[str, DataFrame],
     *,
     on_batch: OnBatch | None = None,
-    checkpoint: str | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     finite: bool = False,
     trigger: Mapping[str, Any] | None = None,
     only: tuple[str, ...] = (),
@@ -119,7 +124,11 @@ def start(
 
     Raises:
         RunError: when a source is missing, lacks a declared column, or there is no such query.
+        TypeError: for arguments of another kind.
     """
+    _check_arguments(program, spark, sources, on_batch, checkpoint, trigger, partitions)
+    only = expect_names(only, "only of cqc.spark.start", "names of queries")
+    folder = None if checkpoint is None else os.fspath(checkpoint)
     settled = program if finite else with_retention(program)
     unknown = [name for name in only if fold(name) not in program.graph.queries]
     if unknown:
@@ -133,7 +142,7 @@ def start(
             sources,
             partitions=partitions,
             on_batch=on_batch,
-            checkpoint=checkpoint,
+            checkpoint=folder,
             finite=finite,
             only=only,
             strategy=strategy or Strategy(),
@@ -144,10 +153,40 @@ def start(
         return distributed
     engine = Engine(settled, strategy=strategy, only=only, keep_past=keep_past, collect=collect)
     handle = Handle(settled, engine, sources, on_batch=on_batch, finite=finite)
-    if checkpoint is not None:
-        handle.resume(Checkpoint(checkpoint))
+    if folder is not None:
+        handle.resume(Checkpoint(folder))
     handle.begin(spark, dict(trigger or ({"availableNow": True} if finite else {})))
     return handle
+
+
+def _check_arguments(
+    program: object,
+    spark: object,
+    sources: object,
+    on_batch: object,
+    checkpoint: object,
+    trigger: object,
+    partitions: object,
+) -> None:
+    """Raise a TypeError that says what was wanted."""
+    call = "cqc.spark.start"
+    hint = ": cqc.compile makes one of a text" if isinstance(program, str) else ""
+    expect(program, Program, call, "a compiled program first", hint)
+    if not hasattr(spark, "readStream"):
+        raise TypeError(f"{call} takes a SparkSession second, not {kind_of(spark)}")
+    expect(sources, Mapping, f"sources of {call}", "DataFrames by the name of their stream")
+    assert isinstance(sources, Mapping)
+    for name, frame in sources.items():
+        expect(name, str, f"sources of {call}", "names of streams and tables as keys")
+        if not hasattr(frame, "isStreaming"):
+            raise TypeError(f"sources of {call} takes a DataFrame for {name}, not {kind_of(frame)}")
+    if on_batch is not None and not callable(on_batch):
+        raise TypeError(f"on_batch of {call} takes what can be called, not {kind_of(on_batch)}")
+    expect(checkpoint, str | PathLike | None, f"checkpoint of {call}", "a folder")
+    expect(trigger, Mapping | None, f"trigger of {call}", "arguments of Spark's trigger by name")
+    expect(partitions, int | None, f"partitions of {call}", "how many there are")
+    if isinstance(partitions, int) and partitions < 1:
+        raise ValueError(f"partitions of {call} is at least 1, not {partitions}")
 
 
 class Handle:
@@ -174,6 +213,7 @@ class Handle:
         self._checkpoint: Checkpoint | None = None
         self._only = engine.queries
         self._queries = first_set(engine, program, self._only)
+        self._fetched: deque[list[ResultBlock]] = deque()
         by_fold = {fold(name): frame for name, frame in sources.items()}
         relations = program.catalog.relations
         unknown = [name for name in sources if fold(name) not in relations]
@@ -242,16 +282,12 @@ class Handle:
 
     def results(self) -> Iterator[Result]:
         """Results found so far and not fetched yet, in result-time order within each micro-batch."""
-        with self._lock:
-            batches = list(self._engine.drain_blocks())
-        for blocks in batches:
-            yield from results_of(blocks)
+        for blocks in self._fetch():
+            yield from rows_of(blocks, self._fetched.appendleft)
 
     def tables(self) -> dict[str, pa.Table]:
         """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
-        with self._lock:
-            blocks = [block for batch in self._engine.drain_blocks() for block in batch]
-        return tables_of(blocks)
+        return tables_of([block for blocks in self._fetch() for block in blocks])
 
     # Queries come and go
 
@@ -269,6 +305,11 @@ class Handle:
         """The value of a pull query now, or at an instant."""
         with self._lock:
             return self._engine.invoke(query, at)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about answers so far, and which functions failed."""
+        return self._engine.warnings
 
     @property
     def engine(self) -> Engine:
@@ -327,6 +368,18 @@ class Handle:
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 raise
+
+    def _fetch(self) -> Iterator[list[ResultBlock]]:
+        """What waits at this moment, one micro-batch at a time, to each of several threads another."""
+        with self._lock:
+            self._fetched.extend(self._engine.drain_blocks())
+            most = len(self._fetched)
+        for _ in range(most):
+            try:
+                batch = self._fetched.popleft()
+            except IndexError:  # somebody else fetches too
+                return
+            yield batch
 
     def _hand_over(self, number: int) -> None:
         if self._on_batch is None:

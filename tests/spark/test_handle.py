@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cqc
 from cqc.runtime.errors import RunError
+from tests.threads.workers import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +63,41 @@ def test_streams_of_different_columns_meet_in_one_query(
     tables = [batch["both"] for batch in batches if "both" in batch]
     rows = [row for table in tables for row in table.to_pylist()]
     assert [(row["x"], row["name"]) for row in rows] == [(7, "seven")]
+
+
+def test_several_threads_ask_and_fetch_while_micro_batches_come(
+    session: Session, sources: dict[str, Any], tmp_path: Path
+) -> None:
+    program = cqc.compile(PROGRAM + "CREATE QUERY all_of_s AS SELECT x FROM s;")
+    with cqc.spark.start(program, session.spark, sources) as handle:
+        done = threading.Event()
+
+        def deliver() -> list[int]:
+            try:
+                for number in range(4):
+                    rows = [f"{10 * number + x},2024-01-01T00:00:01Z" for x in range(10)]
+                    put(tmp_path / "s", str(number), *rows)
+                    handle.process_all_available()
+            finally:
+                done.set()
+            return []
+
+        def fetch_two_at_a_time() -> list[int]:
+            found = []
+            while not done.is_set():
+                found += [result.row["x"] for result in itertools.islice(handle.results(), 2)]
+            return found
+
+        def ask() -> list[int]:
+            while not done.is_set():
+                asked = handle.register("SELECT COUNT(*) AS n FROM s BEGIN NOW - 10 END NOW")
+                assert 0 <= handle.invoke(asked).column("n")[0].as_py() <= 40
+                handle.unregister(asked)
+            return []
+
+        parts = together(deliver, fetch_two_at_a_time, fetch_two_at_a_time, ask)
+        rest = [result.row["x"] for result in handle.results()]
+    assert sorted(itertools.chain(*parts, rest)) == list(range(40))
 
 
 def test_queries_come_and_go_while_it_runs(

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from cqc.compiler.functions import adopt
 from cqc.runtime.engine import Engine
 from cqc.runtime.engine_state import give, line_states
 from cqc.runtime.errors import RunError
+from cqc.runtime.function_faults import noted_in
 from cqc.runtime.sealed import DamagedError, read_sealed
 from cqc.runtime.spark.distributed.cell_store import unpack_entries
 from cqc.runtime.spark.distributed.partial_pulls import PartialEngine, PartialPulls
@@ -109,12 +111,15 @@ class Cells:
         engine = held.engine
         before = engine.result_counts()
         failures = engine.failed_evaluations
-        self._apply(engine, place[0], header, held.changes)
-        _set_clocks(engine, header)
-        _answer_asks(engine, header, output)
+        engine.faults.take()  # those of a cell that is made again were told before
         tuples = [blob for _, blob in sorted(blobs) if blob]
         relations = self._spec.catalog.relations
-        engine._push_packets(unpack_tuples(tuples, relations, header.batch * ARRIVALS_PER_BATCH))
+        packets = unpack_tuples(tuples, relations, header.batch * ARRIVALS_PER_BATCH)
+        with noted_in(engine.faults):
+            self._apply(engine, place[0], header, held.changes)
+            _set_clocks(engine, header)
+            _answer_asks(engine, header, output)
+            engine._push_packets(packets)
         if header.ended:
             engine.finish()
         if header.closing:
@@ -125,6 +130,7 @@ class Cells:
             output.partials += engine._pulls.take_parts()
         output.counts = count_results(engine, output, before, collect=self._spec.collect)
         output.failures = engine.failed_evaluations - failures
+        output.faults = engine.faults.take()
         output.warnings = tuple(engine._pulls.warnings)
         engine._pulls.warnings.clear()
         new = self._remember(engine, header, record, tuples, store)
@@ -160,6 +166,7 @@ class Cells:
 
     def _new_engine(self, group: int, header: Header) -> Engine:
         spec = self._spec
+        adopt(spec.functions)
         make = Engine if self._cells_of(group, header) == 1 else PartialEngine
         engine = make(
             bare_program(spec.catalog),
@@ -218,6 +225,7 @@ class Cells:
             change = Change.from_text(text)
             if change.normal is not None and change.group is not None:
                 if change.group.number == group:
+                    adopt(change.functions)
                     mine.add(change.name)
                     yield change.batch, change.name, change.normal
             elif change.normal is None and change.name in mine:
@@ -234,6 +242,7 @@ class Cells:
                     running.discard(change.name)
             elif change.group is not None and change.group.number == group:
                 _set_clocks(engine, header)
+                adopt(change.functions)
                 engine._add(change.normal)
                 running.add(change.name)
 

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.catalog import fold
+from cqc.compiler.functions import functions_in
 from cqc.compiler.partitioning import Chooser, Group
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.asked import instant_us
 from cqc.runtime.engine import Engine, QueryHandle
 from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import watermarks_after_end
+from cqc.runtime.function_faults import FunctionFaults, noted_in
 from cqc.runtime.pull_plan import PullPlan
 from cqc.runtime.results import ResultBlock, in_time_order
 from cqc.runtime.sealed import ADVICE
@@ -57,6 +59,7 @@ class CoordinatorState:
     warnings: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     failures: int = 0
+    faults: FunctionFaults = field(default_factory=FunctionFaults)
     tuples_sent: int = 0
     bytes_sent: int = 0
     cells_met: int = 0  # how often a cell had something to do
@@ -72,7 +75,7 @@ class CoordinatorState:
                 for name, count in self.counts.items()
             },
         )
-        return asdict(plain)
+        return {**asdict(plain), "faults": self.faults.to_json()}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> CoordinatorState:
@@ -83,6 +86,7 @@ class CoordinatorState:
             for name, each in given["counts"].items()
         }
         given["results"] = Counter(given["results"])
+        given["faults"] = FunctionFaults.from_json(given.get("faults", {}))
         return CoordinatorState(**given)
 
 
@@ -198,6 +202,7 @@ class Coordinator:
             tells_rejects,
             tells_late,
             moved,
+            functions_in(list(self._first_queries.values())),
         )
 
     def resume(self, state: CoordinatorState, *, moved: bool = False) -> None:
@@ -268,6 +273,7 @@ class Coordinator:
             partials += output.partials
             self.state.results.update(output.counts)
             self.state.failures += output.failures
+            self.state.faults.add(output.faults)
             self.state.tuples_sent += output.tuples_sent
             self.state.bytes_sent += output.bytes_sent
             self.state.cells_met += output.origin >= FIRST_CELL
@@ -282,7 +288,8 @@ class Coordinator:
                 clock.watermark_us = max(clock.watermark_us, clock.largest_us - delay_us)
         if any(output.ended for output in outputs):
             self._end_input()
-        merged, answers = self._put_together(partials)
+        with noted_in(self.state.faults):
+            merged, answers = self._put_together(partials)
         findings.blocks = in_time_order(findings.blocks + merged)
         findings.answers.update(answers)
         self._spread_heavy(outputs, batch)
@@ -304,7 +311,9 @@ class Coordinator:
             group: Group | None = self._chooser.groups_with(self._past)
         else:
             group = self._chooser.add(node)
-        self.state.changes.append(Change(batch, query.name, normal, group).to_text())
+        functions = functions_in(normal)
+        change = Change(batch, query.name, normal, group, functions=functions)
+        self.state.changes.append(change.to_text())
         return QueryHandle(query.name)
 
     def unregister(self, query: QueryHandle | str, batch: int) -> None:
@@ -350,6 +359,11 @@ class Coordinator:
     @property
     def tuples_read(self) -> int:
         return sum(count.read for count in self.state.counts.values())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about answers so far, and which functions failed."""
+        return (*self.state.warnings, *self.state.faults.sentences())
 
     @property
     def failures(self) -> int:

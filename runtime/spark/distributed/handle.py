@@ -23,7 +23,7 @@ from cqc.compiler.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken
 from cqc.runtime.private_files import private_folder
-from cqc.runtime.results import results_of
+from cqc.runtime.results import rows_of
 from cqc.runtime.sealed import read_sealed_json, write_sealed, write_sealed_json
 from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
 
 
+_STOPPED = "the run was stopped: nothing can be asked of it any more"
+
+
 class DistributedHandle:
     """A running program. Made by `start`; its methods are those of `Handle`."""
 
@@ -79,6 +82,7 @@ class DistributedHandle:
         self._finite = finite
         self._changed = threading.Condition(threading.RLock())
         self._failure: BaseException | None = None
+        self._stopped = False
         self._query: StreamingQuery | None = None
         self._temporary = None if checkpoint else tempfile.TemporaryDirectory(prefix="cqc-")
         given = checkpoint or (self._temporary.name if self._temporary else "")
@@ -150,7 +154,7 @@ class DistributedHandle:
     def results(self) -> Iterator[Result]:
         """Results found so far and not fetched yet, in result-time order within each micro-batch."""
         for blocks in self._fetch():
-            yield from results_of(blocks)
+            yield from rows_of(blocks, self._waiting.appendleft)
 
     def tables(self) -> dict[str, pa.Table]:
         """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
@@ -177,8 +181,7 @@ class DistributedHandle:
             ask = self.coordinator.ask(query, at)
         self._say({"asks": [asdict(ask)]})
         with self._changed:
-            self._changed.wait_for(lambda: ask.number in self._answers or self._failure)
-            self._raise_failure()
+            self._wait_for(lambda: ask.number in self._answers)
             block = self._answers.pop(ask.number)
         return table_of_block(block).drop_columns(["at"])
 
@@ -191,6 +194,12 @@ class DistributedHandle:
         """Results by query."""
         with self._changed:
             return self.coordinator.result_counts()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about answers so far, and which functions failed."""
+        with self._changed:
+            return self.coordinator.warnings
 
     # The end
 
@@ -230,14 +239,16 @@ class DistributedHandle:
             number = self._sent
         self._say({"ended": True, "closing": closing})
         with self._changed:
-            self._changed.wait_for(lambda: self._heard > number or self._failure)
-            self._raise_failure()
+            self._wait_for(lambda: self._heard > number)
 
     def stop(self) -> None:
         """Stop the streaming query."""
         if self._query is not None:
             self._flow.end(self._query)
             self._query = None
+        with self._changed:  # nobody waits for a micro-batch that does not come
+            self._stopped = True
+            self._changed.notify_all()
         if self._temporary is not None:
             self._temporary.cleanup()
             self._temporary = None
@@ -303,6 +314,8 @@ class DistributedHandle:
     def _say(self, control: dict[str, Any]) -> None:
         """Put a row into the control source."""
         with self._changed:
+            if self._stopped:
+                raise RunError(_STOPPED)
             path = self._control / f"{self._sent:012d}.jsonl"
             self._sent += 1
         write_whole(path, (json.dumps(control) + "\n").encode())
@@ -313,8 +326,14 @@ class DistributedHandle:
             number = self._next
         self._say({})
         with self._changed:
-            self._changed.wait_for(lambda: self._next > number or self._failure)
-            self._raise_failure()
+            self._wait_for(lambda: self._next > number)
+
+    def _wait_for(self, is_so: Callable[[], bool]) -> None:
+        """Wait, with the condition held, until something is so, the run has failed, or somebody has stopped it."""
+        self._changed.wait_for(lambda: is_so() or self._failure or self._stopped)
+        self._raise_failure()
+        if not is_so():
+            raise RunError(_STOPPED)
 
     def _listen(self, query: StreamingQuery) -> None:
         """Hear when Spark ends the query by itself, so that nobody waits for ever."""
@@ -325,11 +344,14 @@ class DistributedHandle:
                 self._failure = self._failure or spark_failed(error, None)
                 self._changed.notify_all()
 
-    def _fetch(self) -> list[list[ResultBlock]]:
-        with self._changed:
-            batches = list(self._waiting)
-            self._waiting.clear()
-        return batches
+    def _fetch(self) -> Iterator[list[ResultBlock]]:
+        """What waits at this moment, one micro-batch at a time, to each of several threads another."""
+        for _ in range(len(self._waiting)):
+            try:
+                batch = self._waiting.popleft()
+            except IndexError:  # somebody else fetches too
+                return
+            yield batch
 
     def _raise_failure(self) -> None:
         if self._failure is not None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cqc.compiler.catalog import Catalog
+    from cqc.compiler.functions import UserFunction
     from cqc.compiler.normal import NormalQuery
     from cqc.compiler.partitioning import Group
     from cqc.runtime.intake import Taken
@@ -59,7 +60,7 @@ class Spread:
 class Change:
     """A query that came (`normal` is set) or left, in force from micro-batch `batch` on; or a value that is spread.
 
-    `group` is where a query is answered; None: where its tuples are read.
+    `group` is where a query is answered; None: where its tuples are read. `functions` are those of users that it calls.
     """
 
     batch: int
@@ -67,6 +68,7 @@ class Change:
     normal: NormalQuery | None
     group: Group | None
     spread: Spread | None = None
+    functions: tuple[UserFunction, ...] = ()
 
     def to_text(self) -> str:
         """As data, since it is kept in checkpoints, and small, since it goes with every micro-batch."""
@@ -156,6 +158,7 @@ class Spec:
     moved: str | None = (
         None  # the folder with what cells begin with, after a change of their number
     )
+    functions: tuple[UserFunction, ...] = ()  # of users, as far as the queries call them
 
     def pack(self) -> bytes:
         return _dumps(self)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler import Program
 from cqc.compiler.catalog import fold
+from cqc.compiler.functions import adopt
 from cqc.compiler.graph.graph import Graph
 from cqc.runtime.engine import Engine
+from cqc.runtime.function_faults import noted_in
 from cqc.runtime.intake import Intake, join_taken
 from cqc.runtime.spark.distributed.routing import Router
 from cqc.runtime.spark.distributed.spec import Change, Layout
@@ -44,6 +46,7 @@ class StageOne:
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
+        adopt(spec.functions)
         self.relations = spec.catalog.relations
         self.intakes = {name: Intake(relation) for name, relation in self.relations.items()}
         self._layout = Layout(spec.shuffle_partitions)
@@ -111,11 +114,13 @@ class StageOne:
                         key = self._layout.key(number, cell)
                         whole = len(chosen) == len(packet)
                         sent.setdefault(key, {})[name] = packet if whole else packet.take(chosen)
-            self._engine._push_packets({name: packet})
+            with noted_in(self._engine.faults):
+                self._engine._push_packets({name: packet})
         for blocks in self._engine.drain_blocks():
             output.blocks += blocks
         output.counts = count_results(self._engine, output, before, collect=self._spec.collect)
         output.failures = self._engine.failed_evaluations - failures
+        output.faults = self._engine.faults.take()
         waiting = dict.fromkeys(self._waiting_cells(header) if ticks else ())
         for key, packets in sent.items():
             waiting.pop(key, None)
@@ -188,6 +193,7 @@ class StageOne:
             elif change.normal is not None:
                 if change.group is not None and change.group.number == len(self._routers):
                     self._add_group(change.group)
+                adopt(change.functions)
                 self._add(change.name, change.normal, change.group)
             else:
                 self._remove(change.name)

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column, concatenate, take
+from cqc.runtime.function_faults import FunctionFaults
 from cqc.runtime.packet import Packet
 from cqc.runtime.segments import column_from_arrow, column_to_arrow
 from cqc.runtime.spark.distributed.skew import Load
@@ -71,6 +72,7 @@ class Output:
     answers: dict[int, ResultBlock] = field(default_factory=dict)  # by the number of who asked
     warnings: tuple[str, ...] = ()
     failures: int = 0
+    faults: FunctionFaults = field(default_factory=FunctionFaults)
     rejects: list[tuple[str, list[Any]]] = field(default_factory=list)
     late: list[tuple[str, Packet]] = field(default_factory=list)
     controls: int = 0  # rows of the control source

@@ -142,7 +142,8 @@ class Work(BatchRun):
             [_sent(state)],
             done.seconds,
             self.coordinator.failures,
-            tuple(state.warnings),
+            self.coordinator.warnings,
+            state.faults,
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cqc
 from cqc.runtime.results import results_of
+from cqc.runtime.spark.distributed.coordinator import CoordinatorState
 from tests.generators import random_case
 from tests.language.executors import EngineExecutor
 from tests.language.test_language import GOOD, run_case
@@ -104,3 +106,29 @@ def test_rows_windows_that_the_end_has_settled_stay_settled(*, forgets: bool) ->
     pairs = [(1, 1), (4, 1), (4, 4), (6, 4), (6, 6), (7, 6), (7, 7)]
     assert found["last"] == sorted(f"{max(pair)}: {list(pair)}" for pair in pairs)
     assert late == 2
+
+
+def test_failures_of_functions_in_cells_come_back() -> None:
+    """In outputs where rows are read, in a join, and in an aggregate whose parts are put together."""
+
+    def tenth(values: Any) -> Any:
+        return [10 // int(value) for value in values]
+
+    cqc.function("cells_tenth", tenth, returns="BIGINT")
+    program = cqc.compile(
+        "CREATE STREAM A (ts BIGINT, k BIGINT); CREATE STREAM B (ts BIGINT, k BIGINT);"
+        "CREATE QUERY alone AS SELECT cells_tenth(k) AS y FROM A;"
+        "CREATE QUERY joined AS SELECT cells_tenth(A.k) AS y FROM A, B WHERE A.k = B.k MAXWINDOW 9 SEC;"
+    )
+    cluster = Cluster(program, 2, 1, keep_past=False)
+    for _ in range(2):
+        cluster.run([(stream, {"ts": 1, "k": k}) for stream in "AB" for k in (0, 5)])
+    coordinator = cluster.coordinator
+    place = f"{__file__}:{tenth.__code__.co_firstlineno + 1}"
+    error = "ZeroDivisionError: integer division or modulo by zero"
+    assert coordinator.failures == 6  # two alone, four pairs
+    assert coordinator.warnings == (
+        f"6 evaluations of the function cells_tenth failed and gave NULL: {error} ({place})",
+    )
+    state = CoordinatorState.from_json(json.loads(json.dumps(coordinator.state.to_json())))
+    assert state.faults == coordinator.state.faults

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -92,6 +92,55 @@ def test_a_stream_alone_keeps_its_columns_apart_from_ours(session: Session, tmp_
     executor = DistributedExecutor(program, session, tmp_path, 1)
     executor.push([("s", (1, 1, "a")), ("s", (2, 2, "b"))])
     assert executor.results() == {"q": [(2_000_000, ("b",))]}
+
+
+def test_functions_run_on_executors_and_what_they_raise_comes_back(
+    session: Session, tmp_path: Path
+) -> None:
+    def fails_for_two(values: Any) -> Any:
+        if 2 in values:
+            raise ValueError("two is too many")
+        return values * 10
+
+    cqc.function("fails_for_two", fails_for_two, returns="BIGINT")
+    program = cqc.compile(
+        "CREATE STREAM s (ts BIGINT, k BIGINT); CREATE STREAM r (ts BIGINT, k BIGINT);"
+        "CREATE QUERY alone AS SELECT fails_for_two(k) AS y FROM s;"
+        "CREATE QUERY joined AS SELECT fails_for_two(s.k) AS y FROM s, r WHERE s.k = r.k MAXWINDOW 9 SEC;"
+    )
+    executor = DistributedExecutor(program, session, tmp_path, 2)
+    executor.push([("s", (1, 1)), ("s", (1, 2)), ("r", (1, 1)), ("r", (1, 2))])
+    handle = executor.started()
+    handle.process_all_available()
+    cqc.function("added_later", lambda values: values + 0.5)
+    executor.register("CREATE QUERY later AS SELECT added_later(k) AS y FROM s")
+    executor.push([("s", (2, 7))])
+    found = {name: sorted(rows, key=repr) for name, rows in executor.results().items()}
+    assert [row for _, row in found["alone"]] == [(10,), (None,), (70,)]
+    assert [row for _, row in found["joined"]] == [(10,), (None,)]
+    assert [row for _, row in found["later"]] == [(7.5,)]
+    (told,) = handle.warnings
+    place = f"{__file__}:{fails_for_two.__code__.co_firstlineno + 2}"
+    assert told == (
+        "2 evaluations of the function fails_for_two failed and gave NULL:"
+        f" ValueError: two is too many ({place})"
+    )
+
+
+def test_whoever_waits_for_an_answer_hears_that_the_run_was_stopped(
+    session: Session, tmp_path: Path
+) -> None:
+    program = cqc.compile(
+        "CREATE STREAM s (ts BIGINT, k BIGINT);"
+        "CREATE QUERY asked AS SELECT COUNT(*) AS n FROM s BEGIN 0 END NOW;"
+    )
+    executor = DistributedExecutor(program, session, tmp_path, 1)
+    handle = executor.started()
+    handle.stop()
+    with pytest.raises(cqc.RunError, match="the run was stopped"):
+        handle.invoke("asked")
+    with pytest.raises(cqc.RunError, match="the run was stopped"):
+        handle.register("SELECT k FROM s")
 
 
 @pytest.mark.parametrize(("case", "partitions"), [marked(case) for case in GOOD])
