@@ -41,6 +41,7 @@ MODULES = (
     "cqc.runtime.group_slots",
     "cqc.runtime.history",
     "cqc.runtime.partials",
+    "cqc.runtime.sources.json_rows",
 )
 
 
