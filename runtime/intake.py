@@ -152,8 +152,16 @@ class Intake:
             mark(bad & ~valid, f"{name} is NULL")
         return ts_us
 
-    def take_arrow(self, data: Any, row_of: Callable[[int], Any] | None = None) -> Taken:
-        """Take a pyarrow Table or RecordBatch; `row_of` says how a row came where that was in another form."""
+    def take_arrow(
+        self, data: Any, row_of: Callable[[int], Any] | None = None, *, keep_rejects: bool = True
+    ) -> Taken:
+        """Take a pyarrow Table or RecordBatch.
+
+        Args:
+            data: the rows.
+            row_of: how a row came, where that was in another form.
+            keep_rejects: whether rejects have their rows, or only reasons.
+        """
         is_chunked = isinstance(data, pa.Table)
         places = self._arrow_places(tuple(data.schema.names))
         plain = None if is_chunked else self._take_plain(data, places)
@@ -169,7 +177,7 @@ class Intake:
                 array = self._one_chunk(array)
             conversions.append(column_of_arrow(declared.type, array))
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
-        return self.assemble(conversions, data.num_rows, as_it_came)
+        return self.assemble(conversions, data.num_rows, as_it_came if keep_rejects else None)
 
     def _take_plain(self, data: pa.RecordBatch, places: list[int | None]) -> Taken | None:
         """Take a batch that holds just what the relation does, as small packets mostly do; None for others."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import asyncio
 
 
+_LAST_WORD_S = 2.0
+
+
 def protocol_with(head_seconds: float, unread_seconds: float) -> type[H11Protocol]:
     """The protocol in which the head of a request may take so long, and nothing of an answer be read for so long."""
 
@@ -43,6 +46,16 @@ def protocol_with(head_seconds: float, unread_seconds: float) -> type[H11Protoco
             self._stop_watching()
             self._stop_timing()
             super().connection_lost(exc)
+
+        def shutdown(self) -> None:
+            super().shutdown()
+            if self.transport.get_extra_info("sslcontext") is not None:
+                # TLS is closed by both sides, and who has nothing to ask may never hear of it.
+                self.loop.call_later(_LAST_WORD_S, self._hang_up)
+
+        def _hang_up(self) -> None:
+            if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+                self.transport.abort()
 
         def pause_writing(self) -> None:
             super().pause_writing()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ from cqc.runtime.serve.query_folder import QueryFolder
 from cqc.runtime.serve.refusal import Refusal
 from cqc.runtime.serve.service import Service
 from cqc.runtime.serve.source_feed import SourceFeed
+from cqc.runtime.serve.tokens import Tokens
 from cqc.runtime.serve.worker import Worker
 
 if TYPE_CHECKING:
@@ -46,7 +48,10 @@ class ServeOptions:
     programs: tuple[str, ...] = ()  # as named by the user: the queries of a folder may change
     host: str = "127.0.0.1"
     port: int = 8765
-    token: str | None = None
+    tokens: Tokens = field(default_factory=Tokens)
+    hosts: tuple[str, ...] = ()  # names under which it is reached, beside its address
+    certificate: str | None = None  # files for TLS
+    key: str | None = None
     binds: dict[str, str] = field(default_factory=dict)
     checkpoint: str | None = None
     queries: tuple[str, ...] = ()  # folders of query files
@@ -74,6 +79,8 @@ class ServiceServer(uvicorn.Server):
         report: Callable[[str], None],
         session: Session | None = None,
     ) -> None:
+        _check_certificate(options.certificate, options.key)
+        self._scheme = "http" if options.certificate is None else "https"
         self._listener = _listen(options.host, options.port)
         self._report = report
         try:
@@ -87,11 +94,16 @@ class ServiceServer(uvicorn.Server):
         live = LiveProgram(options.programs, program.catalog)
         self.feeding = Feeding(source, live, folders, report)
         api = Api(self.worker, self._watchers, self.feeding, report)
-        gate = Gate(api.app, token=options.token, limits=options.limits)
+        gate = Gate(
+            api.app, tokens=options.tokens, limits=options.limits, hosts=_own_names(options)
+        )
         super().__init__(
             uvicorn.Config(
                 gate,
                 http=protocol_with(options.limits.head_seconds, options.limits.watcher_seconds),
+                ws="none",
+                ssl_certfile=options.certificate,
+                ssl_keyfile=options.key,
                 lifespan="off",
                 log_config=None,
                 log_level="critical",  # what concerns the user is told by `report`
@@ -106,7 +118,7 @@ class ServiceServer(uvicorn.Server):
     def address(self) -> str:
         """Where the service answers."""
         host, port = self._listener.getsockname()[:2]
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        return f"{self._scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -203,9 +215,40 @@ def _fill(
     return service, source, folders
 
 
+def _own_names(options: ServeOptions) -> list[str]:
+    """What the service is called beside an address of this machine alone. Without tokens only what was asked for."""
+    names = list(options.hosts)
+    if options.tokens:
+        names += [options.host, socket.gethostname(), socket.getfqdn()]
+    return names
+
+
+def _check_certificate(certificate: str | None, key: str | None) -> None:
+    """Load what TLS needs, to find out whether it can be.
+
+    Raises:
+        RunError: when it cannot.
+    """
+    if certificate is None:
+        return
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        files = certificate if key is None else f"{certificate} and {key}"
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise RunError(f"no certificate and key in {files}: {reason}") from error
+
+
+def _no_password() -> str:
+    raise ValueError("the key must not need a password")
+
+
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named: only then does the event loop switch off Nagle's algorithm on what it accepts, and without that
+    # the second part of an answer waits for the client to acknowledge the first, 40 ms on most systems.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
