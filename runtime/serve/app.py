@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
@@ -57,6 +58,12 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": Problem, "description": "The request was refused; `error` says why."},
     503: {"model": Problem, "description": "The engine is busy; try again later."},
     504: {"model": Problem, "description": "The answer took too long; try again later."},
+}
+_TOKEN = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "Needed where the service has tokens. An admin's may do everything, a user's register, push and remove"
+    " the user's own queries, a reader's list, invoke and watch.",
 }
 _ROWS_BODY = {
     "requestBody": {
@@ -108,6 +115,22 @@ class Api:
         )
         self._add_routes()
         self._add_error_answers()
+        self.app.openapi = self._document  # type: ignore[method-assign]  # how FastAPI lets one add to it
+
+    def _document(self) -> dict[str, Any]:
+        """The OpenAPI document, with how a token is shown: FastAPI does not know of the gate before it."""
+        if self.app.openapi_schema is None:
+            found = get_openapi(
+                title=self.app.title,
+                version=self.app.version,
+                summary=self.app.summary,
+                routes=self.app.routes,
+            )
+            found["components"]["securitySchemes"] = {"token": _TOKEN}
+            found["security"] = [{"token": []}, {}]
+            found["paths"]["/health"]["get"]["security"] = [{}]
+            self.app.openapi_schema = found
+        return self.app.openapi_schema
 
     def _add_routes(self) -> None:
         # A query's name may hold any character, a slash too: longer paths come first.
@@ -327,6 +350,8 @@ class Api:
         dropped = self._watchers.dropped
         lines += metric("cqc_watchers_dropped_total", "counter", "Read too slowly.", dropped)
         lines += metric("cqc_requests_waiting", "gauge", "In the queue.", self._worker.waiting)
+        held = self._worker.waiting_bytes
+        lines += metric("cqc_waiting_bytes", "gauge", "Rows received, read or in the queue.", held)
         age = time.time() - self._worker.service.started
         lines += metric("cqc_uptime_seconds", "gauge", "Since the start.", round(age, 3))
         name = "cqc_invocation_seconds"

@@ -27,6 +27,7 @@ class Limits:
     invoke_seconds: float = 30.0  # until whoever asked is told to try again
     waiting: int = 1_000  # requests that wait for the engine
     waiting_bytes: int = 256 * _MEGABYTE  # of rows that are received, read, or wait for the engine
+    connections: int = 4_000  # at once, or as many as the system gives us files for
     watchers: int = 1_000
     watcher_seconds: float = 10.0  # that a watcher may take to read what was sent to it
     kept_result_bytes: int = 64 * _MEGABYTE  # of results for watchers that come back

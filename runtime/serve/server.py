@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import socket
 import ssl
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.session import Session
 
 _BACKLOG = 2048
+_OWN_FILES = 64  # that the service needs beside connections
+_TOLD = 20  # different troubles outside of requests
 _DRAIN_S = 10  # for requests that are still being answered when the service stops
 
 
@@ -83,6 +86,7 @@ class ServiceServer(uvicorn.Server):
         self._scheme = "http" if options.certificate is None else "https"
         self._listener = _listen(options.host, options.port)
         self._report = report
+        self._troubles: set[str] = set()
         try:
             service, source, folders = _prepare(program, options, session, report)
         except BaseException:
@@ -100,7 +104,11 @@ class ServiceServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 gate,
-                http=protocol_with(options.limits.head_seconds, options.limits.watcher_seconds),
+                http=protocol_with(
+                    options.limits.head_seconds,
+                    options.limits.watcher_seconds,
+                    _room_for(options.limits.connections),
+                ),
                 ws="none",
                 ssl_certfile=options.certificate,
                 ssl_keyfile=options.key,
@@ -150,6 +158,7 @@ class ServiceServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _serve_and_feed(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._met_trouble)
         feeding = asyncio.ensure_future(self.feeding.run(self.worker))
         feeding.add_done_callback(self._feeding_ended)
         try:
@@ -159,6 +168,15 @@ class ServiceServer(uvicorn.Server):
             feeding.cancel()
             with contextlib.suppress(asyncio.CancelledError, Refusal):
                 await feeding
+
+    def _met_trouble(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What goes wrong outside of any request, such as a connection that breaks at the wrong moment: told once."""
+        del loop
+        error = context.get("exception")
+        sentence = context["message"] if error is None else f"{context['message']}: {error}"
+        if sentence not in self._troubles and len(self._troubles) < _TOLD:
+            self._troubles.add(sentence)
+            self._report(sentence)
 
     def _feeding_ended(self, feeding: asyncio.Future[None]) -> None:
         if not feeding.cancelled():
@@ -215,11 +233,23 @@ def _fill(
     return service, source, folders
 
 
+def _room_for(connections: int) -> int:
+    """How many connections there can be; the system is asked for as many files as that takes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _OWN_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return max(1, min(connections, soft - _OWN_FILES))
+    return connections
+
+
 def _own_names(options: ServeOptions) -> list[str]:
     """What the service is called beside an address of this machine alone. Without tokens only what was asked for."""
     names = list(options.hosts)
     if options.tokens:
-        names += [options.host, socket.gethostname(), socket.getfqdn()]
+        # Not the full name: to ask for it may take as long as a name server that does not answer.
+        names += [options.host, socket.gethostname()]
     return names
 
 

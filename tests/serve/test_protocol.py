@@ -56,7 +56,7 @@ async def is_timed(*parts: bytes) -> bool:
     answered = asyncio.Event()
     config = uvicorn.Config(answer, lifespan="off", log_config=None)
     config.load()
-    kind = protocol_with(1e6, 1e6)
+    kind = protocol_with(1e6, 1e6, 10)
     protocol: Any = kind(config=config, server_state=ServerState(), app_state={})
     wire = Wire(answered)
     protocol.connection_made(wire)
