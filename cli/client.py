@@ -16,6 +16,7 @@ import click
 
 from cqc.cli.service_connection import Connection, ServiceError
 from cqc.cli.tables import aligned, cell
+from cqc.cli.tokens import read_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,16 +42,20 @@ def service_options(command: Any) -> Any:  # Any: click's decorators are untyped
         click.option(
             "--token-file", type=click.Path(), help="The token (or the variable CQC_TOKEN)."
         ),
+        click.option(
+            "--cacert",
+            type=click.Path(),
+            envvar="CQC_CACERT",
+            help="Trust services with a certificate of this authority (PEM).",
+        ),
         click.option("--format", "form", type=click.Choice(["table", "json"]), default="table"),
     ):
         command = option(command)
     return command
 
 
-def _connect(address: str, token_file: str | None) -> Connection:
-    from cqc.cli.serve import read_token
-
-    return Connection(address, read_token(token_file))
+def _connect(given: dict[str, Any]) -> Connection:
+    return Connection(given["address"], read_token(given["token_file"]), given["cacert"])
 
 
 @click.command("register")
@@ -59,12 +64,12 @@ def _connect(address: str, token_file: str | None) -> Connection:
 @click.option("--owner", help="Who it is for.")
 @service_options
 def register_command(
-    text: str, name: str | None, owner: str | None, address: str, token_file: str | None, form: str
+    text: str, name: str | None, owner: str | None, form: str, **given: Any
 ) -> int:
     """Register a query: its text, @FILE to read it from a file, or - for standard input."""
     query = _text_of(text)
     body = {"text": query, "name": name, "owner": owner}
-    answer = _connect(address, token_file).send("POST", "/queries", body)
+    answer = _connect(given).send("POST", "/queries", body)
     if form == "json":
         click.echo(json.dumps(answer))
         return 0
@@ -91,9 +96,9 @@ def _text_of(argument: str) -> str:
 
 @click.command("queries")
 @service_options
-def queries_command(address: str, token_file: str | None, form: str) -> int:
+def queries_command(form: str, **given: Any) -> int:
     """List the queries of a service with their owner, age, results and cost."""
-    queries = _connect(address, token_file).send("GET", "/queries")["queries"]
+    queries = _connect(given).send("GET", "/queries")["queries"]
     if form == "json":
         for query in queries:
             click.echo(json.dumps(query))
@@ -133,14 +138,12 @@ def _duration(seconds: float) -> str:
 @click.argument("name")
 @click.option("--at", metavar="INSTANT", help="The instant asked about; the latest by default.")
 @service_options
-def invoke_command(
-    name: str, at: str | None, address: str, token_file: str | None, form: str
-) -> int:
+def invoke_command(name: str, at: str | None, form: str, **given: Any) -> int:
     """Ask a query with BEGIN-END for its value."""
     path = f"{_path_of(name)}/invoke"
     if at is not None:
         path += "?" + urllib.parse.urlencode({"at": at})
-    answer = _connect(address, token_file).send("GET", path)
+    answer = _connect(given).send("GET", path)
     for warning in answer["warnings"]:
         click.echo(f"warning: {warning}", err=True)
     if form == "json":
@@ -162,9 +165,9 @@ def invoke_command(
 @click.command("unregister")
 @click.argument("name")
 @service_options
-def unregister_command(name: str, address: str, token_file: str | None, form: str) -> int:
+def unregister_command(name: str, form: str, **given: Any) -> int:
     """Remove a query."""
-    connection = _connect(address, token_file)
+    connection = _connect(given)
     connection.send("DELETE", _path_of(name))
     click.echo(json.dumps({"unregistered": name}) if form == "json" else f"unregistered {name}")
     return 0
@@ -179,13 +182,12 @@ def watch_command(
     name: str | None,
     new: bool,
     limit: int | None,
-    address: str,
-    token_file: str | None,
     form: str,
+    **given: Any,
 ) -> int:
     """Follow the results of one query, or of all: first those that are kept, then new ones as they come."""
     path = "/results" if name is None else f"{_path_of(name)}/results"
-    connection = _connect(address, token_file)
+    connection = _connect(given)
     shown = 0
     last_id: str | None = None
     failures = 0
@@ -215,7 +217,7 @@ def watch_command(
             click.echo("warning: the connection broke; trying again", err=True)
         failures += 1
         time.sleep(min(0.1 * 2**failures, _LONGEST_PAUSE_S))
-    raise ServiceError(f"no connection to {address}")
+    raise ServiceError(f"no connection to {given['address']}")
 
 
 def _show_result(text: str, form: str) -> None:

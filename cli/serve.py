@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,13 +11,19 @@ import click
 from cqc.cli.interrupts import INTERRUPTED, loading
 from cqc.cli.options import parse_binds, parse_strategy, strategy_options
 from cqc.cli.programs import load_again, program_argument
+from cqc.cli.tokens import (
+    READ_TOKEN_VARIABLE,
+    TOKEN_VARIABLE,
+    USER_TOKENS_VARIABLE,
+    read_tokens,
+)
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from cqc.runtime.serve.server import ServiceServer
+    from cqc.runtime.serve.tokens import Tokens
 
-TOKEN_VARIABLE = "CQC_TOKEN"
 _SWITCH_S = 0.0005
 
 
@@ -30,8 +34,27 @@ _SWITCH_S = 0.0005
 @click.option(
     "--token-file",
     type=click.Path(),
-    help=f"Clients must show the token in this file (or in {TOKEN_VARIABLE}).",
+    help=f"Whoever shows the token in this file (or in {TOKEN_VARIABLE}) may do everything.",
 )
+@click.option(
+    "--user-tokens",
+    type=click.Path(),
+    help=f"A file of NAME=TOKEN (or {USER_TOKENS_VARIABLE}): register, push, remove one's own.",
+)
+@click.option(
+    "--read-token-file",
+    type=click.Path(),
+    help=f"A token (or {READ_TOKEN_VARIABLE}) to list, invoke and watch, and nothing else.",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name under which clients reach it, beside its own.",
+)
+@click.option("--cert", type=click.Path(), help="A certificate (PEM): HTTPS instead of HTTP.")
+@click.option("--key", type=click.Path(), help="The key of --cert, where it is in another file.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
@@ -54,6 +77,7 @@ _SWITCH_S = 0.0005
     "--max-queries", type=click.IntRange(min=1), help="How many may be registered at once."
 )
 @click.option("--max-body", type=click.IntRange(min=1), metavar="BYTES", help="Of one request.")
+@click.option("--max-body-rows", type=click.IntRange(min=1), metavar="ROWS", help="Of one request.")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="ROWS", help="Of one answer.")
 @click.option(
     "--max-instants", type=click.IntRange(min=1), help="Of EVERY queries, due in one micro-batch."
@@ -73,8 +97,10 @@ _SWITCH_S = 0.0005
 @strategy_options
 def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:
     """Serve the programs until interrupted: register, invoke, unregister and watch queries over HTTP."""
-    token = read_token(given["token_file"])
-    _require_token(given["host"], token)
+    if given["key"] is not None and given["cert"] is None:
+        raise click.UsageError("--key needs --cert")
+    tokens = read_tokens(given["token_file"], given["user_tokens"], given["read_token_file"])
+    _require_token(given["host"], tokens)
     program, sources = load_again(programs, given["checkpoint"], is_live=True)
     try:
         with loading():
@@ -87,7 +113,10 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
         sources=tuple(sources),
         host=given["host"],
         port=given["port"],
-        token=token,
+        tokens=tokens,
+        hosts=given["hosts"],
+        certificate=given["cert"],
+        key=given["key"],
         binds=parse_binds(binds, program),
         checkpoint=given["checkpoint"],
         queries=given["queries"],
@@ -106,6 +135,7 @@ def _limits(given: dict[str, Any]) -> Any:
     chosen = {
         "queries": given["max_queries"],
         "body_bytes": given["max_body"],
+        "body_rows": given["max_body_rows"],
         "result_rows": given["max_rows"],
         "instants": given["max_instants"],
         "batch_results": given["max_results"],
@@ -138,31 +168,10 @@ def _serve(server: ServiceServer) -> int:
     return INTERRUPTED if signal.SIGINT in received else 0
 
 
-def read_token(path: str | None) -> str | None:
-    """The token of a file, else of the environment, else none.
+def _require_token(host: str, tokens: Tokens) -> None:
+    from cqc.runtime.serve.hosts import is_loopback
 
-    Raises:
-        click.UsageError: when the file cannot be read, or the token is empty or holds odd characters.
-    """
-    if path is None:
-        token = os.environ.get(TOKEN_VARIABLE)
-        if token is None:
-            return None
-    else:
-        try:
-            token = Path(path).read_text(encoding="ascii")
-        except (OSError, UnicodeDecodeError) as error:
-            raise click.UsageError(f"cannot read a token from {path}") from error
-    token = token.strip()
-    if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise click.UsageError("the token must be printable ASCII text without spaces")
-    return token
-
-
-def _require_token(host: str, token: str | None) -> None:
-    from cqc.runtime.serve.access import is_loopback
-
-    if token is None and not is_loopback(host):
+    if not tokens and not is_loopback(host):
         raise click.UsageError(
             f"to listen on {host} a token is required: --token-file FILE, or {TOKEN_VARIABLE}"
         )

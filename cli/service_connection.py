@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -49,11 +50,16 @@ class Event:
 class Connection:
     """Speaks to a service.
 
+    Args:
+        address: where it is.
+        token: shown with every request.
+        authority: a file with the certificates that are trusted; those of the system by default.
+
     Raises:
-        click.UsageError: for an address that is no HTTP address.
+        click.UsageError: for an address that is no HTTP address, or a file without certificates.
     """
 
-    def __init__(self, address: str, token: str | None) -> None:
+    def __init__(self, address: str, token: str | None, authority: str | None = None) -> None:
         parts = urllib.parse.urlsplit(address if "://" in address else f"http://{address}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise click.UsageError(
@@ -64,7 +70,10 @@ class Connection:
         )
         self._token = token
         # The service is spoken to directly: a proxy in the environment is for other places.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({}), _StayHere()]
+        if parts.scheme == "https":
+            handlers.append(urllib.request.HTTPSHandler(context=_trusting(authority)))
+        self._opener = urllib.request.build_opener(*handlers)
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """One request; the JSON of its answer, None where it has none.
@@ -111,9 +120,29 @@ class Connection:
                 raise _refusal(error, data or b"{}") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "reason", error)
+            if isinstance(reason, ssl.SSLCertVerificationError):
+                raise ServiceError(
+                    f"the certificate of {self._address} is not trusted ({reason.verify_message}); "
+                    "name the file of who issued it with --cacert"
+                ) from error
             raise ServiceError(
                 f"no service at {self._address} ({reason}); start one with cqc serve", may_pass=True
             ) from error
+
+
+class _StayHere(urllib.request.HTTPRedirectHandler):
+    """Follows nobody elsewhere: the token is for this service alone."""
+
+    def redirect_request(self, *given: Any) -> None:
+        """No request; the answer is shown as it is."""
+        del given
+
+
+def _trusting(authority: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=authority)
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise click.UsageError(f"cannot read a certificate from {authority}") from error
 
 
 def _refusal(error: urllib.error.HTTPError, sent: bytes) -> ServiceError:

@@ -56,6 +56,13 @@ class Taken:
     def __len__(self) -> int:
         return len(self.ts_us)
 
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        masks = sum(0 if column.valid is None else column.valid.nbytes for column in self.columns)
+        values = sum(column.values.nbytes for column in self.columns)
+        return int(values + masks + self.ts_us.nbytes + 8 * len(self.rejects))
+
     def packet(self, first_arrival: int) -> Packet:
         """The tuples as a packet, numbered from `first_arrival`."""
         arrival = np.arange(first_arrival, first_arrival + len(self.ts_us), dtype=np.int64)
@@ -106,7 +113,7 @@ class Intake:
         self,
         conversions: Sequence[Conversion],
         read: int,
-        row_of: Callable[[int], Any],
+        row_of: Callable[[int], Any] | None,
         rejects: list[Reject] | None = None,
     ) -> Taken:
         """Put converted columns together, without the rows that do not fit.
@@ -114,26 +121,31 @@ class Intake:
         Args:
             conversions: one for each declared column, all of one length.
             read: how many rows were read, those in `rejects` included.
-            row_of: a row as it came, for the reject.
+            row_of: a row as it came, for the reject; None where nobody asks for it, and rejects are only counted.
             rejects: rows that never became part of the columns.
         """
         all_rejects = [] if rejects is None else rejects
-        reasons: dict[int, str] = {}
+        columns = tuple(column for column, _ in conversions)
+        reasons: list[str] = []  # by number; a row has the first that is found
+        why = np.zeros(len(columns[0]), np.int32)  # 0: the row fits
+
+        def mark(bad: NDArray[np.bool_], reason: str) -> None:
+            reasons.append(reason)
+            why[bad & (why == 0)] = len(reasons)
+
         for declared, (_, bad) in zip(self.relation.columns, conversions, strict=True):
             if bad is not None and bad.any():
-                reason = f"{declared.name} is not a {declared.type.value}"
-                for row in np.flatnonzero(bad).tolist():
-                    reasons.setdefault(row, reason)
-        columns = tuple(column for column, _ in conversions)
-        ts_us = self._instants(columns, reasons)
+                mark(bad, f"{declared.name} is not a {declared.type.value}")
+        ts_us = self._instants(columns, mark)
         if reasons:
-            all_rejects += [Reject(reasons[row], row_of(row)) for row in sorted(reasons)]
-            keep = np.ones(len(ts_us), dtype=np.bool_)
-            keep[list(reasons)] = False
+            all_rejects += _rejects_of(why, reasons, row_of)
+            keep = why == 0
             columns, ts_us = tuple(select(column, keep) for column in columns), ts_us[keep]
         return Taken(columns, ts_us, read, all_rejects)
 
-    def _instants(self, columns: tuple[Column, ...], reasons: dict[int, str]) -> NDArray[np.int64]:
+    def _instants(
+        self, columns: tuple[Column, ...], mark: Callable[[NDArray[np.bool_], str], None]
+    ) -> NDArray[np.int64]:
         position = self.relation.event_time
         if position is None:
             return np.zeros(len(columns[0]), dtype=np.int64)
@@ -142,13 +154,20 @@ class Intake:
         if bad is not None:
             name = self.relation.columns[position].name
             valid = column.is_valid()
-            for row in np.flatnonzero(bad).tolist():
-                no_instant = f"{name} is not an instant" if valid[row] else f"{name} is NULL"
-                reasons.setdefault(row, no_instant)
+            mark(bad & valid, f"{name} is not an instant")
+            mark(bad & ~valid, f"{name} is NULL")
         return ts_us
 
-    def take_arrow(self, data: Any, row_of: Callable[[int], Any] | None = None) -> Taken:
-        """Take a pyarrow Table or RecordBatch; `row_of` says how a row came where that was in another form."""
+    def take_arrow(
+        self, data: Any, row_of: Callable[[int], Any] | None = None, *, keep_rejects: bool = True
+    ) -> Taken:
+        """Take a pyarrow Table or RecordBatch.
+
+        Args:
+            data: the rows.
+            row_of: how a row came, where that was in another form.
+            keep_rejects: whether rejects have their rows, or only reasons.
+        """
         is_chunked = isinstance(data, pa.Table)
         places = self._arrow_places(tuple(data.schema.names))
         plain = None if is_chunked else self._take_plain(data, places)
@@ -164,7 +183,7 @@ class Intake:
                 array = self._one_chunk(array)
             conversions.append(column_of_arrow(declared.type, array))
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
-        return self.assemble(conversions, data.num_rows, as_it_came)
+        return self.assemble(conversions, data.num_rows, as_it_came if keep_rejects else None)
 
     def _take_plain(self, data: pa.RecordBatch, places: list[int | None]) -> Taken | None:
         """Take a batch that holds just what the relation does, as small packets mostly do; None for others."""
@@ -282,6 +301,17 @@ def _is_frame(data: Any) -> bool:
     """Whether it is like a pandas DataFrame; a Series has one dimension."""
     is_flat = getattr(data, "ndim", 2) == 1
     return hasattr(data, "to_dict") and not is_flat and not isinstance(data, Mapping)
+
+
+def _rejects_of(
+    why: NDArray[np.int32], reasons: Sequence[str], row_of: Callable[[int], Any] | None
+) -> list[Reject]:
+    """The rows that have a reason, in their order; without their contents one object serves all of a reason."""
+    if row_of is None:
+        shared = [Reject(reason, None) for reason in reasons]
+        counts = np.bincount(why, minlength=len(reasons) + 1)[1:].tolist()
+        return [each for one, count in zip(shared, counts, strict=True) for each in [one] * count]
+    return [Reject(reasons[why[row] - 1], row_of(row)) for row in np.flatnonzero(why).tolist()]
 
 
 def _records_of_frame(frame: Any) -> list[dict[Any, Any]]:

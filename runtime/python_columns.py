@@ -150,7 +150,8 @@ def timestamp_of_value(value: Any) -> int | None:
     if isinstance(value, np.datetime64):
         return int(value.astype("datetime64[us]").astype(np.int64))
     if isinstance(value, float | np.floating) and math.isfinite(value):
-        us = round(float(value) * 1_000_000)
+        exact = float(value) * 1_000_000
+        us = round(exact) if math.isfinite(exact) else LAST_US + 1
         return us if FIRST_US <= us <= LAST_US else None
     whole = bigint_of_value(value)
     return None if whole is None else epoch_us(whole)

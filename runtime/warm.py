@@ -42,6 +42,7 @@ MODULES = (
     "cqc.runtime.group_slots",
     "cqc.runtime.history",
     "cqc.runtime.partials",
+    "cqc.runtime.sources.json_rows",
 )
 
 

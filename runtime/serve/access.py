@@ -1,109 +1,136 @@
 """Who may speak to the service, and how much they may say: checked before anything else looks at a request.
 
-On the loopback interface without a token the Host header must name it, so that a page in somebody's browser cannot reach the
-service under a name of its own. Everywhere else a token is needed; it is compared in constant time and never shown.
+Two things guard against a page in somebody's browser. The Host header must be one that the service knows: a page whose name was
+made to point to this machine has another. And what a browser says of where a request comes from (Origin, Sec-Fetch-Site) must be
+this service itself; programs that are no browsers say nothing. Then comes the token, where there are any.
 """
 
 from __future__ import annotations
 
-import asyncio
-import hmac
-import ipaddress
 import json
 from typing import TYPE_CHECKING
 
-from starlette.exceptions import HTTPException
+from cqc.runtime.serve.bodies import FORM, SAY_JSON
+from cqc.runtime.serve.hosts import host_name, is_address, is_loopback, plain_name
+from cqc.runtime.serve.request_body import RequestBody
+from cqc.runtime.serve.tokens import ANYBODY, Caller, Role, TokenBook
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from collections.abc import Iterable
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from cqc.runtime.serve.limits import Limits
+    from cqc.runtime.serve.tokens import Tokens
 
-TRUSTED = "cqc.trusted"  # in the scope of a request: whether it may be told everything
+CALLER = "cqc.caller"  # in the scope of a request: whose it is; not there for somebody unknown
+ROWS_PATH = "/streams/"
 _OPEN_PATHS = {"/health"}
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address means this machine alone."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+_READING = {"GET", "HEAD"}
+_SHOWN = 100  # characters of a header that is told back
+Headers = list[tuple[bytes, bytes]]
+Refused = tuple[int, str]
 
 
 class Gate:
-    """Lets a request through to the application, or answers it."""
+    """Lets a request through to the application, or answers it.
 
-    def __init__(self, app: ASGIApp, *, token: str | None, limits: Limits) -> None:
+    Args:
+        app: what is behind it.
+        tokens: who may speak; without any, whoever reaches the service under a name of this machine alone.
+        limits: of bodies.
+        hosts: names under which the service is reached, beside those of this machine alone. With tokens any address
+            in numbers is fine as well, since nobody can make that point elsewhere.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, tokens: Tokens, limits: Limits, hosts: Iterable[str] = ()
+    ) -> None:
         self._app = app
-        self._token = None if token is None else token.encode()
-        self._body_bytes = limits.body_bytes
-        self._body_seconds = limits.body_seconds
+        self._book = TokenBook(tokens)
+        self._limits = limits
+        self._hosts = {plain_name(host) for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        headers = dict(scope["headers"])
-        scope[TRUSTED] = self._may_know(headers)
-        refused = self._refused(scope, headers)
+            return  # nothing else is spoken here
+        headers: Headers = scope["headers"]
+        caller = self._book.caller_of(_header(headers, b"authorization")) if self._book else ANYBODY
+        refused = self._unsafe(headers) or self._not_allowed(scope, caller)
         if refused is not None:
             await _answer(send, *refused)
             return
-        await self._app(scope, self._within_limit(receive), send)
+        if caller is not None:
+            scope[CALLER] = caller
+        body = RequestBody(receive, self._most_bytes(scope), self._limits.body_seconds)
+        wrong = _wrong_body(scope, headers, body)
+        if wrong is not None:
+            await _answer(body.sender(send), *wrong)
+        else:
+            await self._app(scope, body.receive, body.sender(send))
 
-    def _may_know(self, headers: dict[bytes, bytes]) -> bool:
-        if self._token is None:
-            return is_loopback(_host_name(headers.get(b"host", b"")))
-        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), self._token)
-
-    def _refused(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
-        if not scope[TRUSTED]:
-            if self._token is None:
-                return 403, "this service answers to localhost only"
-            if scope["path"] not in _OPEN_PATHS:
-                return 401, "a token is needed: Authorization: Bearer ..."
-        length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length[:19]) > self._body_bytes:
-            return 413, self._too_large()
+    def _unsafe(self, headers: Headers) -> Refused | None:
+        """What a page in a browser could ask for."""
+        host = _header(headers, b"host").decode("latin-1").strip()
+        name = host_name(host)
+        if not self._is_known(name):
+            shown = name[:_SHOWN]
+            more = f"; if it should, start it with --allow-host {shown}" if shown else ""
+            return 403, f"this service does not answer to the host {shown!a}{more}"
+        for origin in (value for key, value in headers if key == b"origin"):
+            if origin.decode("latin-1").strip().lower().partition("://")[2] != host.lower():
+                return 403, "requests of pages from elsewhere are not answered (Origin)"
+        if _header(headers, b"sec-fetch-site").strip().lower() in (b"cross-site", b"same-site"):
+            return 403, "requests of pages from elsewhere are not answered (Sec-Fetch-Site)"
         return None
 
-    def _within_limit(self, receive: Receive) -> Receive:
-        """The same body, until it is larger than it may be or takes longer."""
-        read = 0
-        give_up = asyncio.get_running_loop().time() + self._body_seconds
-        is_whole = False
+    def _is_known(self, name: str) -> bool:
+        if is_loopback(name) or plain_name(name) in self._hosts:
+            return True
+        return bool(self._book) and is_address(name)
 
-        async def counted() -> Message:
-            nonlocal read, is_whole
-            if is_whole:
-                return await receive()  # only the end of the connection is left to hear of
-            try:
-                async with asyncio.timeout_at(give_up):
-                    message = await receive()
-            except TimeoutError as error:
-                slow = f"the body did not come within {self._body_seconds:g} seconds"
-                raise HTTPException(408, slow, {"connection": "close"}) from error
-            is_whole = not message.get("more_body", False)
-            read += len(message.get("body", b""))
-            if read > self._body_bytes:
-                raise HTTPException(413, self._too_large(), {"connection": "close"})
-            return message
+    def _not_allowed(self, scope: Scope, caller: Caller | None) -> Refused | None:
+        path = scope["path"]
+        if caller is None:
+            if path in _OPEN_PATHS:
+                return None
+            return 401, "a token is needed: Authorization: Bearer ..."
+        asks = (
+            scope["method"] == "POST" and path.startswith("/queries/") and path.endswith("/invoke")
+        )
+        only_reads = asks or scope["method"] in _READING
+        if caller.role < Role.USER and not only_reads:
+            return 403, "this token may only look: it cannot register, remove or push"
+        return None
 
-        return counted
-
-    def _too_large(self) -> str:
-        return f"the body is larger than {self._body_bytes:,} bytes"
+    def _most_bytes(self, scope: Scope) -> int:
+        """How large the body may be; without rows in it there is no reason to be long."""
+        if scope["path"].startswith(ROWS_PATH):
+            return self._limits.body_bytes
+        return min(self._limits.plain_bytes, self._limits.body_bytes)
 
 
-def _host_name(header: bytes) -> str:
-    text = header.decode("latin-1").strip()
-    if text.startswith("["):
-        return text.partition("]")[0].lstrip("[")
-    return text.partition(":")[0]
+def _wrong_body(scope: Scope, headers: Headers, body: RequestBody) -> Refused | None:
+    length = _header(headers, b"content-length")
+    if length.isdigit() and int(length[:19]) > body.most:
+        return 413, body.too_large()
+    if scope["method"] == "POST" and scope["path"] == "/queries":
+        return _not_json(_header(headers, b"content-type").decode("latin-1"))
+    return None
+
+
+def _not_json(content_type: str) -> Refused | None:
+    """Which kinds a framework takes for JSON differs by its version; and a page may send some kinds without being asked."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "application/json":
+        return None
+    more = f"; {SAY_JSON}" if kind in ("", FORM) else ""
+    return 415, f"a query comes as application/json, not {kind[:_SHOWN]!a}{more}"
+
+
+def _header(headers: Headers, name: bytes) -> bytes:
+    """The last value of a header, as everything behind the gate sees it; nothing where it is not there."""
+    return next((value for key, value in reversed(headers) if key == name), b"")
 
 
 async def _answer(send: Send, status: int, message: str) -> None:
@@ -111,7 +138,7 @@ async def _answer(send: Send, status: int, message: str) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    if status == 413:
+    if status in (401, 403):  # nothing more is read of somebody who may not speak here
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

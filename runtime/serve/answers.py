@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cqc.runtime.columns import to_arrow
 from cqc.runtime.results import NO_TIME
-from cqc.runtime.serve.bodies import ARROW_STREAM
+from cqc.runtime.serve.arrow_bodies import ARROW_STREAM
 from cqc.runtime.sinks.csv_text import csv_field, csv_rows
 from cqc.runtime.sinks.json_text import json_key, json_rows, json_times
 

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from cqc.compiler.diagnostics import CompileError, render_json
-from cqc.runtime.serve.access import TRUSTED
+from cqc.runtime.serve.access import CALLER
 from cqc.runtime.serve.answers import choose_form, write_answer
-from cqc.runtime.serve.bodies import read_body
+from cqc.runtime.serve.bodies import FEW_BYTES, check_kind, read_body
 from cqc.runtime.serve.events import EventResponse, Watchers, events, find_place
 from cqc.runtime.serve.exposition import CONTENT_TYPE, Histogram, engine_lines, metric, text_of
 from cqc.runtime.serve.models import (
@@ -37,23 +38,32 @@ from cqc.runtime.serve.models import (
     QueryList,
 )
 from cqc.runtime.serve.refusal import Refusal, Status
+from cqc.runtime.serve.tokens import Caller, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cqc.compiler.catalog import Relation
+    from cqc.runtime.intake import Taken
     from cqc.runtime.serve.feeding import Feeding
     from cqc.runtime.serve.registry import Entry
     from cqc.runtime.serve.service import Service
-    from cqc.runtime.serve.worker import Worker
+    from cqc.runtime.serve.worker import Held, Worker
 
 # What is small is done at once: another thread would take longer to begin than to do it.
 _FEW_ROWS = 100
-_FEW_BYTES = 10_000
+_READERS = 2  # of large bodies at once
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": Problem, "description": "The request was refused; `error` says why."},
     503: {"model": Problem, "description": "The engine is busy; try again later."},
     504: {"model": Problem, "description": "The answer took too long; try again later."},
+}
+_TOKEN = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "Needed where the service has tokens. An admin's may do everything, a user's register, push and remove"
+    " the user's own queries, a reader's list, invoke and watch.",
 }
 _ROWS_BODY = {
     "requestBody": {
@@ -95,6 +105,7 @@ class Api:
         self._feeding = feeding
         self._limits = worker.service.limits
         self._invoke_seconds = Histogram()
+        self._readers = asyncio.Semaphore(_READERS)
         self.app = FastAPI(
             title="cqc",
             summary="Standing queries over streams.",
@@ -104,6 +115,22 @@ class Api:
         )
         self._add_routes()
         self._add_error_answers()
+        self.app.openapi = self._document  # type: ignore[method-assign]  # how FastAPI lets one add to it
+
+    def _document(self) -> dict[str, Any]:
+        """The OpenAPI document, with how a token is shown: FastAPI does not know of the gate before it."""
+        if self.app.openapi_schema is None:
+            found = get_openapi(
+                title=self.app.title,
+                version=self.app.version,
+                summary=self.app.summary,
+                routes=self.app.routes,
+            )
+            found["components"]["securitySchemes"] = {"token": _TOKEN}
+            found["security"] = [{"token": []}, {}]
+            found["paths"]["/health"]["get"]["security"] = [{}]
+            self.app.openapi_schema = found
+        return self.app.openapi_schema
 
     def _add_routes(self) -> None:
         # A query's name may hold any character, a slash too: longer paths come first.
@@ -160,7 +187,7 @@ class Api:
 
     # Queries
 
-    async def register(self, given: NewQuery) -> QueryInfo:
+    async def register(self, given: NewQuery, request: Request) -> QueryInfo:
         """Register a query; a push query sees what arrives from now on, a pull query also the retained past."""
         _check_text("text", given.text, self._limits.query_characters)
         for field, value in (("name", given.name), ("owner", given.owner)):
@@ -168,7 +195,7 @@ class Api:
                 _check_text(field, value, self._limits.name_characters)
                 if not value.strip():
                     raise Refusal(Status.INVALID, f"{field} is empty")
-        owner = given.owner or "http"
+        owner = _owner(request, given.owner)
         entry = await self._worker.change(
             lambda service: service.register(given.text, given.name, owner)
         )
@@ -190,9 +217,12 @@ class Api:
         entry, cost = await self._worker.ask(lambda service: _with_cost(service, name))
         return _info(entry, cost)
 
-    async def unregister(self, name: str) -> Response:
-        """Remove a query; the others do not notice."""
-        await self._worker.change(lambda service: service.unregister(name))
+    async def unregister(self, name: str, request: Request) -> Response:
+        """Remove a query; the others do not notice. A user's token removes the queries of that user alone."""
+        caller = _caller(request)
+        await self._worker.change(
+            lambda service: service.unregister(_removable(service, name, caller).name)
+        )
         return Response(status_code=204)
 
     async def invoke(
@@ -272,12 +302,11 @@ class Api:
         relation = self._worker.service.program.catalog.find(name)
         if relation is None:
             raise Refusal(Status.NOT_FOUND, f"there is no stream or table {name}")
-        body = await request.body()
-        read = functools.partial(read_body, relation, content_type, body)
-        taken = read() if len(body) <= _FEW_BYTES else await asyncio.to_thread(read)
-        outcome = await self._worker.change(
-            lambda service: service.take(relation.name, taken), len(body)
-        )
+        check_kind(content_type)  # before the body is read for nothing
+        with self._worker.holding() as held:
+            taken = await self._rows(relation, content_type, request, held)
+            held.become(taken.nbytes)
+            outcome = await self._worker.change(lambda service: service.take(relation.name, taken))
         return Pushed(
             read=outcome.read,
             accepted=outcome.accepted,
@@ -286,6 +315,21 @@ class Api:
             reasons=outcome.reasons,
             waiting=outcome.waiting,
         )
+
+    async def _rows(
+        self, relation: Relation, content_type: str, request: Request, held: Held
+    ) -> Taken:
+        body = bytearray()
+        async for part in request.stream():
+            held.grow(len(part))
+            body += part
+        most_rows = self._limits.rows_of(len(relation.columns))
+        read = functools.partial(read_body, relation, content_type, bytes(body), most_rows)
+        if len(body) <= FEW_BYTES:
+            return read()
+        body.clear()
+        async with self._readers:
+            return await asyncio.to_thread(read)
 
     # The service itself
 
@@ -298,7 +342,7 @@ class Api:
             caught_up=self._feeding.caught_up,
             queries=len(service.registry),
             tuples=service.engine.tuples_read,
-            problems=list(self._feeding.problems) if request.scope.get(TRUSTED) else [],
+            problems=list(self._feeding.problems) if CALLER in request.scope else [],
         )
 
     async def metrics(self) -> PlainTextResponse:
@@ -308,6 +352,8 @@ class Api:
         dropped = self._watchers.dropped
         lines += metric("cqc_watchers_dropped_total", "counter", "Read too slowly.", dropped)
         lines += metric("cqc_requests_waiting", "gauge", "In the queue.", self._worker.waiting)
+        held = self._worker.waiting_bytes
+        lines += metric("cqc_waiting_bytes", "gauge", "Rows received, read or in the queue.", held)
         age = time.time() - self._worker.service.started
         lines += metric("cqc_uptime_seconds", "gauge", "Since the start.", round(age, 3))
         name = "cqc_invocation_seconds"
@@ -326,6 +372,35 @@ def _end_of(entry: Entry | None) -> dict[str, str] | None:
             "error": f"query {entry.name} was stopped: {entry.stopped}",
         }
     return {"reason": "unregistered"}
+
+
+def _caller(request: Request) -> Caller:
+    found: Caller = request.scope[CALLER]  # the gate lets nobody else through to where it is asked
+    return found
+
+
+def _owner(request: Request, given: str | None) -> str:
+    """Who a query is for; a user cannot say that it is somebody else's."""
+    name = _caller(request).name
+    if name is None:
+        return given or "http"
+    if given not in (None, name):
+        raise Refusal(
+            Status.FORBIDDEN, f"with the token of {name} the owner is {name}, and nobody else"
+        )
+    return name
+
+
+def _removable(service: Service, name: str, caller: Caller) -> Entry:
+    """The query, if the caller may remove it."""
+    entry = service.registry.find(name)
+    is_own = entry.by_client and entry.owner == caller.name
+    if caller.role < Role.ADMIN and not is_own:
+        raise Refusal(
+            Status.FORBIDDEN,
+            f"query {entry.name} is not {caller.name}'s: its owner or an admin can remove it",
+        )
+    return entry
 
 
 def _with_cost(service: Service, name: str) -> tuple[Entry, float]:
@@ -367,7 +442,7 @@ def _check_text(field: str, value: str, most: int) -> None:
 
 
 def _problem(status: int, message: str, diagnostics: list[Any] | None = None) -> JSONResponse:
-    headers = {"retry-after": "1"} if status == Status.BUSY else None
+    headers = {"retry-after": "1"} if status in (Status.BUSY, Status.TOO_MANY) else None
     content = {"error": message.encode(errors="replace").decode(), "diagnostics": diagnostics or []}
     return JSONResponse(content, status, headers)
 

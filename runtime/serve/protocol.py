@@ -15,8 +15,23 @@ if TYPE_CHECKING:
     import asyncio
 
 
-def protocol_with(head_seconds: float, unread_seconds: float) -> type[H11Protocol]:
-    """The protocol in which the head of a request may take so long, and nothing of an answer be read for so long."""
+_LAST_WORD_S = 2.0
+_TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 1\r\n"
+    b"connection: close\r\n\r\n"
+)
+
+
+def protocol_with(
+    head_seconds: float, unread_seconds: float, connections: int
+) -> type[H11Protocol]:
+    """The protocol in which requests and answers get on.
+
+    Args:
+        head_seconds: how long the head of a request may take.
+        unread_seconds: how long nothing of an answer may be read.
+        connections: how many there may be at once; whoever comes beyond that is told to try again.
+    """
 
     class PromptProtocol(H11Protocol):
         """uvicorn's own, with a limit for the head of each request and for answers that are not read."""
@@ -28,9 +43,15 @@ def protocol_with(head_seconds: float, unread_seconds: float) -> type[H11Protoco
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            if len(self.connections) > connections:
+                transport.write(_TOO_MANY)
+                transport.close()
+                return
             self._watch_head()
 
         def data_received(self, data: bytes) -> None:
+            if self.transport.is_closing():
+                return  # nothing more is heard
             super().data_received(data)
             self._watch_head()
 
@@ -43,6 +64,16 @@ def protocol_with(head_seconds: float, unread_seconds: float) -> type[H11Protoco
             self._stop_watching()
             self._stop_timing()
             super().connection_lost(exc)
+
+        def shutdown(self) -> None:
+            super().shutdown()
+            if self.transport.get_extra_info("sslcontext") is not None:
+                # TLS is closed by both sides, and who has nothing to ask may never hear of it.
+                self.loop.call_later(_LAST_WORD_S, self._hang_up)
+
+        def _hang_up(self) -> None:
+            if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+                self.transport.abort()
 
         def pause_writing(self) -> None:
             super().pause_writing()

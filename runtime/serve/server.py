@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import socket
+import ssl
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -26,6 +28,7 @@ from cqc.runtime.serve.query_folder import QueryFolder
 from cqc.runtime.serve.refusal import Refusal
 from cqc.runtime.serve.service import Service
 from cqc.runtime.serve.source_feed import SourceFeed
+from cqc.runtime.serve.tokens import Tokens
 from cqc.runtime.serve.worker import Worker
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.session import Session
 
 _BACKLOG = 2048
+_OWN_FILES = 64  # that the service needs beside connections
+_TOLD = 20  # different troubles outside of requests
 _DRAIN_S = 10  # for requests that are still being answered when the service stops
 
 
@@ -48,7 +53,10 @@ class ServeOptions:
     sources: tuple[tuple[SourceFile, str], ...] = ()  # what of them was compiled
     host: str = "127.0.0.1"
     port: int = 8765
-    token: str | None = None
+    tokens: Tokens = field(default_factory=Tokens)
+    hosts: tuple[str, ...] = ()  # names under which it is reached, beside its address
+    certificate: str | None = None  # files for TLS
+    key: str | None = None
     binds: dict[str, str] = field(default_factory=dict)
     checkpoint: str | None = None
     queries: tuple[str, ...] = ()  # folders of query files
@@ -76,8 +84,11 @@ class ServiceServer(uvicorn.Server):
         report: Callable[[str], None],
         session: Session | None = None,
     ) -> None:
+        _check_certificate(options.certificate, options.key)
+        self._scheme = "http" if options.certificate is None else "https"
         self._listener = _listen(options.host, options.port)
         self._report = report
+        self._troubles: set[str] = set()
         try:
             service, source, folders = _prepare(program, options, session, report)
         except BaseException:
@@ -91,11 +102,20 @@ class ServiceServer(uvicorn.Server):
             live.keep(options.sources)
         self.feeding = Feeding(source, live, folders, report)
         api = Api(self.worker, self._watchers, self.feeding, report)
-        gate = Gate(api.app, token=options.token, limits=options.limits)
+        gate = Gate(
+            api.app, tokens=options.tokens, limits=options.limits, hosts=_own_names(options)
+        )
         super().__init__(
             uvicorn.Config(
                 gate,
-                http=protocol_with(options.limits.head_seconds, options.limits.watcher_seconds),
+                http=protocol_with(
+                    options.limits.head_seconds,
+                    options.limits.watcher_seconds,
+                    _room_for(options.limits.connections),
+                ),
+                ws="none",
+                ssl_certfile=options.certificate,
+                ssl_keyfile=options.key,
                 lifespan="off",
                 log_config=None,
                 log_level="critical",  # what concerns the user is told by `report`
@@ -110,7 +130,7 @@ class ServiceServer(uvicorn.Server):
     def address(self) -> str:
         """Where the service answers."""
         host, port = self._listener.getsockname()[:2]
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        return f"{self._scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -142,6 +162,7 @@ class ServiceServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _serve_and_feed(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._met_trouble)
         feeding = asyncio.ensure_future(self.feeding.run(self.worker))
         feeding.add_done_callback(self._feeding_ended)
         try:
@@ -151,6 +172,15 @@ class ServiceServer(uvicorn.Server):
             feeding.cancel()
             with contextlib.suppress(asyncio.CancelledError, Refusal):
                 await feeding
+
+    def _met_trouble(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What goes wrong outside of any request, such as a connection that breaks at the wrong moment: told once."""
+        del loop
+        error = context.get("exception")
+        sentence = context["message"] if error is None else f"{context['message']}: {error}"
+        if sentence not in self._troubles and len(self._troubles) < _TOLD:
+            self._troubles.add(sentence)
+            self._report(sentence)
 
     def _feeding_ended(self, feeding: asyncio.Future[None]) -> None:
         if not feeding.cancelled():
@@ -207,9 +237,52 @@ def _fill(
     return service, source, folders
 
 
+def _room_for(connections: int) -> int:
+    """How many connections there can be; the system is asked for as many files as that takes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _OWN_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return max(1, min(connections, soft - _OWN_FILES))
+    return connections
+
+
+def _own_names(options: ServeOptions) -> list[str]:
+    """What the service is called beside an address of this machine alone. Without tokens only what was asked for."""
+    names = list(options.hosts)
+    if options.tokens:
+        # Not the full name: to ask for it may take as long as a name server that does not answer.
+        names += [options.host, socket.gethostname()]
+    return names
+
+
+def _check_certificate(certificate: str | None, key: str | None) -> None:
+    """Load what TLS needs, to find out whether it can be.
+
+    Raises:
+        RunError: when it cannot.
+    """
+    if certificate is None:
+        return
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        files = certificate if key is None else f"{certificate} and {key}"
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise RunError(f"no certificate and key in {files}: {reason}") from error
+
+
+def _no_password() -> str:
+    raise ValueError("the key must not need a password")
+
+
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named: only then does the event loop switch off Nagle's algorithm on what it accepts, and without that
+    # the second part of an answer waits for the client to acknowledge the first, 40 ms on most systems.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

@@ -7,18 +7,53 @@ that many clients together pay for one write to the disk.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
 from cqc.runtime.serve.engine_thread import EngineThread
 from cqc.runtime.serve.refusal import Refusal, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
     from cqc.runtime.serve.service import Service
 
 T = TypeVar("T")
+
+
+class Held:
+    """The bytes of one request: those of its body while it is received and read, then those of its rows."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._size = 0
+
+    def become(self, size: int) -> None:
+        """Count so many bytes.
+
+        Raises:
+            Refusal: when all requests together would hold too much.
+        """
+        most = self._worker.service.limits.waiting_bytes
+        if size > most:
+            raise Refusal(
+                Status.TOO_LARGE,
+                f"the rows take more than {most:,} bytes; send them in smaller parts",
+            )
+        together = self._worker.waiting_bytes + size - self._size
+        if size > self._size and together > most:
+            raise Refusal(Status.TOO_MANY, "too many rows wait for the engine; try again later")
+        self._worker.waiting_bytes = together
+        self._size = size
+
+    def grow(self, more: int) -> None:
+        """Count some bytes more.
+
+        Raises:
+            Refusal: when all requests together would hold too much.
+        """
+        self.become(self._size + more)
 
 
 class Worker:
@@ -58,27 +93,27 @@ class Worker:
                 Status.TOO_SLOW, f"no answer within {seconds:g} seconds; try again later"
             ) from error
 
-    async def change(
-        self, work: Callable[[Service], T], body_bytes: int = 0, *, queue_anyway: bool = False
-    ) -> T:
+    async def change(self, work: Callable[[Service], T], *, queue_anyway: bool = False) -> T:
         """Let the engine's thread change something, and wait until the change is durable.
 
         Args:
             work: what to do, in the engine's thread.
-            body_bytes: how large the request is that asks for it.
             queue_anyway: for the service's own work, which waits for itself and must not be refused.
 
         Raises:
             Refusal: when too many others wait, or nothing can be written any more.
         """
-        if self.waiting_bytes + body_bytes > self.service.limits.waiting_bytes:
-            raise Refusal(Status.BUSY, "too many rows wait for the engine; try again later")
-        self.waiting_bytes += body_bytes
+        # Shielded: once it is queued it happens, also when the client hangs up, and then it is committed too.
+        return await asyncio.shield(asyncio.ensure_future(self._change(work, queue_anyway)))
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[Held]:
+        """What a request holds in memory until it is answered."""
+        held = Held(self)
         try:
-            # Shielded: once it is queued it happens, also when the client hangs up, and then it is committed too.
-            return await asyncio.shield(asyncio.ensure_future(self._change(work, queue_anyway)))
+            yield held
         finally:
-            self.waiting_bytes -= body_bytes
+            held.become(0)
 
     async def _change(self, work: Callable[[Service], T], queue_anyway: bool) -> T:
         changed = asyncio.wrap_future(

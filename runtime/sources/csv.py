@@ -52,8 +52,10 @@ _PARSERS = {
 }
 
 
-def read_csv(relation: Relation, file: BinaryIO, name: str) -> Iterator[Taken]:
-    """The rows of one file.
+def read_csv(
+    relation: Relation, file: BinaryIO, name: str, *, keep_rejects: bool = True
+) -> Iterator[Taken]:
+    """The rows of one file; `keep_rejects` says whether rows that do not fit are kept with the reason.
 
     Raises:
         RunError: when the header lacks a declared column.
@@ -63,7 +65,7 @@ def read_csv(relation: Relation, file: BinaryIO, name: str) -> Iterator[Taken]:
     header, first = _take_header(first)
     if header is None:
         return
-    reader = CsvReader(relation, header, name)
+    reader = CsvReader(relation, header, name, keep_rejects=keep_rejects)
     if first:
         yield reader.read(first)
     for block in blocks:
@@ -97,8 +99,11 @@ class _Texts:
 class CsvReader:
     """Reads blocks of records that follow one header."""
 
-    def __init__(self, relation: Relation, header: Sequence[str], name: str) -> None:
+    def __init__(
+        self, relation: Relation, header: Sequence[str], name: str, *, keep_rejects: bool = True
+    ) -> None:
         self._relation = relation
+        self._keep_rejects = keep_rejects
         self._intake = Intake(relation)
         self._header = header
         self._fields = [self._field_of(column.name, name) for column in relation.columns]
@@ -130,7 +135,8 @@ class CsvReader:
         def row_of(row: int) -> dict[str, Any]:
             return dict(zip(shown, (texts[row].as_py() for texts in columns), strict=True))
 
-        return self._intake.assemble(conversions, sum(part.read for part in parts), row_of, rejects)
+        kept = row_of if self._keep_rejects else None
+        return self._intake.assemble(conversions, sum(part.read for part in parts), kept, rejects)
 
     def _field_of(self, column: str, name: str) -> int:
         places = [at for at, title in enumerate(self._header) if fold(title) == fold(column)]

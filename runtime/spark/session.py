@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "cqc-spark-"
 _LOOPBACK = "127.0.0.1"
+_IN_ONE_JVM = re.compile(r"local(\[[^\]]*\])?")
 _STREAMING = "org.apache.spark.sql.execution.streaming.checkpointing"
 SETTINGS = {
     "spark.app.name": "cqc",
@@ -158,6 +160,10 @@ class Session:
         if master is None or master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
             settings |= {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
+        if master is None or _IN_ONE_JVM.fullmatch(master):
+            # Others on this machine can reach the driver's ports. Spark makes a secret of its own for each run here; one given
+            # as a setting would be seen by everybody in the JVM's command line. A cluster has its own settings for this.
+            settings["spark.authenticate"] = "true"
         conf = SparkConf(loadDefaults=False).setAll(
             [*settings.items(), *self._own_settings(master)]
         )

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+def serving(
+    *arguments: str | Path, verify: ssl.SSLContext | bool = True
+) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """The process and a client of it; the process is ended with the block."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CQC_")}
     process = subprocess.Popen(
@@ -34,9 +37,11 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], htt
         said, found = "", None
         while found is None and (line := process.stderr.readline()):
             said += line
-            found = re.search(r"http://\S+", line)
+            found = re.search(r"https?://\S+", line)
         assert found, said
-        with httpx.Client(base_url=found[0], timeout=PATIENCE_S, trust_env=False) as client:
+        with httpx.Client(
+            base_url=found[0], timeout=PATIENCE_S, trust_env=False, verify=verify
+        ) as client:
             yield process, client
     finally:
         process.kill()

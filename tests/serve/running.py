@@ -12,6 +12,7 @@ import httpx
 import cqc
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.server import ServeOptions, ServiceServer
+from cqc.runtime.serve.tokens import Tokens
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ def running(
     *,
     programs: tuple[str, ...] = (),
     token: str | None = None,
+    tokens: Tokens | None = None,
+    hosts: tuple[str, ...] = (),
     checkpoint: Path | None = None,
     folders: tuple[Path, ...] = (),
     binds: dict[str, str] | None = None,
@@ -102,7 +105,8 @@ def running(
     options = ServeOptions(
         programs=programs,
         port=0,
-        token=token,
+        tokens=tokens or Tokens(token),
+        hosts=hosts,
         binds=binds or {},
         checkpoint=None if checkpoint is None else str(checkpoint),
         queries=tuple(map(str, folders)),

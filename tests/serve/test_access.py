@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from cqc.cli.serve import serve_command
 from cqc.runtime.pull import Invocation
-from cqc.runtime.serve.access import is_loopback
+from cqc.runtime.serve.hosts import is_loopback
 from cqc.runtime.serve.registry import Entry
 from cqc.runtime.serve.service import Service
 from tests.serve.running import PROGRAM, running

@@ -269,3 +269,82 @@ def test_tokens_that_are_none_are_refused(given: bytes) -> None:
         assert service.client.get("/queries", headers=headers).status_code == 401
         health = service.client.get("/health", headers=headers)
         assert (health.status_code, health.json()["problems"]) == (200, [])
+
+
+def answer_to(service: Running, sent: bytes) -> bytes:
+    with connect(service) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(sent)
+        return everything_from(connection)
+
+
+HEAD = b" HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+JSON = b"content-type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"POST /streams/r" + HEAD + JSON + b"content-length: 2\r\ncontent-length: 3\r\n\r\n[]", b"400"),
+        (b"POST /streams/r" + HEAD + JSON + b"transfer-encoding: chunked\r\n\r\nZZ\r\n[]\r\n", b"400"),
+        (b"POST /streams/r" + HEAD + JSON + b"transfer-encoding: gzip\r\n\r\n[]", b"400"),
+        (b"GET /health HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n\r\n", b"400"),
+        (b"GET http://evil.example/health" + HEAD + b"\r\n", b"404"),
+        (b"CONNECT evil.example:80" + HEAD + b"\r\n", b"404"),
+        (b"OPTIONS *" + HEAD + b"\r\n", b"404"),
+        (b"GET health" + HEAD + b"\r\n", b"404"),
+        (b"GET /health#x" + HEAD + b"\r\n", b"404"),
+        (b"GET /queries/a\x00b" + HEAD + b"\r\n", b"400"),
+        (b"GET /queries/%zz/%2" + HEAD + b"\r\n", b"404"),
+        (b"GET /queries/" + b"/" * 30_000 + b"invoke" + HEAD + b"\r\n", b"404"),
+        (b"GET /queries/" + b"/invoke" * 5_000 + b"x" + HEAD + b"\r\n", b"404"),
+        (b"GET /queries/total/invoke?at=%ff&at=%" + HEAD + b"\r\n", b"422"),
+        (b"GET /results" + HEAD + b"last-event-id: \xff-9\xff\r\n\r\n", b"422"),
+        (b"GET /health" + HEAD + b"".join(b"x-%d: y\r\n" % n for n in range(4_000)) + b"\r\n", b"200"),
+        (b"GET /health" + HEAD + b"range: bytes=" + b"0-," * 9_000 + b"\r\n\r\n", b"200"),
+        (b"GET /health" + HEAD + b"upgrade: websocket\r\nsec-websocket-version: 13\r\n\r\n", b"200"),
+    ],
+    ids=lambda given: repr(given[:30]),
+)  # fmt: skip
+def test_odd_requests_have_plain_answers(service: Running, sent: bytes, status: bytes) -> None:
+    answer = answer_to(service, sent)
+    assert answer.startswith(b"HTTP/1.1 " + status), answer[:200]
+    assert b"Traceback" not in answer
+
+
+def test_requests_that_come_all_at_once_are_answered_one_after_the_other(service: Running) -> None:
+    push = (
+        b"POST /streams/r HTTP/1.1\r\nhost: localhost\r\n" + JSON + b"content-length: 2\r\n\r\n[]"
+    )
+    broken = push.replace(b"[]", b"[{")
+    last = b"GET /health" + HEAD + b"\r\n"
+    answer = answer_to(service, (push + broken) * 50 + last)
+    assert answer.count(b"HTTP/1.1 200") == 51
+    assert answer.count(b"HTTP/1.1 400") == 50
+
+
+def test_more_connections_than_there_may_be_are_told_to_try_again() -> None:
+    with running(connections=5) as service:
+        assert service.client.get("/health").status_code == 200  # which keeps its connection
+        idle = [connect(service) for _ in range(4)]
+        for connection in idle:  # so that it is sure that the service knows them
+            connection.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 200"
+        refused = answer_to(service, b"GET /health" + HEAD + b"\r\n")
+        assert refused == b"" or refused.startswith(b"HTTP/1.1 503")  # a reset may be quicker
+        assert service.client.get("/queries").status_code == 200
+        for connection in idle:
+            connection.close()
+        wait_until(lambda: len(service.server.server_state.connections) == 1)
+        assert answer_to(service, b"GET /health" + HEAD + b"\r\n").startswith(b"HTTP/1.1 200")
+        assert service.problems == []
+
+
+def test_more_watchers_than_there_may_be_are_told_to_try_again() -> None:
+    with running(watchers=2) as service, contextlib.ExitStack() as stack:
+        for _ in range(2):
+            answer = stack.enter_context(service.client.stream("GET", "/results"))
+            assert answer.status_code == 200
+        refused = service.client.get("/results")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert service.client.get("/queries").status_code == 200

@@ -11,6 +11,7 @@ from uvicorn.server import ServerState
 from cqc.runtime.serve.access import Gate
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.protocol import protocol_with
+from cqc.runtime.serve.tokens import Tokens
 
 WHOLE = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
@@ -55,7 +56,7 @@ async def is_timed(*parts: bytes) -> bool:
     answered = asyncio.Event()
     config = uvicorn.Config(answer, lifespan="off", log_config=None)
     config.load()
-    kind = protocol_with(1e6, 1e6)
+    kind = protocol_with(1e6, 1e6, 10)
     protocol: Any = kind(config=config, server_state=ServerState(), app_state={})
     wire = Wire(answered)
     protocol.connection_made(wire)
@@ -104,8 +105,8 @@ async def hear(*messages: dict[str, Any] | None) -> list[Any]:
     async def send(message: Any) -> None:
         raise AssertionError(message)
 
-    gate = Gate(app, token=None, limits=Limits(body_seconds=0.0))
-    scope = {"type": "http", "path": "/", "headers": [(b"host", b"localhost")]}
+    gate = Gate(app, tokens=Tokens(), limits=Limits(body_seconds=0.0))
+    scope = {"type": "http", "path": "/", "method": "GET", "headers": [(b"host", b"localhost")]}
     await gate(scope, receive, send)
     return heard
 

@@ -250,8 +250,11 @@ def test_metrics_have_declared_streams_as_labels_and_no_queries(shared: Running)
         assert line.startswith("#") or len(line.rsplit(" ", 1)) == 2
 
 
-def test_openapi_describes_every_route(shared: Running) -> None:
-    paths = shared.client.get("/openapi.json").json()["paths"]
+def test_openapi_describes_every_route_and_the_token(shared: Running) -> None:
+    document = shared.client.get("/openapi.json").json()
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert document["security"] == [{"token": []}, {}]
+    paths = document["paths"]
     assert {
         *("/queries", "/queries/{name}", "/queries/{name}/invoke", "/queries/{name}/results"),
         *("/results", "/streams/{name}", "/health", "/metrics"),

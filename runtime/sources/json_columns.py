@@ -1,0 +1,184 @@
+"""Values that a scan of JSON text found become columns, by the same rules as Python values (`python_columns.py`).
+
+The values of a column are sorted by their kind; each kind is converted as a whole, by Arrow or NumPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cqc.compiler.types import ColumnType
+from cqc.runtime.columns import DTYPES, Column
+from cqc.runtime.sources import json_scan as scan
+from cqc.runtime.timestamps import FIRST_US, LAST_US, parse_iso
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.python_columns import Converted
+
+_MOST_BIGINT = 2.0**63
+_SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one column holds: the kind of each value, and where its text begins and ends in the data."""
+
+    data: NDArray[np.uint8]
+    kinds: NDArray[np.uint8]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    def of_kind(self, *kinds: int) -> NDArray[np.int64]:
+        """The rows that hold such values."""
+        mask = self.kinds == kinds[0]
+        for kind in kinds[1:]:
+            mask |= self.kinds == kind
+        return np.flatnonzero(mask)
+
+    def texts(self, rows: NDArray[np.int64]) -> pa.StringArray:
+        """The texts at some rows, all of which hold texts or numbers."""
+        return _gathered(self.data, self.kinds[rows], self.starts[rows], self.ends[rows], None)
+
+    def strings(self) -> tuple[pa.StringArray, NDArray[np.bool_]]:
+        """The texts of all rows, NULL where there is none, and where there is one."""
+        is_text = (self.kinds == scan.TEXT) | (self.kinds == scan.ESCAPED)
+        mask = None if is_text.all() else pa.py_buffer(np.packbits(is_text, bitorder="little"))
+        kinds = np.where(is_text, self.kinds, scan.NULL).astype(np.uint8)
+        return _gathered(self.data, kinds, self.starts, self.ends, mask), is_text
+
+    def whole_numbers(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of whole numbers that have room in 64 bits, those numbers, and the rows of the others."""
+        rows = self.of_kind(scan.WHOLE)
+        values, fits = np.empty(len(rows), np.int64), np.empty(len(rows), np.bool_)
+        scan.whole_numbers(self.data, self.starts[rows], self.ends[rows], values, fits)
+        return rows[fits], values[fits], rows[~fits]
+
+    def doubles(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The numbers at some rows, as Python's `float` reads them."""
+        texts = self.texts(rows)
+        try:
+            made: NDArray[np.float64] = pc.cast(texts, pa.float64()).to_numpy()
+        except pa.ArrowInvalid:  # beyond what a double can hold
+            made = np.array([float(text) for text in texts.to_pylist()], np.float64)
+        return made
+
+
+def column_of_found(type_: ColumnType, found: Found) -> Converted:
+    """A column of the values found, and which of them are not of the type (None: all are)."""
+    if type_ is ColumnType.STRING:
+        return _strings(found)
+    count = len(found.kinds)
+    values = np.zeros(count, DTYPES[type_])
+    valid = np.zeros(count, np.bool_)
+    _CONVERSIONS[type_](found, values, valid)
+    if valid.all():
+        return Column(type_, values), None
+    bad = ~valid & (found.kinds != scan.NULL)
+    return Column(type_, values, valid), bad if bad.any() else None
+
+
+def _strings(found: Found) -> Converted:
+    texts, is_text = found.strings()
+    if is_text.all():
+        return Column(ColumnType.STRING, texts), None
+    bad = ~is_text & (found.kinds != scan.NULL)
+    return Column(ColumnType.STRING, texts, is_text), bad if bad.any() else None
+
+
+def _gathered(
+    data: NDArray[np.uint8],
+    kinds: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    mask: pa.Buffer | None,
+) -> pa.StringArray:
+    """The texts of values; of one whose kind is NULL, nothing. Resolved escapes are shorter than they were."""
+    room = int((ends - starts).sum(where=kinds != scan.NULL, dtype=np.int64))
+    offsets, text = np.empty(len(kinds) + 1, np.int32), np.empty(room, np.uint8)
+    scan.gather_text(data, starts, ends, kinds, offsets, text)
+    return pa.StringArray.from_buffers(len(kinds), pa.py_buffer(offsets), pa.py_buffer(text), mask)
+
+
+# Each writes the values that are of its type, and marks them as valid.
+
+
+def _bigints(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+    rows, numbers, _ = found.whole_numbers()
+    values[rows], valid[rows] = numbers, True
+    rows = found.of_kind(scan.FRACTION)
+    if len(rows):
+        doubles = found.doubles(rows)
+        whole = (doubles == np.floor(doubles)) & (doubles >= -_MOST_BIGINT)
+        whole &= doubles < _MOST_BIGINT
+        values[rows[whole]], valid[rows[whole]] = doubles[whole].astype(np.int64), True
+
+
+def _doubles(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+    rows, numbers, huge = found.whole_numbers()
+    values[rows], valid[rows] = numbers, True
+    rows = np.concatenate([huge, found.of_kind(scan.FRACTION)])
+    if len(rows):
+        values[rows], valid[rows] = found.doubles(rows), True
+    for kind, meaning in _SPECIAL:
+        rows = found.of_kind(kind)
+        values[rows], valid[rows] = meaning, True
+    rows = found.of_kind(scan.TEXT, scan.ESCAPED)
+    if len(rows):
+        texts = found.texts(rows)
+        for word, meaning in (("NaN", np.nan), ("Infinity", np.inf), ("-Infinity", -np.inf)):
+            named = rows[pc.equal(texts, word).to_numpy(zero_copy_only=False)]
+            values[named], valid[named] = meaning, True
+
+
+def _booleans(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+    values[:] = found.kinds == scan.TRUE
+    valid[:] = values | (found.kinds == scan.FALSE)
+
+
+def _timestamps(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+    rows = found.of_kind(scan.TEXT, scan.ESCAPED)
+    if len(rows):
+        us, bad = parse_iso(found.texts(rows))
+        values[rows], valid[rows] = us, ~bad
+    rows, numbers, _ = found.whole_numbers()
+    if len(rows):
+        us, fits = _since_epoch(numbers)
+        values[rows], valid[rows] = us, fits
+    rows = found.of_kind(scan.FRACTION)
+    if len(rows):
+        with np.errstate(all="ignore"):
+            exact = np.rint(found.doubles(rows) * _SECOND_US)
+            fits = np.abs(exact) < 2.0**62  # then a whole number can tell exactly
+            us = np.where(fits, exact, 0.0).astype(np.int64)
+        values[rows], valid[rows] = us, fits & (us >= FIRST_US) & (us <= LAST_US)
+
+
+def _since_epoch(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Microseconds of whole numbers since the epoch, their unit told by their size, and which the calendar has."""
+    us = np.where(_smaller(numbers, 10**17), numbers, numbers // 1_000)
+    for size, scale in ((10**14, 1_000), (10**11, _SECOND_US)):
+        small = _smaller(numbers, size)
+        us = np.where(small, np.where(small, numbers, 0) * scale, us)
+    return us, (us >= FIRST_US) & (us <= LAST_US)
+
+
+def _smaller(numbers: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    return (numbers < size) & (numbers > -size)
+
+
+_SPECIAL = ((scan.NAN, np.nan), (scan.INFINITY, np.inf), (scan.MINUS_INFINITY, -np.inf))
+_CONVERSIONS: dict[ColumnType, Callable[[Found, NDArray[Any], NDArray[np.bool_]], None]] = {
+    ColumnType.BIGINT: _bigints,
+    ColumnType.DOUBLE: _doubles,
+    ColumnType.BOOLEAN: _booleans,
+    ColumnType.TIMESTAMP: _timestamps,
+}
