@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.functions import UserFunction
+    from cqc.compiler.functions.registered import UserFunction
 
 # What arithmetic, conversions and lookups on bad values raise.
 USER_FAULTS = (

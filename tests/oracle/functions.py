@@ -23,16 +23,17 @@ EXACT = decimal.Context(prec=2000)
 
 def call(name: str, arguments: Sequence[Value], type_: ColumnType) -> Value:
     """The value of `name(arguments)`; `type_` is the type the binder gave the call."""
-    if name in ("coalesce", "least", "greatest"):
-        present = [as_type(value, type_) for value in arguments if value is not None]
-        return CHOICES[name](present) if present else None
+    if name in TAKING_NULL:
+        return TAKING_NULL[name](*(as_type(value, type_) for value in arguments))
     if any(value is None for value in arguments):
         return None
     return FUNCTIONS[name](*arguments)
 
 
 def as_type(value: Value, type_: ColumnType) -> Value:
-    return float(value) if type_ is ColumnType.DOUBLE and value is not None else value
+    """BIGINT as DOUBLE where the call is a DOUBLE."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if is_whole and type_ is ColumnType.DOUBLE else value
 
 
 def size(value: Value) -> tuple[bool, Value]:
@@ -97,10 +98,15 @@ def regex(text: str, pattern: str, _escape: str) -> bool | None:
         return None
 
 
-CHOICES: dict[str, Callable[[Sequence[Value]], Value]] = {
-    "coalesce": lambda present: present[0],
-    "least": lambda present: min(present, key=size),  # type: ignore[type-var]  # one type
-    "greatest": lambda present: max(present, key=size),  # type: ignore[type-var]  # one type
+def present(values: Sequence[Value]) -> list[Value]:
+    return [value for value in values if value is not None]
+
+
+# Functions for which NULL is a value like others. All others are NULL as soon as one argument is.
+TAKING_NULL: dict[str, Callable[..., Value]] = {
+    "coalesce": lambda *values: next(iter(present(values)), None),
+    "least": lambda *values: min(present(values), key=size, default=None),  # type: ignore[type-var]  # one type
+    "greatest": lambda *values: max(present(values), key=size, default=None),  # type: ignore[type-var]  # one type
 }
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
