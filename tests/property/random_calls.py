@@ -7,12 +7,15 @@ get wrong.
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.argument_rules import NUMBER, ArgumentRule
 from cqc.compiler.types import ColumnType as T
+from tests.oracle.duckdb_judge import EPOCH
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from cqc.compiler.functions.entry import ScalarEntry
@@ -34,7 +37,7 @@ STREAM = f"CREATE STREAM s (ts BIGINT, {', '.join(f'{n} {t.value}' for n, t in C
 VALUES: dict[str, list[Value]] = {
     "whole": [0, 1, -1, 7, -12, 10**6, 2**53 + 1, 2**63 - 1, -(2**63)],
     "little": [0, 1, 2, 3, -1, -2, -9, 20],
-    "real": [0.0, -0.0, 1.0, -2.5, 0.1, 2.675, 1e7, -1e300, 5e-324, math.nan, math.inf, -math.inf],
+    "real": [0.0, -0.0, 1.0, -2.5, 0.1, 2.675, 1e7, -1e300, 1e-300, math.nan, math.inf, -math.inf],
     "text": ["", "a", "ab", "aXbXa", "École", "  two words ", "it's", "12", "%_", "x\ty", "日本"],
     "flag": [True, False],
     "moment": [0, 1_704_067_205_500_000, -1],
@@ -85,3 +88,23 @@ def kinds_of(rule: ArgumentRule) -> list[str]:
     kinds = [kind for kind in KINDS if kind != "little" and TYPES[kind] in rule.takes]
     counts = T.BIGINT in rule.takes and not NUMBER.takes <= rule.takes
     return [("little" if counts and kind == "whole" else kind) for kind in kinds]
+
+
+def same(left: Value, right: Value) -> bool:
+    """Equal in type and value; functions that no processor rounds the same may differ in the last digit."""
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-14) or (math.isnan(left) and math.isnan(right))
+    return type(left) is type(right) and left == right
+
+
+def with_moments(types: Sequence[T], rows: Sequence[Row]) -> list[list[object]]:
+    """The rows with their instants as datetimes, as one hands them to an engine."""
+    return [
+        [
+            EPOCH + timedelta(microseconds=value)  # type: ignore[arg-type]  # a number
+            if type_ is T.TIMESTAMP and value is not None
+            else value
+            for type_, value in zip(types, row, strict=True)
+        ]
+        for row in rows
+    ]

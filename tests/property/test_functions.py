@@ -5,7 +5,6 @@ The tests read the registry, so a new function is tested by having an entry. The
 
 from __future__ import annotations
 
-import math
 from datetime import datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING
@@ -18,13 +17,19 @@ from cqc.compiler.emit.sql import query_sql
 from cqc.compiler.functions.aggregates import AGGREGATES, EXAMPLE_COLUMNS, EXAMPLE_ROWS
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
 from cqc.compiler.rewrites.fold_constants import fold
-from cqc.compiler.types import ColumnType
 from tests.oracle import functions as oracle
 from tests.oracle.brute_force import Data
 from tests.oracle.duckdb_judge import EPOCH, DuckDbJudge
 from tests.oracle.judge import oracle_answer
 from tests.oracle.scalars import Scope, evaluate
-from tests.property.random_calls import COLUMNS, STREAM, random_call, random_rows
+from tests.property.random_calls import (
+    COLUMNS,
+    STREAM,
+    random_call,
+    random_rows,
+    same,
+    with_moments,
+)
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.entry import AggregateEntry, FunctionEntry, ScalarEntry
@@ -43,30 +48,15 @@ def name_of(entry: FunctionEntry) -> str:
     return entry.name
 
 
-def same(left: Value, right: Value) -> bool:
-    """Equal in type and value; functions that no processor rounds the same may differ in the last digit."""
-    if isinstance(left, float) and isinstance(right, float):
-        return math.isclose(left, right, rel_tol=1e-14) or (math.isnan(left) and math.isnan(right))
-    return type(left) is type(right) and left == right
-
-
 def by_engine(program: Program, rows: list[Row]) -> list[list[Value]]:
     """What the engine delivers for each row, in the order of the rows (the first column is their number)."""
     columns = program.catalog.relations["s"].columns
     names = [column.name for column in columns]
-    moments = [column.type is ColumnType.TIMESTAMP for column in columns]
-    typed = [
-        [instant(value) if moment else value for value, moment in zip(row, moments, strict=True)]
-        for row in rows
-    ]
+    typed = with_moments([column.type for column in columns], rows)
     engine = cqc.Engine(program)
     engine.push("s", [dict(zip(names, row, strict=True)) for row in typed])
     found = [[plain(value) for value in result.row.values()] for result in engine.drain()]
     return sorted(found, key=lambda values: values[0])  # type: ignore[arg-type, return-value]  # a number
-
-
-def instant(us: Value) -> datetime | None:
-    return None if us is None else EPOCH + timedelta(microseconds=us)  # type: ignore[arg-type]  # a number
 
 
 def plain(value: object) -> Value:
