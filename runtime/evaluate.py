@@ -24,7 +24,7 @@ from cqc.compiler.functions.registry import SCALAR_FUNCTIONS
 from cqc.compiler.types import ColumnType, common_type
 from cqc.runtime.arithmetic import Outcome, arithmetic, negate
 from cqc.runtime.errors import RunError
-from cqc.runtime.expressions.function_kernels import KERNELS, NODES
+from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
 from cqc.runtime.nodes import (
     ColumnSource,
     Failures,
@@ -43,6 +43,7 @@ from cqc.runtime.nodes import (
     is_null_node,
     is_truth_node,
     lifted,
+    lifted_partial,
     not_node,
     spread,
     user_call_node,
@@ -221,6 +222,8 @@ class Evaluator:
             return constant_node(constant(None, type_))
         if unnamed is not None:
             return lifted(unnamed, type_, [self.node(argument) for argument in arguments])
+        if name in PARTIAL_KERNELS:
+            return lifted_partial(PARTIAL_KERNELS[name], type_, self._arguments(expression))
         return lifted(KERNELS[name], type_, self._arguments(expression))
 
     def _arguments(self, expression: bound.FunctionCall) -> list[Node]:

@@ -134,6 +134,20 @@ def lifted(function: Callable[..., Outcome], type_: ColumnType, nodes: list[Node
     return node
 
 
+def lifted_partial(function: Callable[..., Any], type_: ColumnType, nodes: list[Node]) -> Node:
+    """A function that also has no value for some arguments, which is NULL and no failure: it says where it has one."""
+
+    def node(frame: Frame) -> Column:
+        arguments = [argument(frame) for argument in nodes]
+        valid = _valid(*arguments)
+        values, failed, present = function(*arguments)
+        if present is not None:
+            valid = present if valid is None else np.asarray(valid & present)
+        return _checked(frame, type_, values, valid, failed)
+
+    return node
+
+
 def _checked(
     frame: Frame, type_: ColumnType, values: Any, valid: Mask | None, failed: Mask | None
 ) -> Column:

@@ -16,7 +16,7 @@ from cqc.runtime.nodes import choose, is_known
 if TYPE_CHECKING:
     from cqc.compiler.types import ColumnType
     from cqc.runtime.columns import Column
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
     from cqc.runtime.nodes import Frame, Node
 
 
@@ -37,6 +37,8 @@ def _coalesce(nodes: list[Node], type_: ColumnType) -> Node:
 
 
 KERNELS: dict[str, Kernel] = {}
+
+PARTIAL_KERNELS: dict[str, PartialKernel] = {}
 
 NODES: dict[str, NodeMaker] = {
     "coalesce": _coalesce,

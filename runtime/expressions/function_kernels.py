@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from cqc.runtime.expressions import choice_functions, number_functions, text_functions
 
 if TYPE_CHECKING:
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
 
 _FAMILIES = (number_functions, choice_functions, text_functions)
 
 KERNELS: dict[str, Kernel] = {
     name: kernel for family in _FAMILIES for name, kernel in family.KERNELS.items()
+}
+PARTIAL_KERNELS: dict[str, PartialKernel] = {
+    name: kernel for family in _FAMILIES for name, kernel in family.PARTIAL_KERNELS.items()
 }
 NODES: dict[str, NodeMaker] = {
     name: maker for family in _FAMILIES for name, maker in family.NODES.items()

@@ -1,7 +1,6 @@
 """Kernels of the functions of numbers (the compiler's `functions/numbers.py`).
 
-A kernel takes the columns of its arguments, constants allowed (see `evaluate.py`), and gives values with a mask of failed
-evaluations (None: none failed). NULL is the caller's: values at NULL positions are arbitrary, and so is what is given there.
+What a kernel gets and gives is in `kernel.py`; NULL is its caller's.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
     from cqc.runtime.nodes import Frame, Node
 
 # Enough digits for every DOUBLE written out in full.
@@ -167,6 +166,8 @@ KERNELS: dict[str, Kernel] = {
     "floor": _floor,
     "ceil": _ceil,
 }
+
+PARTIAL_KERNELS: dict[str, PartialKernel] = {}
 
 NODES: dict[str, NodeMaker] = {
     "least": _extreme_node(greatest=False),

@@ -1,7 +1,6 @@
 """Kernels of the functions of text (the compiler's `functions/text.py`).
 
-A kernel takes the columns of its arguments, constants allowed (see `evaluate.py`), and gives values with a mask of failed
-evaluations (None: none failed). NULL is the caller's.
+What a kernel gets and gives is in `kernel.py`; NULL is its caller's.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from cqc.runtime.arithmetic import Outcome
     from cqc.runtime.columns import Column
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
 
 
 def _lower(column: Column) -> Outcome:
@@ -80,5 +79,7 @@ KERNELS: dict[str, Kernel] = {
     "concat": _concat,
     "substring": _substring,
 }
+
+PARTIAL_KERNELS: dict[str, PartialKernel] = {}
 
 NODES: dict[str, NodeMaker] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
 from cqc.runtime.expressions import choice_functions, number_functions, text_functions
-from cqc.runtime.expressions.function_kernels import KERNELS, NODES
+from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
 from cqc.runtime.scalar_functions import UNNAMED_KERNELS
 
 ENTRIES = [entry for family in SCALAR_FAMILIES.values() for entry in family]
@@ -12,7 +12,9 @@ MODULES = {"Numbers": number_functions, "Choice": choice_functions, "Text": text
 
 
 def test_every_function_has_a_kernel_and_every_kernel_is_of_a_function() -> None:
-    assert sorted(KERNELS) == sorted(entry.name for entry in ENTRIES if not entry.takes_null)
+    assert sorted([*KERNELS, *PARTIAL_KERNELS]) == sorted(
+        entry.name for entry in ENTRIES if not entry.takes_null
+    )
 
 
 def test_every_function_that_takes_null_has_a_node_and_every_node_is_of_one() -> None:
@@ -23,7 +25,10 @@ def test_entry_and_kernel_are_in_the_same_family() -> None:
     assert {
         family: sorted(entry.name for entry in entries)
         for family, entries in SCALAR_FAMILIES.items()
-    } == {family: sorted([*module.KERNELS, *module.NODES]) for family, module in MODULES.items()}
+    } == {
+        family: sorted([*module.KERNELS, *module.PARTIAL_KERNELS, *module.NODES])
+        for family, module in MODULES.items()
+    }
 
 
 def test_what_no_query_can_name_has_no_name_of_a_function() -> None:
