@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.argument_rules import (
+    AS_DOUBLE,
     NUMBER,
     NUMBER_OR_DURATION,
     ONE_TYPE,
@@ -98,6 +99,16 @@ NUMBERS = (
         duckdb=for_bigint("{0}", "TRY_CAST(ceil({0}) AS BIGINT)"),
         spark=for_bigint("{0}", f"CASE WHEN {_WITHIN_BIGINT} THEN ceil({{0}}) END"),
         constant=to_whole(math.ceil),
+    ),
+    ScalarEntry(
+        "sign",
+        (one("x", AS_DOUBLE),),
+        ColumnType.DOUBLE,
+        "1.0 for a number above 0, -1.0 for one below; 0 and NaN are their own sign.",
+        ("sign(-3)", -1.0),
+        aliases=("signum",),
+        duckdb="CASE WHEN {0} = 0 OR isnan({0}) THEN {0} ELSE CAST(sign({0}) AS DOUBLE) END",
+        constant=lambda x: x if x == 0 or math.isnan(x) else math.copysign(1.0, x),
     ),
     ScalarEntry(
         "least",

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from cqc.compiler.types import ColumnType
 from cqc.runtime.arithmetic import Outcome, absolute, whole_from_double
 from cqc.runtime.columns import Column, text_column
+from cqc.runtime.expressions.kernel import elementwise
 from cqc.runtime.nodes import is_known, spread
 
 if TYPE_CHECKING:
@@ -120,6 +121,10 @@ def _round_bigint(values: NDArray[np.int64], digits: int) -> Outcome:
         return rounded, np.asarray((whole ^ rounded) & (step ^ rounded) < 0)
 
 
+def _sign(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(values == 0, values, np.sign(values))  # 0.0 and -0.0 stay what they are
+
+
 def _extreme_node(*, greatest: bool) -> NodeMaker:
     """`least` or `greatest`: NULL arguments are passed over."""
     text_kernel = pc.max_element_wise if greatest else pc.min_element_wise
@@ -165,6 +170,7 @@ KERNELS: dict[str, Kernel] = {
     "round": _round,
     "floor": _floor,
     "ceil": _ceil,
+    "sign": elementwise(_sign),
 }
 
 PARTIAL_KERNELS: dict[str, PartialKernel] = {}

@@ -115,6 +115,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "round": round_half_up,
     "floor": down,
     "ceil": up,
+    "sign": lambda x: x if x == 0 or math.isnan(x) else math.copysign(1.0, x),
     "lower": lambda text: text.lower(),
     "upper": lambda text: text.upper(),
     "length": len,
