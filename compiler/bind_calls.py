@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind_operators import cast_hint, coerce, unite
+from cqc.compiler.bind_operators import cast_hint, coerce, meet, unite
 from cqc.compiler.bound import (
     Aggregate,
     AggregateFunction,
@@ -151,22 +151,39 @@ def _converted(
 ) -> Arguments | None:
     """The arguments as the entry's rules want them, or None after saying which one does not fit."""
     converted: Arguments = []
-    together: list[int] = []
+    united: list[int] = []
+    compared: list[int] = []
     for at, argument in enumerate(arguments):
         rule = entry.rule(at)
+        accepted: Expression | None = argument
         if rule.united:
-            together.append(at)
-        accepted = argument if rule.united else _accept(scope, name, argument, rule)
+            united.append(at)
+        elif rule.compared:
+            compared.append(at)
+        else:
+            accepted = _accept(scope, name, argument, rule)
         if accepted is None:
             return None
         converted.append(accepted)
-    if together:
-        united = unite(scope, [converted[at] for at in together], name)
-        if united is None:
+    for together, convert in ((united, _unite), (compared, _compare)):
+        values = convert(scope, name, [converted[at] for at in together]) if together else ()
+        if values is None:
             return None
-        for at, value in zip(together, united[0], strict=True):
+        for at, value in zip(together, values, strict=True):
             converted[at] = value
     return converted
+
+
+def _unite(scope: Scope, name: str, values: Arguments) -> tuple[Expression, ...] | None:
+    """The values in the one type that they share."""
+    united = unite(scope, values, name)
+    return None if united is None else united[0]
+
+
+def _compare(scope: Scope, name: str, values: Arguments) -> tuple[Expression, ...] | None:
+    """Two values that can be compared, each in its own type."""
+    left, right = values
+    return meet(scope, left, right, right.span)
 
 
 def _accept(scope: Scope, name: str, argument: Expression, rule: ArgumentRule) -> Expression | None:

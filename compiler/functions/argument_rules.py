@@ -24,6 +24,9 @@ class ArgumentRule:
     null: ColumnType
     becomes: ColumnType | None = None  # every value is converted to it; None: it keeps its own type
     united: bool = False  # all arguments with this mark are converted to the one type they share
+    compared: bool = (
+        False  # all arguments with this mark can be compared with `=`, and keep their types
+    )
     written_out: bool = False  # a constant, so that it is known when the query is compiled
 
 
@@ -55,5 +58,12 @@ ONE_TYPE = ArgumentRule(
     _COLUMN_TYPES | {ColumnType.INTERVAL},
     ColumnType.NULL,
     united=True,
+)
+COMPARED = ArgumentRule(
+    "any comparable",
+    "a value that can be compared",
+    _COLUMN_TYPES | {ColumnType.INTERVAL},
+    ColumnType.NULL,
+    compared=True,
 )
 ANY_COLUMN = ArgumentRule("any", "a column's type", _COLUMN_TYPES, ColumnType.DOUBLE)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cqc.compiler.functions.constant_forms import Constant
     from cqc.compiler.functions.sql_forms import SqlCall
 
+_DUCKDB_NAN = "CAST('nan' AS DOUBLE)"
 _WITHIN_BIGINT = "{0} >= -9.223372036854775808E18D AND {0} < 9.223372036854775808E18D"
 
 
@@ -96,6 +97,7 @@ NUMBERS = (
         ColumnType.BIGINT,
         "The least whole number that is not below x; fails where BIGINT has none.",
         ("ceil(2.1)", 3),
+        aliases=("ceiling",),
         duckdb=for_bigint("{0}", "TRY_CAST(ceil({0}) AS BIGINT)"),
         spark=for_bigint("{0}", f"CASE WHEN {_WITHIN_BIGINT} THEN ceil({{0}}) END"),
         constant=to_whole(math.ceil),
@@ -109,6 +111,30 @@ NUMBERS = (
         aliases=("signum",),
         duckdb="CASE WHEN {0} = 0 OR isnan({0}) THEN {0} ELSE CAST(sign({0}) AS DOUBLE) END",
         constant=lambda x: x if x == 0 or math.isnan(x) else math.copysign(1.0, x),
+    ),
+    ScalarEntry(
+        "sqrt",
+        (one("x", AS_DOUBLE),),
+        ColumnType.DOUBLE,
+        "The square root; NaN for a number below 0.",
+        ("sqrt(2.25)", 1.5),
+        duckdb=f"CASE WHEN {{0}} < 0 THEN {_DUCKDB_NAN} ELSE sqrt({{0}}) END",
+        constant=lambda x: math.nan if x < 0 else math.sqrt(x),
+    ),
+    ScalarEntry(
+        "exp",
+        (one("x", AS_DOUBLE),),
+        ColumnType.DOUBLE,
+        "e to the power of x.",
+        ("exp(0)", 1.0),
+    ),
+    ScalarEntry(
+        "ln",
+        (one("x", AS_DOUBLE),),
+        ColumnType.DOUBLE,
+        "The natural logarithm; NULL, and no failure, for 0 and below.",
+        ("ln(1)", 0.0),
+        duckdb="CASE WHEN {0} > 0 THEN ln({0}) END",
     ),
     ScalarEntry(
         "least",

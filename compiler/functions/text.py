@@ -34,6 +34,11 @@ def _spark_substring(call: SqlCall) -> str:
     return f"substring({', '.join([text, *(f'CAST({number} AS INT)' for number in numbers)])})"
 
 
+def _duckdb_replace(call: SqlCall) -> str:
+    text, search, replacement = (*call.arguments, "''")[:3]
+    return f"CASE WHEN {search} = '' THEN {text} ELSE replace({text}, {search}, {replacement}) END"
+
+
 TEXTS = (
     ScalarEntry(
         "lower",
@@ -55,6 +60,7 @@ TEXTS = (
         ColumnType.BIGINT,
         "How many code points the text has.",
         ("length('éa')", 2),
+        aliases=("len",),
         constant=len,
     ),
     ScalarEntry(
@@ -72,7 +78,78 @@ TEXTS = (
         ColumnType.STRING,
         "The part from a position on, of so many code points; a negative position counts from the end, 0 is the first.",
         ("substring('abcde', -4, 2)", "bc"),
+        aliases=("substr",),
         duckdb=_duckdb_substring,
         spark=_spark_substring,
+    ),
+    ScalarEntry(
+        "trim",
+        (one("text", AS_TEXT),),
+        ColumnType.STRING,
+        "The text without the spaces at both ends; other white space stays.",
+        ("trim('  a b ')", "a b"),
+        duckdb="trim({0}, ' ')",
+        constant=lambda text: text.strip(" "),
+    ),
+    ScalarEntry(
+        "ltrim",
+        (one("text", AS_TEXT),),
+        ColumnType.STRING,
+        "The text without the spaces at its beginning.",
+        ("ltrim('  a b ')", "a b "),
+        duckdb="ltrim({0}, ' ')",
+        constant=lambda text: text.lstrip(" "),
+    ),
+    ScalarEntry(
+        "rtrim",
+        (one("text", AS_TEXT),),
+        ColumnType.STRING,
+        "The text without the spaces at its end.",
+        ("rtrim('  a b ')", "  a b"),
+        duckdb="rtrim({0}, ' ')",
+        constant=lambda text: text.rstrip(" "),
+    ),
+    ScalarEntry(
+        "replace",
+        (one("text", AS_TEXT), one("search", AS_TEXT), optional("replacement", AS_TEXT)),
+        ColumnType.STRING,
+        "The text with each occurrence of `search` replaced, by nothing where the replacement is left out; '' occurs nowhere.",
+        ("replace('banana', 'an', 'o')", "booa"),
+        duckdb=_duckdb_replace,
+    ),
+    ScalarEntry(
+        "reverse",
+        (one("text", AS_TEXT),),
+        ColumnType.STRING,
+        "The code points of the text, the last one first.",
+        ("reverse('abc')", "cba"),
+        duckdb="array_to_string(list_reverse(regexp_extract_all({0}, '(?s).')), '')",
+        constant=lambda text: text[::-1],
+    ),
+    ScalarEntry(
+        "startswith",
+        (one("text", AS_TEXT), one("part", AS_TEXT)),
+        ColumnType.BOOLEAN,
+        "Whether the text begins with the part.",
+        ("startswith('alarm', 'al')", True),
+        duckdb="starts_with({0}, {1})",
+        constant=lambda text, part: text.startswith(part),
+    ),
+    ScalarEntry(
+        "endswith",
+        (one("text", AS_TEXT), one("part", AS_TEXT)),
+        ColumnType.BOOLEAN,
+        "Whether the text ends with the part.",
+        ("endswith('alarm', 'al')", False),
+        duckdb="ends_with({0}, {1})",
+        constant=lambda text, part: text.endswith(part),
+    ),
+    ScalarEntry(
+        "contains",
+        (one("text", AS_TEXT), one("part", AS_TEXT)),
+        ColumnType.BOOLEAN,
+        "Whether the part occurs in the text.",
+        ("contains('alarm', 'lar')", True),
+        constant=lambda text, part: part in text,
     ),
 )

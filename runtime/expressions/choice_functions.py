@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.columns import null_column
-from cqc.runtime.nodes import choose, is_known
+from cqc.compiler.bound import ComparisonOp
+from cqc.compiler.types import ColumnType
+from cqc.runtime.columns import Column, null_column
+from cqc.runtime.comparisons import compare
+from cqc.runtime.nodes import case_node, choose, is_known, spread
 
 if TYPE_CHECKING:
-    from cqc.compiler.types import ColumnType
-    from cqc.runtime.columns import Column
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
     from cqc.runtime.nodes import Frame, Node
 
@@ -36,10 +37,42 @@ def _coalesce(nodes: list[Node], type_: ColumnType) -> Node:
     return node
 
 
+def _nvl2(nodes: list[Node], type_: ColumnType) -> Node:
+    value, present, absent = nodes
+
+    def is_present(frame: Frame) -> Column:
+        return Column(ColumnType.BOOLEAN, is_known(value(frame)))
+
+    return case_node([(is_present, present)], absent, type_)
+
+
+def _null_if(nodes: list[Node], type_: ColumnType) -> Node:
+    value_node, other_node = nodes
+
+    def node(frame: Frame) -> Column:
+        value, other = value_node(frame), other_node(frame)
+        equal = compare(ComparisonOp.EQ, value, other) & is_known(value) & is_known(other)
+        if not equal.any():
+            return value
+        value = spread(value, frame.rows)
+        return choose(np.broadcast_to(equal, (frame.rows,)), null_column(type_, frame.rows), value)
+
+    return node
+
+
+def _if(nodes: list[Node], type_: ColumnType) -> Node:
+    condition, then, otherwise = nodes
+    return case_node([(condition, then)], otherwise, type_)
+
+
 KERNELS: dict[str, Kernel] = {}
 
 PARTIAL_KERNELS: dict[str, PartialKernel] = {}
 
 NODES: dict[str, NodeMaker] = {
     "coalesce": _coalesce,
+    "nvl": _coalesce,
+    "nvl2": _nvl2,
+    "nullif": _null_if,
+    "if": _if,
 }

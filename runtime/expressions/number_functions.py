@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
     from cqc.runtime.nodes import Frame, Node
 
 # Enough digits for every DOUBLE written out in full.
@@ -125,6 +125,11 @@ def _sign(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(values == 0, values, np.sign(values))  # 0.0 and -0.0 stay what they are
 
 
+def _ln(column: Column) -> PartialOutcome:
+    with np.errstate(all="ignore"):
+        return np.asarray(np.log(column.values)), None, np.asarray(~(column.values <= 0))
+
+
 def _extreme_node(*, greatest: bool) -> NodeMaker:
     """`least` or `greatest`: NULL arguments are passed over."""
     text_kernel = pc.max_element_wise if greatest else pc.min_element_wise
@@ -171,9 +176,13 @@ KERNELS: dict[str, Kernel] = {
     "floor": _floor,
     "ceil": _ceil,
     "sign": elementwise(_sign),
+    "sqrt": elementwise(np.sqrt),
+    "exp": elementwise(np.exp),
 }
 
-PARTIAL_KERNELS: dict[str, PartialKernel] = {}
+PARTIAL_KERNELS: dict[str, PartialKernel] = {
+    "ln": _ln,
+}
 
 NODES: dict[str, NodeMaker] = {
     "least": _extreme_node(greatest=False),

@@ -102,8 +102,21 @@ def present(values: Sequence[Value]) -> list[Value]:
     return [value for value in values if value is not None]
 
 
+def equal(left: Value, right: Value) -> bool:
+    """`left = right` is TRUE: NaN equals itself, and BIGINT meets DOUBLE as DOUBLE."""
+    if left is None or right is None:
+        return False
+    if isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)
+    return size(left) == size(right)
+
+
 # Functions for which NULL is a value like others. All others are NULL as soon as one argument is.
 TAKING_NULL: dict[str, Callable[..., Value]] = {
+    "nvl": lambda value, otherwise: otherwise if value is None else value,
+    "nvl2": lambda value, known, unknown: unknown if value is None else known,
+    "nullif": lambda value, other: None if equal(value, other) else value,
+    "if": lambda condition, then, otherwise: then if condition else otherwise,
     "coalesce": lambda *values: next(iter(present(values)), None),
     "least": lambda *values: min(present(values), key=size, default=None),  # type: ignore[type-var]  # one type
     "greatest": lambda *values: max(present(values), key=size, default=None),  # type: ignore[type-var]  # one type
@@ -121,6 +134,17 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "length": len,
     "concat": lambda *parts: "".join(parts),
     "substring": substring,
+    "sqrt": lambda x: math.nan if x < 0 else math.sqrt(x),
+    "exp": lambda x: math.inf if x > 709.8 else math.exp(x),
+    "ln": lambda x: None if x <= 0 else math.log(x),
+    "trim": lambda text: text.strip(" "),
+    "ltrim": lambda text: text.lstrip(" "),
+    "rtrim": lambda text: text.rstrip(" "),
+    "replace": lambda text, find, put="": text.replace(find, put) if find else text,
+    "reverse": lambda text: "".join(reversed(text)),
+    "startswith": lambda text, part: text[: len(part)] == part,
+    "endswith": lambda text, part: text[len(text) - len(part) :] == part if part else True,
+    "contains": lambda text, part: text.find(part) >= 0,
     "like": lambda text, pattern, escape: like(text, pattern, escape, fold_case=False),
     "ilike": lambda text, pattern, escape: like(text, pattern, escape, fold_case=True),
     "rlike": regex,

@@ -38,7 +38,20 @@ VALUES: dict[str, list[Value]] = {
     "whole": [0, 1, -1, 7, -12, 10**6, 2**53 + 1, 2**63 - 1, -(2**63)],
     "little": [0, 1, 2, 3, -1, -2, -9, 20],
     "real": [0.0, -0.0, 1.0, -2.5, 0.1, 2.675, 1e7, -1e300, 1e-300, math.nan, math.inf, -math.inf],
-    "text": ["", "a", "ab", "aXbXa", "École", "  two words ", "it's", "12", "%_", "x\ty", "日本"],
+    "text": [
+        "",
+        "a",
+        "ab",
+        "aXbXa",
+        "École",
+        "  two words ",
+        "it's",
+        "12",
+        "%_",
+        "x\ty",
+        "日本",
+        "e\u0301x",
+    ],
     "flag": [True, False],
     "moment": [0, 1_704_067_205_500_000, -1],
 }
@@ -75,8 +88,8 @@ def random_call(random: Random, entry: ScalarEntry) -> str:
 
 
 def argument(random: Random, rule: ArgumentRule, together: str) -> str:
-    kind = together if rule.united else random.choice(kinds_of(rule))
-    if rule.united and kind in ("whole", "real"):
+    kind = together if rule.united or rule.compared else random.choice(kinds_of(rule))
+    if kind == together and kind in ("whole", "real"):
         kind = random.choice(("whole", "real"))
     if rule.written_out or random.random() < 0.15:
         return random.choice(CONSTANTS[kind])
