@@ -151,20 +151,13 @@ def _converted(
 ) -> Arguments | None:
     """The arguments as the entry's rules want them, or None after saying which one does not fit."""
     converted: Arguments = []
-    united: list[int] = []
-    compared: list[int] = []
     for at, argument in enumerate(arguments):
-        rule = entry.rule(at)
-        accepted: Expression | None = argument
-        if rule.united:
-            united.append(at)
-        elif rule.compared:
-            compared.append(at)
-        else:
-            accepted = _accept(scope, name, argument, rule)
+        accepted = _accept(scope, name, argument, entry.rule(at))
         if accepted is None:
             return None
         converted.append(accepted)
+    united = [at for at in range(len(arguments)) if entry.rule(at).united]
+    compared = [at for at in range(len(arguments)) if entry.rule(at).compared]
     for together, convert in ((united, _unite), (compared, _compare)):
         values = convert(scope, name, [converted[at] for at in together]) if together else ()
         if values is None:
@@ -192,7 +185,7 @@ def _accept(scope: Scope, name: str, argument: Expression, rule: ArgumentRule) -
         scope.report("CQ044", argument.span, function=name, expected=rule.expected, type=written)
         return None
     if argument.type is _NULL:
-        return coerce(argument, rule.null)
+        return argument if rule.null is _NULL else coerce(argument, rule.null)
     if argument.type not in rule.takes:
         return _refuse(scope, name, argument, rule.expected)
     return argument if rule.becomes is None else coerce(argument, rule.becomes)

@@ -59,6 +59,7 @@ ONE_TYPE = ArgumentRule(
     ColumnType.NULL,
     united=True,
 )
+ONE_NUMBER_TYPE = ArgumentRule("number", "a number", _NUMBERS, ColumnType.NULL, united=True)
 COMPARED = ArgumentRule(
     "any comparable",
     "a value that can be compared",

@@ -9,6 +9,7 @@ from cqc.compiler.functions.argument_rules import (
     AS_DOUBLE,
     NUMBER,
     NUMBER_OR_DURATION,
+    ONE_NUMBER_TYPE,
     ONE_TYPE,
     WRITTEN_DIGITS,
 )
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from cqc.compiler.functions.constant_forms import Constant
     from cqc.compiler.functions.sql_forms import SqlCall
 
-_DUCKDB_NAN = "CAST('nan' AS DOUBLE)"
 _WITHIN_BIGINT = "{0} >= -9.223372036854775808E18D AND {0} < 9.223372036854775808E18D"
 
 
@@ -113,28 +113,33 @@ NUMBERS = (
         constant=lambda x: x if x == 0 or math.isnan(x) else math.copysign(1.0, x),
     ),
     ScalarEntry(
-        "sqrt",
-        (one("x", AS_DOUBLE),),
-        ColumnType.DOUBLE,
-        "The square root; NaN for a number below 0.",
-        ("sqrt(2.25)", 1.5),
-        duckdb=f"CASE WHEN {{0}} < 0 THEN {_DUCKDB_NAN} ELSE sqrt({{0}}) END",
-        constant=lambda x: math.nan if x < 0 else math.sqrt(x),
+        "mod",
+        (one("x", ONE_NUMBER_TYPE), one("y", ONE_NUMBER_TYPE)),
+        shared_type,
+        "What `x % y` is: the remainder with the sign of x; fails where y is 0.",
+        ("mod(-7, 3)", -1),
+        duckdb=for_bigint(
+            "CAST(CAST({0} AS HUGEINT) % nullif({1}, 0) AS BIGINT)", "({0} % nullif({1}, 0))"
+        ),
+        spark="try_mod({0}, {1})",
     ),
     ScalarEntry(
-        "exp",
-        (one("x", AS_DOUBLE),),
+        "nanvl",
+        (one("x", AS_DOUBLE), one("otherwise", AS_DOUBLE)),
         ColumnType.DOUBLE,
-        "e to the power of x.",
-        ("exp(0)", 1.0),
+        "x, or the other number where x is NaN.",
+        ("nanvl(CAST('NaN' AS DOUBLE), 2)", 2.0),
+        duckdb="CASE WHEN isnan({0}) THEN {1} ELSE {0} END",
+        takes_null=True,
     ),
     ScalarEntry(
-        "ln",
+        "isnan",
         (one("x", AS_DOUBLE),),
-        ColumnType.DOUBLE,
-        "The natural logarithm; NULL, and no failure, for 0 and below.",
-        ("ln(1)", 0.0),
-        duckdb="CASE WHEN {0} > 0 THEN ln({0}) END",
+        ColumnType.BOOLEAN,
+        "Whether x is NaN; FALSE for NULL.",
+        ("isnan(1)", False),
+        duckdb="coalesce(isnan({0}), FALSE)",
+        takes_null=True,
     ),
     ScalarEntry(
         "least",

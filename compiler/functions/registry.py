@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from cqc.compiler.diagnostics import InternalError
 from cqc.compiler.functions.aggregates import AGGREGATES
 from cqc.compiler.functions.choice import CHOICE
+from cqc.compiler.functions.mathematics import MATHEMATICS
 from cqc.compiler.functions.numbers import NUMBERS
 from cqc.compiler.functions.text import TEXTS
 
@@ -23,6 +24,7 @@ Entry = TypeVar("Entry", bound="FunctionEntry")
 
 SCALAR_FAMILIES: dict[str, tuple[ScalarEntry, ...]] = {
     "Numbers": NUMBERS,
+    "Powers, logarithms and angles": MATHEMATICS,
     "Choice": CHOICE,
     "Text": TEXTS,
 }

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.runtime.expressions import choice_functions, number_functions, text_functions
+from cqc.runtime.expressions import (
+    choice_functions,
+    mathematics_functions,
+    number_functions,
+    text_functions,
+)
 
 if TYPE_CHECKING:
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
 
-_FAMILIES = (number_functions, choice_functions, text_functions)
+_FAMILIES = (number_functions, mathematics_functions, choice_functions, text_functions)
 
 KERNELS: dict[str, Kernel] = {
     name: kernel for family in _FAMILIES for name, kernel in family.KERNELS.items()

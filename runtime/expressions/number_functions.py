@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
+from cqc.compiler.bound import ArithmeticOp
 from cqc.compiler.types import ColumnType
-from cqc.runtime.arithmetic import Outcome, absolute, whole_from_double
+from cqc.runtime.arithmetic import Outcome, absolute, arithmetic, whole_from_double
 from cqc.runtime.columns import Column, text_column
 from cqc.runtime.expressions.kernel import elementwise
-from cqc.runtime.nodes import is_known, spread
+from cqc.runtime.nodes import choose, is_known, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
     from cqc.runtime.nodes import Frame, Node
 
 # Enough digits for every DOUBLE written out in full.
@@ -125,9 +126,32 @@ def _sign(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(values == 0, values, np.sign(values))  # 0.0 and -0.0 stay what they are
 
 
-def _ln(column: Column) -> PartialOutcome:
-    with np.errstate(all="ignore"):
-        return np.asarray(np.log(column.values)), None, np.asarray(~(column.values <= 0))
+def _mod(left: Column, right: Column) -> Outcome:
+    return arithmetic(ArithmeticOp.MODULO, left, right)
+
+
+def _nanvl(nodes: list[Node], type_: ColumnType) -> Node:
+    value, otherwise = nodes
+
+    def node(frame: Frame) -> Column:
+        column = value(frame)
+        is_nan = np.asarray(np.isnan(column.values) & is_known(column))
+        if not is_nan.any():
+            return column
+        is_nan = np.broadcast_to(is_nan, (frame.rows,))
+        return choose(is_nan, otherwise(frame.narrowed(is_nan)), column)
+
+    return node
+
+
+def _is_nan(nodes: list[Node], type_: ColumnType) -> Node:
+    (value,) = nodes
+
+    def node(frame: Frame) -> Column:
+        column = value(frame)
+        return Column(type_, np.asarray(np.isnan(column.values) & is_known(column)))
+
+    return node
 
 
 def _extreme_node(*, greatest: bool) -> NodeMaker:
@@ -176,15 +200,14 @@ KERNELS: dict[str, Kernel] = {
     "floor": _floor,
     "ceil": _ceil,
     "sign": elementwise(_sign),
-    "sqrt": elementwise(np.sqrt),
-    "exp": elementwise(np.exp),
+    "mod": _mod,
 }
 
-PARTIAL_KERNELS: dict[str, PartialKernel] = {
-    "ln": _ln,
-}
+PARTIAL_KERNELS: dict[str, PartialKernel] = {}
 
 NODES: dict[str, NodeMaker] = {
+    "nanvl": _nanvl,
+    "isnan": _is_nan,
     "least": _extreme_node(greatest=False),
     "greatest": _extreme_node(greatest=True),
 }

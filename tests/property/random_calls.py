@@ -81,15 +81,17 @@ def random_rows(random: Random, count: int) -> list[Row]:
 
 def random_call(random: Random, entry: ScalarEntry) -> str:
     """A call with as many arguments as the function takes, of types that go together."""
-    count = random.randint(entry.least, entry.most or entry.least + 2)
-    together = random.choice(["whole", "real", "text", "flag", "moment"])
-    rules = [entry.rule(at) for at in range(count)]
+    most = entry.least + 2 if entry.most is None else entry.most
+    rules = [entry.rule(at) for at in range(random.randint(entry.least, most))]
+    alike = [set(kinds_of(rule)) for rule in rules if rule.united or rule.compared]
+    together = random.choice([kind for kind in KINDS if all(kind in kinds for kinds in alike)])
     return f"{entry.name}({', '.join(argument(random, rule, together) for rule in rules)})"
 
 
 def argument(random: Random, rule: ArgumentRule, together: str) -> str:
-    kind = together if rule.united or rule.compared else random.choice(kinds_of(rule))
-    if kind == together and kind in ("whole", "real"):
+    is_alike = rule.united or rule.compared
+    kind = together if is_alike else random.choice(kinds_of(rule))
+    if is_alike and kind in ("whole", "real"):
         kind = random.choice(("whole", "real"))
     if rule.written_out or random.random() < 0.15:
         return random.choice(CONSTANTS[kind])

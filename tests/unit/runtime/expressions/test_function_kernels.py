@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
-from cqc.runtime.expressions import choice_functions, number_functions, text_functions
+from cqc.runtime.expressions import (
+    choice_functions,
+    mathematics_functions,
+    number_functions,
+    text_functions,
+)
 from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
 from cqc.runtime.scalar_functions import UNNAMED_KERNELS
 
 ENTRIES = [entry for family in SCALAR_FAMILIES.values() for entry in family]
-MODULES = {"Numbers": number_functions, "Choice": choice_functions, "Text": text_functions}
+MODULES = {
+    "Numbers": number_functions,
+    "Powers, logarithms and angles": mathematics_functions,
+    "Choice": choice_functions,
+    "Text": text_functions,
+}
 
 
 def test_every_function_has_a_kernel_and_every_kernel_is_of_a_function() -> None:
