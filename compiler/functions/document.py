@@ -27,7 +27,8 @@ _OPENING = """\
 
 Functions mean what they mean in Spark SQL's ANSI mode, but a failure is NULL and counted. A function of NULL is NULL, except
 where a * stands. `[, x]` may be left out, and `...` is any number of arguments like the one before. A *number* is BIGINT or
-DOUBLE. With *any one type*, BIGINT becomes DOUBLE where both occur; other types do not mix. Names do not care about case.
+DOUBLE. Arguments of *any one type* share it: BIGINT becomes DOUBLE beside a DOUBLE, and other types do not mix.
+Names do not care about case.
 """
 
 _TABLE = "| Call | Gives | | Example |\n|---|---|---|---|\n"
@@ -87,7 +88,9 @@ def signature(arguments: Sequence[Argument]) -> str:
 def _result(entry: FunctionEntry) -> str:
     if isinstance(entry.result, ColumnType):
         return entry.result.value
-    return "that type" if entry.result is shared_type else "the type of its first argument"
+    return (
+        "the type they share" if entry.result is shared_type else "the type of its first argument"
+    )
 
 
 def _written(value: Constant) -> str:

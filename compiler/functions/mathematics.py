@@ -7,23 +7,36 @@ compiled: an answer must not depend on whether an argument is a constant.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.argument_rules import AS_DOUBLE
 from cqc.compiler.functions.entry import ScalarEntry, one, optional
-from cqc.compiler.functions.sql_forms import PLAIN, SqlCall
+from cqc.compiler.functions.sql_forms import PLAIN
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cqc.compiler.functions.constant_forms import Constant
-    from cqc.compiler.functions.sql_forms import SqlForm
+    from cqc.compiler.functions.sql_forms import SqlCall, SqlForm
 
 _NAN = "CAST('nan' AS DOUBLE)"
-_OF_FINITE = f"CASE WHEN isinf({{{{0}}}}) THEN {_NAN} ELSE {{name}}({{{{0}}}}) END"
-_OF_RATIO = f"CASE WHEN abs({{{{0}}}}) > 1 THEN {_NAN} ELSE {{name}}({{{{0}}}}) END"
-_OF_POSITIVE = "CASE WHEN {{0}} > 0 THEN {name}({{0}}) END"
+
+
+def _of_finite(call: SqlCall) -> str:
+    (x,) = call.arguments
+    return f"CASE WHEN isinf({x}) THEN {_NAN} ELSE {call.name}({x}) END"
+
+
+def _of_ratio(call: SqlCall) -> str:
+    (x,) = call.arguments
+    return f"CASE WHEN abs({x}) > 1 THEN {_NAN} ELSE {call.name}({x}) END"
+
+
+def _of_positive(call: SqlCall) -> str:
+    (x,) = call.arguments
+    return f"CASE WHEN {x} > 0 THEN {call.name}({x}) END"
 
 
 def _real(
@@ -34,8 +47,6 @@ def _real(
     constant: Callable[..., Constant] | None = None,
 ) -> ScalarEntry:
     """A function of one number."""
-    if isinstance(duckdb, str):
-        duckdb = duckdb.format("{0}", name=name)
     return ScalarEntry(
         name,
         (one("x", AS_DOUBLE),),
@@ -49,8 +60,9 @@ def _real(
 
 def _duckdb_log(call: SqlCall) -> str:
     if len(call.arguments) == 1:
-        return "CASE WHEN {0} > 0 THEN ln({0}) END".format(*call.arguments)
-    return "CASE WHEN {0} > 0 AND {1} > 0 THEN ln({1}) / ln({0}) END".format(*call.arguments)
+        return _of_positive(replace(call, name="ln"))
+    base, x = call.arguments
+    return f"CASE WHEN {base} > 0 AND {x} > 0 THEN ln({x}) / ln({base}) END"
 
 
 MATHEMATICS = (
@@ -94,7 +106,7 @@ MATHEMATICS = (
         "ln",
         "The natural logarithm; NULL, and no failure, for 0 and below.",
         ("ln(1)", 0.0),
-        _OF_POSITIVE,
+        _of_positive,
     ),
     ScalarEntry(
         "log",
@@ -108,13 +120,13 @@ MATHEMATICS = (
         "log10",
         "The logarithm to the base 10; NULL, and no failure, for 0 and below.",
         ("log10(1000)", 3.0),
-        _OF_POSITIVE,
+        _of_positive,
     ),
     _real(
         "log2",
         "The logarithm to the base 2; NULL, and no failure, for 0 and below.",
         ("log2(8)", 3.0),
-        _OF_POSITIVE,
+        _of_positive,
     ),
     _real("radians", "Degrees as radians.", ("radians(180)", math.pi)),
     _real("degrees", "Radians as degrees.", ("degrees(pi())", 180.0)),
@@ -122,31 +134,31 @@ MATHEMATICS = (
         "sin",
         "The sine of an angle in radians; NaN for an infinite one.",
         ("sin(0)", 0.0),
-        _OF_FINITE,
+        _of_finite,
     ),
     _real(
         "cos",
         "The cosine of an angle in radians; NaN for an infinite one.",
         ("cos(0)", 1.0),
-        _OF_FINITE,
+        _of_finite,
     ),
     _real(
         "tan",
         "The tangent of an angle in radians; NaN for an infinite one.",
         ("tan(0)", 0.0),
-        _OF_FINITE,
+        _of_finite,
     ),
     _real(
         "asin",
         "The angle in radians that has this sine; NaN outside of -1 to 1.",
         ("asin(0)", 0.0),
-        _OF_RATIO,
+        _of_ratio,
     ),
     _real(
         "acos",
         "The angle in radians that has this cosine; NaN outside of -1 to 1.",
         ("acos(1)", 0.0),
-        _OF_RATIO,
+        _of_ratio,
     ),
     _real("atan", "The angle in radians that has this tangent.", ("atan(0)", 0.0)),
     ScalarEntry(
