@@ -11,7 +11,7 @@ JAVA_VERSION := $(shell "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | se
 HAS_JAVA := $(shell [ "0$(JAVA_VERSION)" -ge 17 ] && echo yes)
 EXTRAS := dev,serve$(if $(HAS_JAVA),,$(comma)java)
 
-.PHONY: help setup demo test test-all check bench peers clean
+.PHONY: help setup demo test test-all check bench functions peers clean
 
 help:
 	@echo "make setup     prepare .venv/ (the other targets do this themselves)"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-all  the test suite with the slow tests"
 	@echo "make check     format, lint, types and the quick tests, in under a minute"
 	@echo "make bench     one benchmark: make bench NAME=compile"
+	@echo "make functions write docs/functions.md from the registry"
 	@echo "make peers     the engines that benchmarks compare with, in .peers/"
 	@echo "make clean     remove what the other targets made"
 
@@ -62,6 +63,9 @@ check: warm
 
 bench: setup
 	@$(BIN)/cqc bench $(NAME)
+
+functions: setup
+	@$(BIN)/python -m cqc.compiler.functions.document > docs/functions.md
 
 peers: .peers/stamp
 

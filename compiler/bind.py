@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.bound import Query
     from cqc.compiler.diagnostics import Diagnostic
-    from cqc.compiler.functions import UserFunction
+    from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.source import SourceFile, Span
 
 

@@ -1,38 +1,41 @@
 """Calls of built-in functions, user functions and aggregates, once their arguments are bound.
 
-Which types a built-in takes and gives is a small function per family; the table at the end names them. Implicit casts
-are few: `concat` turns its arguments into text, and BIGINT becomes DOUBLE where arguments share one type.
+What a built-in takes and gives is in its entry of the registry (`functions/`); this module reads the entry. An argument is
+converted only where its rule says so: `concat` turns its arguments into text, and BIGINT becomes DOUBLE where arguments
+share one type.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind_operators import cast_hint, coerce, unite
+from cqc.compiler.bind_operators import cast_hint, coerce, meet, unite
 from cqc.compiler.bound import (
     Aggregate,
     AggregateFunction,
-    Cast,
     FunctionCall,
     Literal,
     UserCall,
 )
 from cqc.compiler.catalog import fold
-from cqc.compiler.functions import AGGREGATES, SCALAR_FUNCTIONS
+from cqc.compiler.functions.registry import (
+    AGGREGATE_FUNCTIONS,
+    SCALAR_FUNCTIONS,
+    function_names,
+)
 from cqc.compiler.suggest import did_you_mean, window_hint
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cqc.compiler import syntax
     from cqc.compiler.bind_scope import Scope
     from cqc.compiler.bound import Expression
+    from cqc.compiler.functions.argument_rules import ArgumentRule
+    from cqc.compiler.functions.entry import FunctionEntry, ScalarEntry
     from cqc.compiler.source import Span
 
 _BIGINT = ColumnType.BIGINT
 _DOUBLE = ColumnType.DOUBLE
-_STRING = ColumnType.STRING
 _INTERVAL = ColumnType.INTERVAL
 _NULL = ColumnType.NULL
 
@@ -55,15 +58,22 @@ def bind_call(
             return None
         known = _all_known(arguments)
         return None if known is None else _user_call(scope, node, name, known, user.returns)
-    signature = SCALAR_FUNCTIONS.get(name)
-    if signature is None:
+    entry = SCALAR_FUNCTIONS.get(name)
+    if entry is None:
         _report_unknown(scope, node)
         return None
-    if not signature.least <= len(arguments) <= (signature.most or len(arguments)):
-        _report_count(scope, node, signature.least, signature.most)
+    if not _count_fits(scope, node, entry, len(arguments)):
         return None
     known = _all_known(arguments)
-    return None if known is None else _TYPED[name](scope, name, known, node.span)
+    return None if known is None else _scalar_call(scope, entry, name, known, node.span)
+
+
+def _count_fits(scope: Scope, node: syntax.Call, entry: FunctionEntry, given: int) -> bool:
+    """Whether a call has as many arguments as the function takes; says so where it has not."""
+    fits = entry.least <= given and (entry.most is None or given <= entry.most)
+    if not fits:
+        _report_count(scope, node, entry.least, entry.most)
+    return fits
 
 
 def _all_known(arguments: list[Expression | None]) -> Arguments | None:
@@ -82,12 +92,14 @@ def _user_call(
 
 
 def _report_unknown(scope: Scope, node: syntax.Call) -> None:
-    names = [*SCALAR_FUNCTIONS, *scope.environment.functions, *AGGREGATES]
+    registered = scope.environment.functions
+    names = [*function_names(), *registered]
+    also = f" Registered here: {', '.join(registered)}." if registered else ""
     scope.report(
         "CQ035",
         node.name.span,
         name=node.name.text,
-        detail=f"There are {', '.join(names)}.",
+        detail=f"docs/functions.md lists the functions there are.{also}",
         hint=window_hint(node.name.text) or did_you_mean(node.name.text, names),
     )
 
@@ -98,7 +110,7 @@ def _report_count(scope: Scope, node: syntax.Call, least: int, most: int | None)
     elif least == most:
         expected = _counted(least)
     else:
-        expected = f"{least} or {_counted(most)}"
+        expected = f"{least} {'or' if most == least + 1 else 'to'} {_counted(most)}"
     given = len(node.arguments)
     scope.report("CQ036", node.span, name=fold(node.name.text), expected=expected, given=given)
 
@@ -122,148 +134,88 @@ def _refuse(scope: Scope, function: str, argument: Expression, expected: str) ->
     return None
 
 
-def _number(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:
-    """`abs` keeps its argument's type."""
-    operand = arguments[0]
-    if operand.type is _NULL:
-        operand = coerce(operand, _DOUBLE)
-    if not operand.type.is_numeric and operand.type is not _INTERVAL:
-        return _refuse(scope, name, operand, "a number")
-    return FunctionCall(name, (operand,), operand.type, span)
+def _scalar_call(
+    scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments, span: Span
+) -> Expression | None:
+    converted = _converted(scope, entry, name, arguments)
+    if converted is None:
+        return None
+    result = entry.result_type([argument.type for argument in converted])
+    if result is _NULL:
+        return Literal(None, _NULL, span)
+    return FunctionCall(entry.name, tuple(converted), result, span)
 
 
-def _to_whole(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:
-    """`floor` and `ceil` give BIGINT, as in Spark."""
-    operand = arguments[0]
-    if operand.type is _NULL:
-        operand = coerce(operand, _DOUBLE)
-    if not operand.type.is_numeric:
-        return _refuse(scope, name, operand, "a number")
-    return FunctionCall(name, (operand,), _BIGINT, span)
-
-
-def _round(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:
-    operand = arguments[0]
-    if operand.type is _NULL:
-        operand = coerce(operand, _DOUBLE)
-    if not operand.type.is_numeric:
-        return _refuse(scope, name, operand, "a number")
-    if len(arguments) == 2:
-        digits = arguments[1]
-        if type(digits) is not Literal or digits.type is not _BIGINT:
-            scope.report(
-                "CQ044",
-                digits.span,
-                function="round",
-                expected="a whole number written out as its second argument",
-                type=f"`{' '.join(digits.span.text.split())}`",
-            )
+def _converted(
+    scope: Scope, entry: FunctionEntry, name: str, arguments: Arguments
+) -> Arguments | None:
+    """The arguments as the entry's rules want them, or None after saying which one does not fit."""
+    converted: Arguments = []
+    for at, argument in enumerate(arguments):
+        accepted = _accept(scope, name, argument, entry.rule(at))
+        if accepted is None:
             return None
-    return FunctionCall(name, (operand, *arguments[1:]), operand.type, span)
+        converted.append(accepted)
+    united = [at for at in range(len(arguments)) if entry.rule(at).united]
+    compared = [at for at in range(len(arguments)) if entry.rule(at).compared]
+    for together, convert in ((united, _unite), (compared, _compare)):
+        values = convert(scope, name, [converted[at] for at in together]) if together else ()
+        if values is None:
+            return None
+        for at, value in zip(together, values, strict=True):
+            converted[at] = value
+    return converted
 
 
-def _one_type(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:
-    """`coalesce`, `least` and `greatest` take any one type."""
-    united = unite(scope, arguments, name)
-    if united is None:
+def _unite(scope: Scope, name: str, values: Arguments) -> tuple[Expression, ...] | None:
+    """The values in the one type that they share."""
+    united = unite(scope, values, name)
+    return None if united is None else united[0]
+
+
+def _compare(scope: Scope, name: str, values: Arguments) -> tuple[Expression, ...] | None:
+    """Two values that can be compared, each in its own type."""
+    left, right = values
+    return meet(scope, left, right, right.span)
+
+
+def _accept(scope: Scope, name: str, argument: Expression, rule: ArgumentRule) -> Expression | None:
+    if rule.written_out and (type(argument) is not Literal or argument.type not in rule.takes):
+        written = f"`{' '.join(argument.span.text.split())}`"
+        scope.report("CQ044", argument.span, function=name, expected=rule.expected, type=written)
         return None
-    values, common = united
-    return (
-        Literal(None, _NULL, span) if common is _NULL else FunctionCall(name, values, common, span)
-    )
-
-
-def _text(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:
-    operand = _as_text(scope, name, arguments[0])
-    if operand is None:
-        return None
-    return FunctionCall(name, (operand,), _BIGINT if name == "length" else _STRING, span)
-
-
-def _as_text(scope: Scope, name: str, operand: Expression) -> Expression | None:
-    if operand.type is _NULL:
-        return coerce(operand, _STRING)
-    return operand if operand.type is _STRING else _refuse(scope, name, operand, "STRING")
-
-
-def _concat(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:
-    texts: Arguments = []
-    for argument in arguments:
-        if argument.type is _INTERVAL:
-            return _refuse(scope, name, argument, "STRING")
-        is_null = argument.type in (_STRING, _NULL)
-        texts.append(
-            coerce(argument, _STRING) if is_null else Cast(argument, _STRING, argument.span)
-        )
-    return FunctionCall(name, tuple(texts), _STRING, span)
-
-
-def _substring(scope: Scope, name: str, arguments: Arguments, span: Span) -> Expression | None:
-    text = _as_text(scope, name, arguments[0])
-    if text is None:
-        return None
-    positions: Arguments = []
-    for argument in arguments[1:]:
-        if argument.type not in (_BIGINT, _NULL):
-            return _refuse(scope, name, argument, "BIGINT positions")
-        positions.append(coerce(argument, _BIGINT))
-    return FunctionCall(name, (text, *positions), _STRING, span)
-
-
-_TYPED: dict[str, Callable[[Scope, str, Arguments, Span], Expression | None]] = {
-    "abs": _number,
-    "round": _round,
-    "floor": _to_whole,
-    "ceil": _to_whole,
-    "least": _one_type,
-    "greatest": _one_type,
-    "coalesce": _one_type,
-    "lower": _text,
-    "upper": _text,
-    "length": _text,
-    "concat": _concat,
-    "substring": _substring,
-}
+    if argument.type is _NULL:
+        return argument if rule.null is _NULL else coerce(argument, rule.null)
+    if argument.type not in rule.takes:
+        return _refuse(scope, name, argument, rule.expected)
+    return argument if rule.becomes is None else coerce(argument, rule.becomes)
 
 
 def is_aggregate(node: syntax.Call) -> bool:
-    return fold(node.name.text) in AGGREGATES
+    return fold(node.name.text) in AGGREGATE_FUNCTIONS
 
 
 def bind_aggregate(
     scope: Scope, node: syntax.Call, arguments: list[Expression | None]
 ) -> Expression | None:
     """An aggregate of bound arguments."""
-    function = AggregateFunction[fold(node.name.text).upper()]
+    entry = AGGREGATE_FUNCTIONS[fold(node.name.text)]
+    function = AggregateFunction[entry.name.upper()]
     if node.star:
         if function is AggregateFunction.COUNT and not node.distinct:
             return Aggregate(AggregateFunction.COUNT_ALL, None, False, _BIGINT, node.span)
         hint = "`COUNT(*)` counts rows."
         scope.report("CQ065", node.span, function=_spelt(node), what="`*`", hint=hint)
         return None
-    if len(arguments) != 1:
-        _report_count(scope, node, 1, 1)
+    if not _count_fits(scope, node, entry, len(arguments)):
         return None
-    argument = arguments[0]
-    return None if argument is None else _typed_aggregate(scope, function, node, argument)
+    known = _all_known(arguments)
+    converted = None if known is None else _converted(scope, entry, function.value, known)
+    if converted is None:
+        return None
+    result = entry.result_type([argument.type for argument in converted])
+    return Aggregate(function, converted[0], node.distinct, result, node.span)
 
 
 def _spelt(node: syntax.Call) -> str:
     return f"{node.name.text.upper()}{'(DISTINCT)' if node.distinct else ''}"
-
-
-def _typed_aggregate(
-    scope: Scope, function: AggregateFunction, node: syntax.Call, argument: Expression
-) -> Expression | None:
-    if argument.type is _NULL:
-        argument = coerce(argument, _DOUBLE)
-    if argument.type is _INTERVAL:
-        return _refuse(scope, function.value, argument, "a column's type")
-    result = argument.type
-    if function is AggregateFunction.COUNT:
-        result = _BIGINT
-    elif function in (AggregateFunction.SUM, AggregateFunction.AVG):
-        if not argument.type.is_numeric:
-            return _refuse(scope, function.value, argument, "a number")
-        result = _DOUBLE if function is AggregateFunction.AVG else argument.type
-    return Aggregate(function, argument, node.distinct, result, node.span)

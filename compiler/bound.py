@@ -254,11 +254,10 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A built-in scalar function by its lower-case name.
+    """A built-in scalar function by its name in the registry (`functions/registry.py`), never by an alias.
 
-    They are: abs round floor ceil least greatest coalesce lower upper length concat substring, and four that no query
-    calls by name: INSTANT, the instant of a numeric event-time column as a TIMESTAMP, and MATCH_CALLS, pattern matches
-    (text, pattern, escape) whose pattern is not written out. One that is becomes a Match.
+    There are four more that no query calls by name: INSTANT, the instant of a numeric event-time column as a TIMESTAMP,
+    and MATCH_CALLS, pattern matches (text, pattern, escape) whose pattern is not written out. One that is becomes a Match.
     """
 
     name: str

@@ -13,7 +13,7 @@ from cqc.compiler.bind import bind_program
 from cqc.compiler.check_bounds import check_bounds
 from cqc.compiler.diagnostics import CompileError, Diagnostic, Severity, order
 from cqc.compiler.follow_ons import without_follow_ons
-from cqc.compiler.functions import user_functions
+from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.parse import parse
 from cqc.compiler.pipeline import normalise

@@ -15,7 +15,7 @@ from cqc.compiler.catalog import fold
 from cqc.compiler.check_bounds import check_bounds
 from cqc.compiler.diagnostics import CompileError, Diagnostic, InternalError, Severity, order
 from cqc.compiler.errors_catalogue import make
-from cqc.compiler.functions import user_functions
+from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.parse import parse
 from cqc.compiler.pipeline import normalise
 from cqc.compiler.source import SourceFile, Span

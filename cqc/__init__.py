@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import cqc.spark as spark
     from cqc.compiler import CompileError, Diagnostic, Program, compile, compile_files  # noqa: A004  the public name
-    from cqc.compiler.functions import function
+    from cqc.compiler.functions.registered import function
     from cqc.runtime.engine import Engine
     from cqc.runtime.errors import RunError
     from cqc.runtime.results import Result
@@ -43,7 +43,7 @@ _HOMES = {
     "RunError": "cqc.runtime.errors",
     "compile": "cqc.compiler",
     "compile_files": "cqc.compiler",
-    "function": "cqc.compiler.functions",
+    "function": "cqc.compiler.functions.registered",
 }
 
 

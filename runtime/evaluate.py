@@ -19,10 +19,12 @@ import numpy as np
 from cqc.compiler import bound
 from cqc.compiler.bound import ComparisonOp, Expression
 from cqc.compiler.diagnostics import InternalError
-from cqc.compiler.functions import user_functions
+from cqc.compiler.functions.registered import user_functions
+from cqc.compiler.functions.registry import SCALAR_FUNCTIONS
 from cqc.compiler.types import ColumnType, common_type
 from cqc.runtime.arithmetic import Outcome, arithmetic, negate
 from cqc.runtime.errors import RunError
+from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
 from cqc.runtime.nodes import (
     ColumnSource,
     Failures,
@@ -31,24 +33,23 @@ from cqc.runtime.nodes import (
     Node,
     case_node,
     cast_node,
-    coalesce_node,
     column_node,
     comparison_node,
     connective_node,
     constant,
     constant_node,
-    extreme_node,
     in_constants_node,
     is_distinct_node,
     is_null_node,
     is_truth_node,
     lifted,
+    lifted_partial,
     not_node,
     spread,
     user_call_node,
 )
 from cqc.runtime.patterns import make_matcher
-from cqc.runtime.scalar_functions import FUNCTIONS
+from cqc.runtime.scalar_functions import UNNAMED_KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -213,20 +214,26 @@ class Evaluator:
         )
 
     def _function(self, expression: bound.FunctionCall) -> Node:
-        name, arguments = expression.name, expression.arguments
-        if name in ("coalesce", "least", "greatest"):
-            nodes = [self._typed(argument, expression.type) for argument in arguments]
-            return (
-                coalesce_node(nodes, expression.type)
-                if name == "coalesce"
-                else extreme_node(nodes, name)
-            )
+        name, arguments, type_ = expression.name, expression.arguments, expression.type
+        unnamed = UNNAMED_KERNELS.get(name)
+        if unnamed is None and SCALAR_FUNCTIONS[name].takes_null:
+            return NODES[name](self._arguments(expression), type_)
         if any(argument.type is ColumnType.NULL for argument in arguments):
-            return constant_node(constant(None, expression.type))
-        nodes = [self.node(argument) for argument in arguments]
-        if name in ("lower", "upper", "length", "concat"):
-            nodes = [self._typed(argument, ColumnType.STRING) for argument in arguments]
-        return lifted(FUNCTIONS[name], expression.type, nodes)
+            return constant_node(constant(None, type_))
+        if unnamed is not None:
+            return lifted(unnamed, type_, [self.node(argument) for argument in arguments])
+        if name in PARTIAL_KERNELS:
+            return lifted_partial(PARTIAL_KERNELS[name], type_, self._arguments(expression))
+        return lifted(KERNELS[name], type_, self._arguments(expression))
+
+    def _arguments(self, expression: bound.FunctionCall) -> list[Node]:
+        """The arguments' nodes, converted as the function's entry says."""
+        entry = SCALAR_FUNCTIONS[expression.name]
+        nodes = []
+        for at, argument in enumerate(expression.arguments):
+            type_ = entry.argument_type(at, expression.type)
+            nodes.append(self.node(argument) if type_ is None else self._typed(argument, type_))
+        return nodes
 
     def _user_call(self, expression: bound.UserCall) -> Node:
         function = user_functions().get(expression.name)

@@ -20,11 +20,10 @@ from cqc.compiler.types import ColumnType
 from cqc.runtime.casts import cast, null_where
 from cqc.runtime.columns import DTYPES, Column, null_column, select, text_column
 from cqc.runtime.comparisons import compare, truth
-from cqc.runtime.scalar_functions import pick_extreme
 from cqc.runtime.user_functions import call_user_function
 
 if TYPE_CHECKING:
-    from cqc.compiler.functions import UserFunction
+    from cqc.compiler.functions.registered import UserFunction
     from cqc.runtime.arithmetic import Outcome
 
 ColumnSource = Callable[[int, int], Column]
@@ -107,7 +106,7 @@ def _scatter(column: Column, rows: Mask) -> Column:
     return Column(column.type, values, valid)
 
 
-def _known(column: Column) -> Mask:
+def is_known(column: Column) -> Mask:
     """Where a column is not NULL, broadcastable."""
     return np.asarray(True) if column.valid is None else column.valid
 
@@ -130,6 +129,20 @@ def lifted(function: Callable[..., Outcome], type_: ColumnType, nodes: list[Node
         arguments = [argument(frame) for argument in nodes]
         valid = _valid(*arguments)
         values, failed = function(*arguments)
+        return _checked(frame, type_, values, valid, failed)
+
+    return node
+
+
+def lifted_partial(function: Callable[..., Any], type_: ColumnType, nodes: list[Node]) -> Node:
+    """A function that also has no value for some arguments, which is NULL and no failure: it says where it has one."""
+
+    def node(frame: Frame) -> Column:
+        arguments = [argument(frame) for argument in nodes]
+        valid = _valid(*arguments)
+        values, failed, present = function(*arguments)
+        if present is not None:
+            valid = present if valid is None else np.asarray(valid & present)
         return _checked(frame, type_, values, valid, failed)
 
     return node
@@ -173,14 +186,14 @@ def not_node(operand: Node) -> Node:
 
 
 def is_null_node(operand: Node) -> Node:
-    return lambda frame: Column(ColumnType.BOOLEAN, np.asarray(~_known(operand(frame))))
+    return lambda frame: Column(ColumnType.BOOLEAN, np.asarray(~is_known(operand(frame))))
 
 
 def is_truth_node(operand: Node, value: bool) -> Node:
     def node(frame: Frame) -> Column:
         column = operand(frame)
         held = column.values if value else ~column.values
-        return Column(ColumnType.BOOLEAN, np.asarray(held & _known(column)))
+        return Column(ColumnType.BOOLEAN, np.asarray(held & is_known(column)))
 
     return node
 
@@ -188,7 +201,7 @@ def is_truth_node(operand: Node, value: bool) -> Node:
 def is_distinct_node(left_node: Node, right_node: Node) -> Node:
     def node(frame: Frame) -> Column:
         left, right = left_node(frame), right_node(frame)
-        left_known, right_known = _known(left), _known(right)
+        left_known, right_known = is_known(left), is_known(right)
         differ = compare(ComparisonOp.NE, left, right) & left_known & right_known
         return Column(ColumnType.BOOLEAN, np.asarray(differ | (left_known != right_known)))
 
@@ -202,7 +215,7 @@ def connective_node(nodes: list[Node], can_fail: list[bool], stops_at: bool) -> 
         decided, unknown = np.asarray(False), np.asarray(False)
         for operand, fails in zip(nodes, can_fail, strict=True):
             column = operand(frame.narrowed(~decided) if fails and decided.any() else frame)
-            known = _known(column)
+            known = is_known(column)
             decided = decided | ((column.values if stops_at else ~column.values) & known)
             if column.valid is not None:
                 unknown = unknown | ~known
@@ -255,14 +268,14 @@ def _is_in(values: NDArray[Any], numbers: NDArray[Any]) -> Mask:
     return np.asarray(found)
 
 
-def _choose(mask: Mask, chosen: Column, other: Column) -> Column:
+def choose(mask: Mask, chosen: Column, other: Column) -> Column:
     """`chosen` where the mask is true, else `other`."""
     if chosen.type is ColumnType.STRING:
         return text_column(pc.if_else(pa.array(mask), chosen.values, other.values))
     values = np.where(mask, chosen.values, other.values)
     if chosen.valid is None and other.valid is None:
         return Column(chosen.type, values)
-    return Column(chosen.type, values, np.where(mask, _known(chosen), _known(other)))
+    return Column(chosen.type, values, np.where(mask, is_known(chosen), is_known(other)))
 
 
 def case_node(branches: list[tuple[Node, Node]], otherwise: Node, type_: ColumnType) -> Node:
@@ -271,42 +284,13 @@ def case_node(branches: list[tuple[Node, Node]], otherwise: Node, type_: ColumnT
         result = null_column(type_, frame.rows)
         for condition_node, value_node in branches:
             condition = condition_node(frame.narrowed(remaining))
-            taken = remaining & condition.values & _known(condition)
+            taken = remaining & condition.values & is_known(condition)
             if taken.any():
-                result = _choose(taken, value_node(frame.narrowed(taken)), result)
+                result = choose(taken, value_node(frame.narrowed(taken)), result)
                 remaining = remaining & ~taken
         if remaining.any():
-            result = _choose(remaining, otherwise(frame.narrowed(remaining)), result)
+            result = choose(remaining, otherwise(frame.narrowed(remaining)), result)
         return result
-
-    return node
-
-
-def coalesce_node(nodes: list[Node], type_: ColumnType) -> Node:
-    def node(frame: Frame) -> Column:
-        missing = np.ones(frame.rows, dtype=np.bool_)
-        result = null_column(type_, frame.rows)
-        for argument in nodes:
-            column = argument(frame.narrowed(missing))
-            taken = missing & _known(column)
-            result = _choose(taken, column, result)
-            missing = missing & ~taken
-            if not missing.any():
-                break
-        return result
-
-    return node
-
-
-def extreme_node(nodes: list[Node], name: str) -> Node:
-    def node(frame: Frame) -> Column:
-        columns = [argument(frame) for argument in nodes]
-        if columns[0].type is ColumnType.STRING:
-            function = pc.max_element_wise if name == "greatest" else pc.min_element_wise
-            texts = function(*(spread(column, frame.rows).values for column in columns))
-            return text_column(texts)
-        values, known = pick_extreme(columns, greatest=name == "greatest")
-        return Column(columns[0].type, values, None if np.all(known) else known)
 
     return node
 

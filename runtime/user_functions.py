@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.functions import UserFunction
+    from cqc.compiler.functions.registered import UserFunction
 
 _BAD_ANSWERS = (ArithmeticError, TypeError, ValueError, pa.ArrowException)  # of converting one
 

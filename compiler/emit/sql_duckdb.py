@@ -10,11 +10,13 @@ import math
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bound import ArithmeticOp
+from cqc.compiler.functions.sql_forms import duckdb_with
 from cqc.compiler.instants import format_instant
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from cqc.compiler.functions.entry import FunctionEntry
+    from cqc.compiler.functions.sql_forms import SqlForm
 
 _TYPE_NAMES = {
     ColumnType.BIGINT: "BIGINT",
@@ -62,11 +64,6 @@ _DOUBLE_TO_TEXT = (
     " FOR d IN [trim(replace(split_part(t, 'e', 1), '.', ''), '0')]][1]"
     " FOR t IN [CAST(abs(v) AS VARCHAR)]][1] END"
 )
-
-
-def _with(expression: str, value: str) -> str:
-    """`expression` of v, where v is the value."""
-    return f"[{expression} FOR v IN [{value}]][1]"
 
 
 class DuckDb:
@@ -140,7 +137,7 @@ class DuckDb:
             case ColumnType.DOUBLE, ColumnType.BIGINT:
                 return f"TRY_CAST(trunc({operand}) AS BIGINT)"
             case ColumnType.DOUBLE, ColumnType.STRING:
-                return _with(_DOUBLE_TO_TEXT, operand)
+                return duckdb_with(_DOUBLE_TO_TEXT, operand)
             case ColumnType.DOUBLE, ColumnType.TIMESTAMP:
                 return f"make_timestamp(TRY_CAST(trunc({operand} * 1e6) AS BIGINT))"
             case ColumnType.BIGINT, ColumnType.TIMESTAMP:
@@ -159,7 +156,7 @@ class DuckDb:
             ColumnType.BOOLEAN: _TEXT_TO_BOOLEAN,
             ColumnType.TIMESTAMP: _TEXT_TO_TIMESTAMP,
         }
-        return _with(forms[target], _TRIM.format(operand))
+        return duckdb_with(forms[target], _TRIM.format(operand))
 
     def like(self, operand: str, pattern: str) -> str:
         escape = r" ESCAPE '\'" if "\\" in pattern else ""
@@ -168,51 +165,5 @@ class DuckDb:
     def matches_regex(self, operand: str, pattern: str) -> str:
         return f"regexp_matches({operand}, {pattern})"
 
-    def call(self, name: str, arguments: Sequence[str], type_: ColumnType) -> str:
-        whole = type_ is ColumnType.BIGINT
-        match name:
-            case "abs" if whole:
-                return f"TRY_CAST(abs(CAST({arguments[0]} AS HUGEINT)) AS BIGINT)"
-            case "floor" | "ceil":
-                return f"TRY_CAST({name}({arguments[0]}) AS BIGINT)"
-            case "round":
-                digits = arguments[1] if len(arguments) > 1 else "0"
-                return (
-                    _round_bigint(arguments[0], digits)
-                    if whole
-                    else _round_double(arguments[0], digits)
-                )
-            case "concat":
-                return "(" + " || ".join(arguments) + ")"
-            case "substring":
-                return _substring(arguments)
-            case _:
-                return f"{name}({', '.join(arguments)})"
-
-    def sum_bigint(self, argument: str, distinct: str) -> str:
-        return f"TRY_CAST(sum({distinct}{argument}) AS BIGINT)"
-
-
-def _round_double(operand: str, digits: str) -> str:
-    """Half away from zero on the digits shown; numbers of 1e19 and more have no digit after the point."""
-    exact = f"round(CAST(CAST(v AS VARCHAR) AS DECIMAL(38, 18)), CAST({digits} AS INTEGER))"
-    rounded = f"CAST(CAST({exact} AS VARCHAR) AS DOUBLE)"
-    return _with(f"CASE WHEN abs(v) < 1e19 THEN {rounded} ELSE v END", operand)
-
-
-def _round_bigint(operand: str, digits: str) -> str:
-    exact = f"round(CAST({operand} AS DECIMAL(38, 0)), CAST({digits} AS INTEGER))"
-    return f"TRY_CAST({exact} AS BIGINT)"
-
-
-def _substring(arguments: Sequence[str]) -> str:
-    """Position 0 is the first, negative ones count from the end; what lies before the text is not there."""
-    text, position, *rest = arguments
-    start = f"CASE WHEN {position} > 0 THEN {position} - 1 WHEN {position} < 0 THEN length({text}) + {position} ELSE 0 END"
-    if not rest:
-        return (
-            f"CASE WHEN {position} IS NOT NULL THEN substring({text}, greatest({start}, 0) + 1) END"
-        )
-    length = f"greatest({start} + {rest[0]}, 0) - greatest({start}, 0)"
-    taken = f"substring({text}, greatest({start}, 0) + 1, greatest({length}, 0))"
-    return f"CASE WHEN {position} IS NOT NULL AND {rest[0]} IS NOT NULL THEN {taken} END"
+    def function_form(self, function: FunctionEntry) -> SqlForm:
+        return function.duckdb

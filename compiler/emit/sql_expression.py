@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from cqc.compiler import bound
-from cqc.compiler.bound import AggregateFunction, ArithmeticOp, PatternKind
+from cqc.compiler.bound import ArithmeticOp, PatternKind
+from cqc.compiler.functions.registry import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
+from cqc.compiler.functions.sql_forms import SqlCall, write_call
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
@@ -180,11 +182,14 @@ class Writer:
             return self.instant(arguments[0])
         if expression.name in bound.MATCH_CALLS:
             return self.match_call(expression)
-        if expression.name in ("coalesce", "least", "greatest"):
-            written = [self.cast(argument, expression.type) for argument in arguments]
-        else:
-            written = [self.write(argument) for argument in arguments]
-        return self.dialect.call(expression.name, written, expression.type)
+        entry = SCALAR_FUNCTIONS[expression.name]
+        types = [
+            entry.argument_type(at, expression.type) or argument.type
+            for at, argument in enumerate(arguments)
+        ]
+        written = [self.cast(each, type_) for each, type_ in zip(arguments, types, strict=True)]
+        call = SqlCall(entry.name, written, types, expression.type)
+        return write_call(self.dialect.function_form(entry), call)
 
     def match_call(self, expression: bound.FunctionCall) -> str:
         """A match with a pattern that is not written out; one that is not valid is an error here, and NULL in cqc."""
@@ -209,10 +214,11 @@ class Writer:
             return "count(*)"
         argument = self.write(expression.argument)
         distinct = "DISTINCT " if expression.distinct else ""
-        is_sum = expression.function is AggregateFunction.SUM
-        if is_sum and expression.type is not ColumnType.DOUBLE:
-            return self.dialect.sum_bigint(argument, distinct)
-        return f"{expression.function.value.lower()}({distinct}{argument})"
+        entry = AGGREGATE_FUNCTIONS[expression.function.value.lower()]
+        call = SqlCall(
+            entry.name, [argument], [expression.argument.type], expression.type, distinct
+        )
+        return write_call(self.dialect.function_form(entry), call)
 
 
 def with_backslashes(pattern: str, escape: str) -> str:

@@ -14,7 +14,8 @@ from cqc.compiler.instants import format_instant
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from cqc.compiler.functions.entry import FunctionEntry
+    from cqc.compiler.functions.sql_forms import SqlForm
 
 _TYPE_NAMES = {
     ColumnType.BIGINT: "BIGINT",
@@ -31,7 +32,6 @@ _TRY = {
     ArithmeticOp.DIVIDE: "try_divide",
     ArithmeticOp.MODULO: "try_mod",
 }
-_WITHIN_BIGINT = "{0} >= -9.223372036854775808E18D AND {0} < 9.223372036854775808E18D"
 
 
 class Spark:
@@ -111,25 +111,5 @@ class Spark:
     def matches_regex(self, operand: str, pattern: str) -> str:
         return f"({operand} RLIKE {pattern})"
 
-    def call(self, name: str, arguments: Sequence[str], type_: ColumnType) -> str:
-        whole = type_ is ColumnType.BIGINT
-        match name:
-            case "abs" if whole:
-                return f"CASE WHEN {arguments[0]} <> (-9223372036854775808L) THEN abs({arguments[0]}) END"
-            case "floor" | "ceil":
-                return f"CASE WHEN {_WITHIN_BIGINT.format(arguments[0])} THEN {name}({arguments[0]}) END"
-            case "round" if whole and len(arguments) > 1:
-                exact = (
-                    f"round(CAST({arguments[0]} AS DECIMAL(20, 0)), CAST({arguments[1]} AS INT))"
-                )
-                return f"try_cast({exact} AS BIGINT)"
-            case "round" if len(arguments) > 1:
-                return f"round({arguments[0]}, CAST({arguments[1]} AS INT))"
-            case "substring":
-                numbers = [f"CAST({number} AS INT)" for number in arguments[1:]]
-                return f"substring({', '.join([arguments[0], *numbers])})"
-            case _:
-                return f"{name}({', '.join(arguments)})"
-
-    def sum_bigint(self, argument: str, distinct: str) -> str:
-        return f"try_cast(sum({distinct}CAST({argument} AS DECIMAL(20, 0))) AS BIGINT)"
+    def function_form(self, function: FunctionEntry) -> SqlForm:
+        return function.spark

@@ -1,8 +1,8 @@
 """The value of one operation on constants, by the language's scalar rules.
 
 An evaluation that fails (division by zero, BIGINT overflow, a bad CAST) is NULL. Operations whose rules belong to the
-runtime alone (text functions that fold case, patterns, rounding to digits, user functions) are left for it: not folding
-is always right.
+runtime alone (patterns, user functions, and functions whose entry in the registry has no form for constants) are left for
+it: not folding is always right.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from cqc.compiler.bound import (
     Or,
     children,
 )
+from cqc.compiler.functions.constant_forms import Constant, fitting, order_key
+from cqc.compiler.functions.registry import SCALAR_FUNCTIONS
 from cqc.compiler.instants import parse_instant
 from cqc.compiler.types import ColumnType
 from cqc.compiler.value_sets import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-Constant = int | float | str | bool | None
 
 _WHOLE_TEXT = re.compile(r"[+-]?[0-9]+")
 _NUMBER_TEXT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -58,7 +58,7 @@ def evaluate(expression: Expression) -> Constant:
         case Arithmetic(op=op):
             return arithmetic(op, values[0], values[1], [each.type for each in operands])
         case Negate():
-            return None if values[0] is None else _fitting(-values[0])  # type: ignore[operator]
+            return None if values[0] is None else fitting(-values[0])  # type: ignore[operator]
         case Comparison(op=op):
             return compare(op, values[0], values[1])
         case And():
@@ -91,12 +91,6 @@ def _value(operand: Expression) -> Constant:
     return operand.value
 
 
-def _fitting(value: int | float) -> int | float | None:
-    if isinstance(value, float):
-        return value
-    return value if SMALLEST <= value <= LARGEST else None
-
-
 def _as_type(value: Constant, type_: ColumnType) -> Constant:
     if type_ is ColumnType.DOUBLE and isinstance(value, int):
         return float(value)
@@ -122,8 +116,8 @@ def arithmetic(
     if isinstance(left, float) or isinstance(right, float):
         left, right = float(left), float(right)
     if op is ArithmeticOp.ADD:
-        return _fitting(left + right)
-    return _fitting(left - right if op is ArithmeticOp.SUBTRACT else left * right)
+        return fitting(left + right)
+    return fitting(left - right if op is ArithmeticOp.SUBTRACT else left * right)
 
 
 def _remainder(left: int | float, right: int | float) -> int | float | None:
@@ -173,12 +167,7 @@ def compare(op: ComparisonOp, left: Constant, right: Constant) -> bool | None:
         return None
     if isinstance(left, float) or isinstance(right, float):
         left, right = float(left), float(right)
-    return _ORDERED[op](_order_key(left), _order_key(right))
-
-
-def _order_key(value: Constant) -> tuple[bool, object]:
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return (is_nan, 0.0 if is_nan else value)
+    return _ORDERED[op](order_key(left), order_key(right))
 
 
 def _in_list(values: Sequence[Constant], types: Sequence[ColumnType]) -> bool | None:
@@ -208,7 +197,7 @@ def cast(value: Constant, source: ColumnType, target: ColumnType) -> Constant:
     if target is ColumnType.DOUBLE and source in (ColumnType.BIGINT, ColumnType.BOOLEAN):
         return float(value)
     if target is ColumnType.BIGINT and isinstance(value, float):
-        return _fitting(math.trunc(value)) if math.isfinite(value) else None
+        return fitting(math.trunc(value)) if math.isfinite(value) else None
     if target is ColumnType.BIGINT and source is ColumnType.BOOLEAN:
         return int(value)
     if isinstance(value, str):
@@ -219,7 +208,7 @@ def cast(value: Constant, source: ColumnType, target: ColumnType) -> Constant:
 def _cast_text(text: str, target: ColumnType) -> Constant:
     stripped = text.strip(" ")
     if target is ColumnType.BIGINT and _WHOLE_TEXT.fullmatch(stripped):
-        return _fitting(int(stripped))
+        return fitting(int(stripped))
     if target is ColumnType.DOUBLE and _NUMBER_TEXT.fullmatch(stripped):
         return float(stripped)
     if target is ColumnType.DOUBLE and stripped.lower() in _NOT_FINITE:
@@ -230,28 +219,13 @@ def _cast_text(text: str, target: ColumnType) -> Constant:
 
 
 def _call(name: str, values: Sequence[Constant], type_: ColumnType) -> Constant:
-    if name in ("coalesce", "least", "greatest"):
-        present = [_as_type(value, type_) for value in values if value is not None]
-        if not present:
-            return None
-        if name == "coalesce":
-            return present[0]
-        return (min if name == "least" else max)(present, key=_order_key)
-    if name not in ("abs", "floor", "ceil", "concat", "length"):
+    """A function that has a form for constants; the others are left to the runtime."""
+    entry = SCALAR_FUNCTIONS.get(name)
+    if entry is None or entry.constant is None:
         raise NotFoldedError
-    if None in values:
+    if None in values and not entry.takes_null:
         return None
-    return _FUNCTIONS[name](*values)
-
-
-def _whole(value: int | float, towards: Callable[[float], int]) -> int | float | None:
-    return _fitting(towards(value)) if math.isfinite(value) else None
-
-
-_FUNCTIONS: dict[str, Callable[..., Constant]] = {
-    "abs": lambda value: _fitting(abs(value)),
-    "floor": lambda value: _whole(value, math.floor),
-    "ceil": lambda value: _whole(value, math.ceil),
-    "concat": lambda *parts: "".join(parts),
-    "length": len,
-}
+    targets = [entry.argument_type(at, type_) for at in range(len(values))]
+    return entry.constant(
+        *[v if to is None else _as_type(v, to) for v, to in zip(values, targets, strict=True)]
+    )

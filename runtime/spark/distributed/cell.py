@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from cqc.compiler.functions import adopt
+from cqc.compiler.functions.registered import adopt
 from cqc.runtime.engine import Engine
 from cqc.runtime.engine_state import give, line_states
 from cqc.runtime.errors import RunError

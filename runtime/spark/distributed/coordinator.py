@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.catalog import fold
-from cqc.compiler.functions import functions_in
+from cqc.compiler.functions.registered import functions_in
 from cqc.compiler.partitioning import Chooser, Group
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.asked import instant_us

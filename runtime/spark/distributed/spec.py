@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cqc.compiler.catalog import Catalog
-    from cqc.compiler.functions import UserFunction
+    from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.normal import NormalQuery
     from cqc.compiler.partitioning import Group
     from cqc.runtime.intake import Taken

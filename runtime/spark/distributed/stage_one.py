@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler import Program
 from cqc.compiler.catalog import fold
-from cqc.compiler.functions import adopt
+from cqc.compiler.functions.registered import adopt
 from cqc.compiler.graph.graph import Graph
 from cqc.runtime.engine import Engine
 from cqc.runtime.function_faults import noted_in

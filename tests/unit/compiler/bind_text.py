@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from cqc.compiler import bound
 from cqc.compiler.bind import Bound, bind_program
-from cqc.compiler.functions import UserFunction
+from cqc.compiler.functions.registered import UserFunction
 from cqc.compiler.parse import parse
 from cqc.compiler.source import SourceFile
 

@@ -1,7 +1,7 @@
 import pytest
 
 from cqc.compiler.bind import bind_query
-from cqc.compiler.functions import UserFunction
+from cqc.compiler.functions.registered import UserFunction
 from cqc.compiler.parse import parse
 from cqc.compiler.source import SourceFile
 from cqc.compiler.syntax import CreateQuery

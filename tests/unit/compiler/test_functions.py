@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from cqc.compiler import functions
-from cqc.compiler.functions import function, user_functions
+from cqc.compiler.functions import registered
+from cqc.compiler.functions.registered import function, user_functions
 from cqc.compiler.types import ColumnType
 
 
 @pytest.fixture(autouse=True)
 def empty_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(functions, "_registered", {})
+    monkeypatch.setattr(registered, "_registered", {})
 
 
 def test_a_registered_function_is_found_by_its_folded_name() -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cqc.compiler import bound, functions
+from cqc.compiler import bound
 from cqc.compiler.bound import ArithmeticOp, ComparisonOp, Expression
+from cqc.compiler.functions import registered
 from cqc.compiler.types import ColumnType as T
 from cqc.runtime.columns import from_python, to_python
 from cqc.runtime.errors import RunError
@@ -153,8 +154,8 @@ def test_a_user_function_sees_only_rows_without_null(monkeypatch: pytest.MonkeyP
         seen.append(values.tolist())
         return values * 2.0
 
-    monkeypatch.setattr(functions, "_registered", {})
-    functions.function("double_it", double_it)
+    monkeypatch.setattr(registered, "_registered", {})
+    registered.function("double_it", double_it)
     call = bound.UserCall("double_it", (X,), T.DOUBLE, SPAN)
     assert compiled(call, [1, None, 3])[1] == [2.0, None, 6.0]
     assert seen == [[1, 3]]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cqc.compiler.functions import UserFunction
+from cqc.compiler.functions.registered import UserFunction
 from cqc.compiler.types import ColumnType as T
 from cqc.runtime.columns import from_python, to_python
 from cqc.runtime.errors import RunError

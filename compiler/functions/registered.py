@@ -1,8 +1,7 @@
-"""The functions a query can call: the built-in ones, and those the user registered.
+"""The functions that users registered.
 
-A signature says how many arguments a function takes; which types it takes is decided by the binder. User functions are
-registered for the whole process, are vectorised (arrays in, an array of the same length out) and have one declared
-result type.
+They are registered for the whole process, are vectorised (arrays in, an array of the same length out) and have one
+declared result type. Their arguments may have any column's type.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Any
 from cqc.compiler.arguments import expect, kind_of
 from cqc.compiler.bound import UserCall
 from cqc.compiler.catalog import Relation, fold
+from cqc.compiler.functions.registry import is_built_in
 from cqc.compiler.source import Span
 from cqc.compiler.tokens import RESERVED
 from cqc.compiler.types import TYPE_NAMES, ColumnType
@@ -24,32 +24,6 @@ from cqc.compiler.types import TYPE_NAMES, ColumnType
 is_callable = callable  # the parameter of `function` has its name
 # Arrays in, an array out. The compiler never calls it, so it knows no array type.
 VectorFunction = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """How many arguments a built-in function takes; `most` None is any number."""
-
-    least: int
-    most: int | None
-
-
-SCALAR_FUNCTIONS = {
-    "abs": Signature(1, 1),
-    "round": Signature(1, 2),
-    "floor": Signature(1, 1),
-    "ceil": Signature(1, 1),
-    "least": Signature(2, None),
-    "greatest": Signature(2, None),
-    "coalesce": Signature(1, None),
-    "lower": Signature(1, 1),
-    "upper": Signature(1, 1),
-    "length": Signature(1, 1),
-    "concat": Signature(1, None),
-    "substring": Signature(2, 3),
-}
-
-AGGREGATES = ("count", "sum", "avg", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +62,7 @@ def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> No
     folded = fold(name)
     if not folded.isidentifier():
         raise ValueError(f"{name!r} cannot be called in a query: use letters, digits and _")
-    if folded in SCALAR_FUNCTIONS or folded in AGGREGATES:
+    if is_built_in(folded):
         raise ValueError(f"{name} is a built-in function")
     if name.upper() in RESERVED:
         raise ValueError(f"{name} cannot be called in a query: it is a word of the language")

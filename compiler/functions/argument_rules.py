@@ -1,0 +1,70 @@
+"""What an argument of a built-in function may be, and what it becomes before the function sees it.
+
+A rule is data: the binder reads it to accept, convert or refuse an argument, the evaluator and the SQL writer to know the
+type that an argument has, and docs/functions.md shows it. A family with arguments of its own kind adds a rule to its module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cqc.compiler.types import ColumnType
+
+_NUMBERS = frozenset((ColumnType.BIGINT, ColumnType.DOUBLE))
+_COLUMN_TYPES = frozenset((*_NUMBERS, ColumnType.STRING, ColumnType.BOOLEAN, ColumnType.TIMESTAMP))
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRule:
+    """The types that an argument may have. A bare NULL is always accepted, as a NULL of the type `null`."""
+
+    shown: str  # in the documentation
+    expected: str  # in the message that refuses another type
+    takes: frozenset[ColumnType]
+    null: ColumnType
+    becomes: ColumnType | None = None  # every value is converted to it; None: it keeps its own type
+    united: bool = False  # all arguments with this mark are converted to the one type they share
+    compared: bool = (
+        False  # all arguments with this mark can be compared with `=`, and keep their types
+    )
+    written_out: bool = False  # a constant, so that it is known when the query is compiled
+
+
+NUMBER = ArgumentRule("number", "a number", _NUMBERS, ColumnType.DOUBLE)
+NUMBER_OR_DURATION = ArgumentRule(
+    "number or duration", "a number", _NUMBERS | {ColumnType.INTERVAL}, ColumnType.DOUBLE
+)
+AS_DOUBLE = ArgumentRule(
+    "number", "a number", _NUMBERS, ColumnType.DOUBLE, becomes=ColumnType.DOUBLE
+)
+POSITION = ArgumentRule(
+    "BIGINT", "BIGINT positions", frozenset((ColumnType.BIGINT,)), ColumnType.BIGINT
+)
+WRITTEN_DIGITS = ArgumentRule(
+    "BIGINT constant",
+    "a whole number written out as its second argument",
+    frozenset((ColumnType.BIGINT,)),
+    ColumnType.BIGINT,
+    written_out=True,
+)
+TEXT = ArgumentRule("STRING", "STRING", frozenset((ColumnType.STRING,)), ColumnType.STRING)
+AS_TEXT = ArgumentRule(
+    "any as STRING", "STRING", _COLUMN_TYPES, ColumnType.STRING, becomes=ColumnType.STRING
+)
+CONDITION = ArgumentRule("BOOLEAN", "BOOLEAN", frozenset((ColumnType.BOOLEAN,)), ColumnType.BOOLEAN)
+ONE_TYPE = ArgumentRule(
+    "any one type",
+    "a value of one type with the others",
+    _COLUMN_TYPES | {ColumnType.INTERVAL},
+    ColumnType.NULL,
+    united=True,
+)
+ONE_NUMBER_TYPE = ArgumentRule("number", "a number", _NUMBERS, ColumnType.NULL, united=True)
+COMPARED = ArgumentRule(
+    "any comparable",
+    "a value that can be compared",
+    _COLUMN_TYPES | {ColumnType.INTERVAL},
+    ColumnType.NULL,
+    compared=True,
+)
+ANY_COLUMN = ArgumentRule("any", "a column's type", _COLUMN_TYPES, ColumnType.DOUBLE)

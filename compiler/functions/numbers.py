@@ -1,0 +1,162 @@
+"""Functions of numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from cqc.compiler.functions.argument_rules import (
+    AS_DOUBLE,
+    NUMBER,
+    NUMBER_OR_DURATION,
+    ONE_NUMBER_TYPE,
+    ONE_TYPE,
+    WRITTEN_DIGITS,
+)
+from cqc.compiler.functions.constant_forms import fitting, order_key, to_whole
+from cqc.compiler.functions.entry import (
+    ScalarEntry,
+    first_type,
+    many,
+    one,
+    optional,
+    shared_type,
+)
+from cqc.compiler.functions.sql_forms import PLAIN, duckdb_with, for_bigint
+from cqc.compiler.types import ColumnType
+
+if TYPE_CHECKING:
+    from cqc.compiler.functions.constant_forms import Constant
+    from cqc.compiler.functions.sql_forms import SqlCall
+
+_WITHIN_BIGINT = "{0} >= -9.223372036854775808E18D AND {0} < 9.223372036854775808E18D"
+
+
+def _duckdb_round(call: SqlCall) -> str:
+    operand, digits = (*call.arguments, "0")[:2]
+    if call.type is ColumnType.BIGINT:
+        exact = f"round(CAST({operand} AS DECIMAL(38, 0)), CAST({digits} AS INTEGER))"
+        return f"TRY_CAST({exact} AS BIGINT)"
+    # On the digits shown; numbers of 1e19 and more have no digit after the point.
+    exact = f"round(CAST(CAST(v AS VARCHAR) AS DECIMAL(38, 18)), CAST({digits} AS INTEGER))"
+    rounded = f"CAST(CAST({exact} AS VARCHAR) AS DOUBLE)"
+    return duckdb_with(f"CASE WHEN abs(v) < 1e19 THEN {rounded} ELSE v END", operand)
+
+
+def _spark_round(call: SqlCall) -> str:
+    if len(call.arguments) == 1:
+        return PLAIN(call)
+    operand, digits = call.arguments
+    if call.type is ColumnType.BIGINT:
+        exact = f"round(CAST({operand} AS DECIMAL(20, 0)), CAST({digits} AS INT))"
+        return f"try_cast({exact} AS BIGINT)"
+    return f"round({operand}, CAST({digits} AS INT))"
+
+
+def _least(*values: Constant) -> Constant:
+    return min((value for value in values if value is not None), key=order_key, default=None)
+
+
+def _greatest(*values: Constant) -> Constant:
+    return max((value for value in values if value is not None), key=order_key, default=None)
+
+
+NUMBERS = (
+    ScalarEntry(
+        "abs",
+        (one("x", NUMBER_OR_DURATION),),
+        first_type,
+        "The size of x without its sign; fails for the least BIGINT.",
+        ("abs(-2.5)", 2.5),
+        duckdb=for_bigint("TRY_CAST(abs(CAST({0} AS HUGEINT)) AS BIGINT)"),
+        spark=for_bigint("CASE WHEN {0} <> (-9223372036854775808L) THEN abs({0}) END"),
+        constant=lambda value: fitting(abs(value)),
+    ),
+    ScalarEntry(
+        "round",
+        (one("x", NUMBER), optional("digits", WRITTEN_DIGITS)),
+        first_type,
+        "x rounded to so many digits after the point (0 where left out, negative for tens and hundreds), half away from zero.",
+        ("round(2.675, 2)", 2.68),
+        duckdb=_duckdb_round,
+        spark=_spark_round,
+    ),
+    ScalarEntry(
+        "floor",
+        (one("x", NUMBER),),
+        ColumnType.BIGINT,
+        "The largest whole number that is not above x; fails where BIGINT has none.",
+        ("floor(-2.5)", -3),
+        duckdb=for_bigint("{0}", "TRY_CAST(floor({0}) AS BIGINT)"),
+        spark=for_bigint("{0}", f"CASE WHEN {_WITHIN_BIGINT} THEN floor({{0}}) END"),
+        constant=to_whole(math.floor),
+    ),
+    ScalarEntry(
+        "ceil",
+        (one("x", NUMBER),),
+        ColumnType.BIGINT,
+        "The least whole number that is not below x; fails where BIGINT has none.",
+        ("ceil(2.1)", 3),
+        aliases=("ceiling",),
+        duckdb=for_bigint("{0}", "TRY_CAST(ceil({0}) AS BIGINT)"),
+        spark=for_bigint("{0}", f"CASE WHEN {_WITHIN_BIGINT} THEN ceil({{0}}) END"),
+        constant=to_whole(math.ceil),
+    ),
+    ScalarEntry(
+        "sign",
+        (one("x", AS_DOUBLE),),
+        ColumnType.DOUBLE,
+        "1.0 for a number above 0, -1.0 for one below; 0 and NaN are their own sign.",
+        ("sign(-3)", -1.0),
+        aliases=("signum",),
+        duckdb="CASE WHEN {0} = 0 OR isnan({0}) THEN {0} ELSE CAST(sign({0}) AS DOUBLE) END",
+        constant=lambda x: x if x == 0 or math.isnan(x) else math.copysign(1.0, x),
+    ),
+    ScalarEntry(
+        "mod",
+        (one("x", ONE_NUMBER_TYPE), one("y", ONE_NUMBER_TYPE)),
+        shared_type,
+        "What `x % y` is: the remainder with the sign of x; fails where y is 0.",
+        ("mod(-7, 3)", -1),
+        duckdb=for_bigint(
+            "CAST(CAST({0} AS HUGEINT) % nullif({1}, 0) AS BIGINT)", "({0} % nullif({1}, 0))"
+        ),
+        spark="try_mod({0}, {1})",
+    ),
+    ScalarEntry(
+        "nanvl",
+        (one("x", AS_DOUBLE), one("otherwise", AS_DOUBLE)),
+        ColumnType.DOUBLE,
+        "x, or the other number where x is NaN.",
+        ("nanvl(CAST('NaN' AS DOUBLE), 2)", 2.0),
+        duckdb="CASE WHEN isnan({0}) THEN {1} ELSE {0} END",
+        takes_null=True,
+    ),
+    ScalarEntry(
+        "isnan",
+        (one("x", AS_DOUBLE),),
+        ColumnType.BOOLEAN,
+        "Whether x is NaN; FALSE for NULL.",
+        ("isnan(1)", False),
+        duckdb="coalesce(isnan({0}), FALSE)",
+        takes_null=True,
+    ),
+    ScalarEntry(
+        "least",
+        (one("value", ONE_TYPE), many("value", ONE_TYPE)),
+        shared_type,
+        "The least of the values that are not NULL; NULL where all are. NaN is above every number.",
+        ("least(3, NULL, 2)", 2),
+        takes_null=True,
+        constant=_least,
+    ),
+    ScalarEntry(
+        "greatest",
+        (one("value", ONE_TYPE), many("value", ONE_TYPE)),
+        shared_type,
+        "The greatest of the values that are not NULL; NULL where all are. NaN is above every number.",
+        ("greatest(3, NULL, 2)", 3),
+        takes_null=True,
+        constant=_greatest,
+    ),
+)

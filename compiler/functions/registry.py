@@ -1,0 +1,54 @@
+"""The one place where a function is looked up, by its name or by another name that is accepted for it.
+
+A family is a module with a tuple of entries. A function that joins a family is an entry there and a kernel in the
+runtime's module of the same family (`runtime/expressions/`), and nothing else; a new family is named here once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from cqc.compiler.diagnostics import InternalError
+from cqc.compiler.functions.aggregates import AGGREGATES
+from cqc.compiler.functions.choice import CHOICE
+from cqc.compiler.functions.mathematics import MATHEMATICS
+from cqc.compiler.functions.numbers import NUMBERS
+from cqc.compiler.functions.text import TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cqc.compiler.functions.entry import FunctionEntry, ScalarEntry
+
+Entry = TypeVar("Entry", bound="FunctionEntry")
+
+SCALAR_FAMILIES: dict[str, tuple[ScalarEntry, ...]] = {
+    "Numbers": NUMBERS,
+    "Powers, logarithms and angles": MATHEMATICS,
+    "Choice": CHOICE,
+    "Text": TEXTS,
+}
+
+
+def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
+    named: dict[str, Entry] = {}
+    for entry in entries:
+        for name in (entry.name, *entry.aliases):
+            if name in named:
+                raise InternalError(f"two functions are called {name}")
+            named[name] = entry
+    return named
+
+
+SCALAR_FUNCTIONS = _by_name(entry for family in SCALAR_FAMILIES.values() for entry in family)
+AGGREGATE_FUNCTIONS = _by_name(AGGREGATES)
+
+
+def is_built_in(name: str) -> bool:
+    """Whether a folded name is that of a function or an aggregate of the language."""
+    return name in SCALAR_FUNCTIONS or name in AGGREGATE_FUNCTIONS
+
+
+def function_names() -> list[str]:
+    """Every name that a query can call, for suggestions."""
+    return [*SCALAR_FUNCTIONS, *AGGREGATE_FUNCTIONS]

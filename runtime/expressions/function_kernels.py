@@ -1,0 +1,27 @@
+"""The kernel of a built-in function by its name in the compiler's registry. A new family is named here once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.runtime.expressions import (
+    choice_functions,
+    mathematics_functions,
+    number_functions,
+    text_functions,
+)
+
+if TYPE_CHECKING:
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
+
+_FAMILIES = (number_functions, mathematics_functions, choice_functions, text_functions)
+
+KERNELS: dict[str, Kernel] = {
+    name: kernel for family in _FAMILIES for name, kernel in family.KERNELS.items()
+}
+PARTIAL_KERNELS: dict[str, PartialKernel] = {
+    name: kernel for family in _FAMILIES for name, kernel in family.PARTIAL_KERNELS.items()
+}
+NODES: dict[str, NodeMaker] = {
+    name: maker for family in _FAMILIES for name, maker in family.NODES.items()
+}

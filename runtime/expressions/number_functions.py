@@ -1,0 +1,213 @@
+"""Kernels of the functions of numbers (the compiler's `functions/numbers.py`).
+
+What a kernel gets and gives is in `kernel.py`; NULL is its caller's.
+"""
+
+from __future__ import annotations
+
+import decimal
+from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from cqc.compiler.bound import ArithmeticOp
+from cqc.compiler.types import ColumnType
+from cqc.runtime.arithmetic import Outcome, absolute, arithmetic, whole_from_double
+from cqc.runtime.columns import Column, text_column
+from cqc.runtime.expressions.kernel import elementwise
+from cqc.runtime.nodes import choose, is_known, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
+    from cqc.runtime.nodes import Frame, Node
+
+# Enough digits for every DOUBLE written out in full.
+_EXACT = decimal.Context(prec=2000)
+_EXACT_POWER = 22  # ten to this power is the last one that a DOUBLE holds exactly
+
+
+def _floor(column: Column) -> Outcome:
+    if column.type is ColumnType.BIGINT:
+        return column.values, None
+    return whole_from_double(np.floor(column.values))
+
+
+def _ceil(column: Column) -> Outcome:
+    if column.type is ColumnType.BIGINT:
+        return column.values, None
+    return whole_from_double(np.ceil(column.values))
+
+
+def _round(column: Column, digits: Column | None = None) -> Outcome:
+    """Half away from zero on the decimal digits that the number shows, so 2.675 rounds to 2.68."""
+    places = np.asarray(0 if digits is None else digits.values)
+    if places.ndim == 0:
+        return _round_to(column, int(places))
+    values = np.array(np.broadcast_to(column.values, places.shape))
+    failed = np.zeros(places.shape, dtype=np.bool_)
+    for place in np.unique(places).tolist():
+        rows = places == place
+        values[rows], bad = _round_to(Column(column.type, values[rows]), place)
+        if bad is not None:
+            failed[rows] = bad
+    return values, failed
+
+
+def _round_to(column: Column, digits: int) -> Outcome:
+    if column.type is ColumnType.BIGINT:
+        return _round_bigint(column.values, digits)
+    values = np.asarray(column.values)
+    if digits == 0:
+        return _round_half_away(values) + 0.0, None
+    return _round_double(values, digits), None
+
+
+def _round_half_away(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):
+        whole = np.trunc(values)
+        up = np.abs(values - whole) >= 0.5  # the difference is exact; false for NaN and infinities
+    return whole + np.where(up, np.copysign(1.0, values), 0.0)
+
+
+def _round_double(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+    """Where scaling cannot blur on which side of a half a value is, scale; the others digit by digit."""
+    result = np.array(values)
+    unclear = np.isfinite(values)
+    if 0 < digits <= _EXACT_POWER:
+        power = 10.0**digits
+        with np.errstate(all="ignore"):
+            scaled = values * power
+            distance = np.abs(np.abs(scaled - np.trunc(scaled)) - 0.5)
+            clear = (np.abs(scaled) < 2.0**50) & (distance > 1e-2)
+            result = np.where(clear, _round_half_away(scaled) / power + 0.0, values)
+        unclear &= ~clear
+    if unclear.any():
+        slow = [_round_exactly(value, digits) for value in np.asarray(values[unclear]).tolist()]
+        result[unclear] = slow
+    return result
+
+
+def _round_exactly(value: float, digits: int) -> float:
+    if digits > 400:
+        return value
+    if digits < -400:
+        return 0.0
+    scaled = Decimal(repr(value)).scaleb(digits, _EXACT).to_integral_value(ROUND_HALF_UP)
+    return float(scaled.scaleb(-digits, _EXACT)) + 0.0
+
+
+def _round_bigint(values: NDArray[np.int64], digits: int) -> Outcome:
+    if digits >= 0:
+        return values, None
+    if digits < -19:
+        return np.zeros_like(values), None
+    power = 10**-digits
+    if (
+        power > 2**62
+    ):  # 10**19: no BIGINT reaches half of it by enough to fit, but one may round up to it
+        over = np.abs(np.asarray(values, dtype=np.float64)) >= power / 2
+        return np.zeros_like(values), np.asarray(over)
+    with np.errstate(all="ignore"):
+        rest = np.fmod(values, power)
+        whole = np.asarray(values - rest)
+        up = np.abs(rest) >= power // 2
+        step = np.where(up, np.where(values < 0, -power, power), 0)
+        rounded = np.asarray(whole + step)
+        return rounded, np.asarray((whole ^ rounded) & (step ^ rounded) < 0)
+
+
+def _sign(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(values == 0, values, np.sign(values))  # 0.0 and -0.0 stay what they are
+
+
+def _mod(left: Column, right: Column) -> Outcome:
+    return arithmetic(ArithmeticOp.MODULO, left, right)
+
+
+def _nanvl(nodes: list[Node], type_: ColumnType) -> Node:
+    value, otherwise = nodes
+
+    def node(frame: Frame) -> Column:
+        column = value(frame)
+        is_nan = np.asarray(np.isnan(column.values) & is_known(column))
+        if not is_nan.any():
+            return column
+        is_nan = np.broadcast_to(is_nan, (frame.rows,))
+        return choose(is_nan, otherwise(frame.narrowed(is_nan)), column)
+
+    return node
+
+
+def _is_nan(nodes: list[Node], type_: ColumnType) -> Node:
+    (value,) = nodes
+
+    def node(frame: Frame) -> Column:
+        column = value(frame)
+        return Column(type_, np.asarray(np.isnan(column.values) & is_known(column)))
+
+    return node
+
+
+def _extreme_node(*, greatest: bool) -> NodeMaker:
+    """`least` or `greatest`: NULL arguments are passed over."""
+    text_kernel = pc.max_element_wise if greatest else pc.min_element_wise
+
+    def make(nodes: list[Node], type_: ColumnType) -> Node:
+        def node(frame: Frame) -> Column:
+            columns = [argument(frame) for argument in nodes]
+            if type_ is ColumnType.STRING:
+                texts = [spread(column, frame.rows).values for column in columns]
+                return text_column(text_kernel(*texts))
+            values, present = _pick_extreme(columns, greatest=greatest)
+            return Column(type_, values, None if np.all(present) else present)
+
+        return node
+
+    return make
+
+
+def _pick_extreme(columns: Sequence[Column], *, greatest: bool) -> tuple[Any, Any]:
+    """`least` or `greatest` of numbers (all of one type), skipping NULL: the values and where there are any."""
+    best, found = columns[0].values, is_known(columns[0])
+    for column in columns[1:]:
+        better = (
+            _exceeds(column, best)
+            if greatest
+            else _exceeds(Column(column.type, best), column.values)
+        )
+        present = is_known(column)
+        best = np.where(present & (better | ~found), column.values, best)
+        found = found | present
+    return best, found
+
+
+def _exceeds(column: Column, other: Any) -> NDArray[np.bool_]:
+    larger = np.asarray(column.values > other)
+    if column.type is ColumnType.DOUBLE:
+        larger = larger | (np.isnan(column.values) & ~np.isnan(other))
+    return larger
+
+
+KERNELS: dict[str, Kernel] = {
+    "abs": absolute,
+    "round": _round,
+    "floor": _floor,
+    "ceil": _ceil,
+    "sign": elementwise(_sign),
+    "mod": _mod,
+}
+
+PARTIAL_KERNELS: dict[str, PartialKernel] = {}
+
+NODES: dict[str, NodeMaker] = {
+    "nanvl": _nanvl,
+    "isnan": _is_nan,
+    "least": _extreme_node(greatest=False),
+    "greatest": _extreme_node(greatest=True),
+}

@@ -1,0 +1,64 @@
+"""A Python function applied to the rows of several columns, for what has no vectorised form.
+
+This is for arguments that differ from row to row where they seldom do, such as the search text of `replace`. Where only the first
+argument is a column, a kernel works on the whole column instead; where it is the only one, `distinct.py` asks once for each
+distinct value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.columns import Column
+
+
+def is_constant(column: Column | None) -> bool:
+    """Whether a column stands for one value on every row; so does an argument that is left out."""
+    return column is None or isinstance(column.values, pa.Scalar) or np.ndim(column.values) == 0
+
+
+def constant_text(column: Column) -> str:
+    """The text of a constant; what it is where the constant is NULL does not matter."""
+    return column.values.as_py() or ""
+
+
+def texts_of_rows(function: Callable[..., str], *columns: Column) -> Any:
+    """A function to text over rows: an Arrow array, or a scalar where all columns are constants."""
+    if all(map(is_constant, columns)):
+        return pa.scalar(_results(function, columns, 1)[0], pa.string())
+    return pa.array(_results(function, columns, _rows(columns)), pa.string())
+
+
+def truths_of_rows(function: Callable[..., bool], *columns: Column) -> NDArray[np.bool_]:
+    """A function to truth values over rows; one value of no dimension where all columns are constants."""
+    if all(map(is_constant, columns)):
+        return np.asarray(bool(_results(function, columns, 1)[0]))
+    return np.array(_results(function, columns, _rows(columns)), dtype=np.bool_)  # None is false
+
+
+def _rows(columns: Sequence[Column]) -> int:
+    return max(len(column.values) for column in columns if not is_constant(column))
+
+
+def _results(function: Callable[..., Any], columns: Sequence[Column], rows: int) -> list[Any]:
+    """The function of each row; None where a text is NULL, which no function has to expect."""
+    lists = [_values(column, rows) for column in columns]
+    return [None if None in row else function(*row) for row in zip(*lists, strict=True)]
+
+
+def _values(column: Column, rows: int) -> list[Any]:
+    if isinstance(column.values, pa.Scalar):
+        return [column.values.as_py()] * rows
+    if isinstance(column.values, pa.Array):
+        texts: list[Any] = column.values.to_pylist()
+        return texts
+    numbers: list[Any] = np.broadcast_to(column.values, (rows,)).tolist()
+    return numbers
