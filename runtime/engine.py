@@ -26,8 +26,10 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import smallest_watermark
 from cqc.runtime.kept_body import Maintenance
 from cqc.runtime.operators.bounded_queues import TooMuchFound
+from cqc.runtime.operators.found_within import Flood
 from cqc.runtime.operators.multi_join import push_packet
 from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.operators.work_watch import Unwanted
 from cqc.runtime.options import Strategy
 from cqc.runtime.packets import Packets
 from cqc.runtime.pull import PullQueries
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from cqc.compiler.normal import NormalQuery
     from cqc.runtime.found import Found, OperatorCount
     from cqc.runtime.intake import Reject, Taken
+    from cqc.runtime.operators.work_watch import WorkWatch
     from cqc.runtime.packet import Packet
     from cqc.runtime.pull import Invocation
     from cqc.runtime.results import Result, ResultBlock, ResultGroup
@@ -113,8 +116,10 @@ class Engine:
         self._pulls = self._make_pulls(
             self._states, self._lines, catalog.settings, maintenance=maintenance
         )
+        self._pulls.watch = self._circuit.watch
         self._waiting: deque[tuple[list[ResultGroup], list[ResultBlock]]] = deque()
         self._counted_from: dict[str, int] = {}
+        self._seconds_from: dict[str, float] = {}
         self._results_of_gone: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._registered = 0
@@ -122,7 +127,7 @@ class Engine:
         self._started = False
         self._finished = False
         self._purged_to = 0  # how many tuples were left by the last purge
-        self._silenced: list[str] = []
+        self._silenced: dict[str, str] = {}
         wanted = {fold(name) for name in only}
         for name in program.queries.names:
             if not wanted or fold(name) in wanted:
@@ -166,6 +171,13 @@ class Engine:
         )
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
+        self.watch.begin()
+        try:
+            self._work_on(packets)
+        finally:
+            self.watch.end()
+
+    def _work_on(self, packets: Mapping[str, Packet]) -> None:
         groups: list[ResultGroup] = []
         found: list[Found] = []
         for name, line in self._lines.items():
@@ -187,7 +199,7 @@ class Engine:
         blocks = self._pulls.due()
         self._purge()
         self._keep(groups, blocks)
-        self._silenced += self._circuit.silenced()
+        self._silenced |= self._circuit.silenced() | self._pulls.take_silenced()
         self._circuit.adapt()
 
     def finish(self) -> None:
@@ -251,15 +263,21 @@ class Engine:
 
         Raises:
             CompileError: when the query has errors; nothing changes then.
-            RunError: when the retained past has more combinations for it than `bound` allows; nothing changes then.
+            RunError: when the retained past has more combinations for it, or takes longer, than `bound` allows; nothing changes
+                then.
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
-        self._add(normalise(query))
+        self.watch.begin(query.name)
+        try:
+            self._add(normalise(query))
+        finally:
+            self.watch.end()
         return QueryHandle(query.name, self._numbers[query.name])
 
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
         name = self._name(query)
+        self.watch.forget(name)
         before = self._results_of_gone.pop(name, 0)
         self._results_of_gone[name] = before + self._results(name)
         if len(self._results_of_gone) > _MOST_GONE:
@@ -272,20 +290,28 @@ class Engine:
         self._circuit.remove(name)
         self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name], self._numbers[name]
+        del self._seconds_from[name]
 
-    def bound(self, *, found: int, past: int) -> None:
+    def bound(self, *, found: int, past: int, seconds: float | None = None) -> None:
         """Let no query over a join take everything.
 
         Args:
             found: results of a query in one packet, beside one for each tuple. `take_silenced` names those that have more.
             past: combinations of the retained past that a query may make when it is registered.
+            seconds: that may be spent on a query in one micro-batch, registration or invocation.
         """
         self._circuit.bound(found)
         self._pulls.most_past = past
+        self.watch.most_seconds = seconds
 
-    def take_silenced(self) -> list[str]:
-        """The queries that found too much since this was last asked. Their answers are not complete: unregister them."""
-        silenced, self._silenced = self._silenced, []
+    @property
+    def watch(self) -> WorkWatch:
+        """Where other threads stop what is being done, and see how long it takes."""
+        return self._circuit.watch
+
+    def take_silenced(self) -> dict[str, str]:
+        """The queries that went too far since this was last asked, and why. Their answers are not complete: unregister them."""
+        silenced, self._silenced = self._silenced, {}
         return silenced
 
     def reserve(self, name: str) -> None:
@@ -296,17 +322,42 @@ class Engine:
         """Give a reserved name free."""
         del self._names[fold(name)]
 
+    def seconds_of(self, query: QueryHandle | str) -> float:
+        """Work for a query that was measured since it came: joins, where `bound` limits them, and answers by EVERY."""
+        name = self._name(query)
+        joined = self._circuit.seconds(name) - self._seconds_from[name]
+        return max(joined, 0.0) + self._pulls.seconds_of(name)
+
+    @property
+    def credited_seconds(self) -> float:
+        """All work that `seconds_of` tells apart, of queries that have left as well."""
+        return self.watch.total + self._pulls.every_seconds
+
     def crowded(self, most: int) -> list[str]:
         """The pull queries over joins for which more than so many combinations are kept."""
         return self._pulls.crowded(most)
 
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
-        return self._pulls.invoke(self._name(query), at)
+        name = self._name(query)
+        self.watch.begin(name)
+        try:
+            return self._pulls.invoke(name, at)
+        except Unwanted as error:
+            raise RunError(f"the answer of {name} was given up: {error}") from error
+        finally:
+            self.watch.end()
 
     def ask(self, query: QueryHandle | str, at: Any = None) -> Invocation:
         """The same by column, with the instant it is for and what the asker should know."""
-        return self._pulls.ask(self._name(query), at)
+        name = self._name(query)
+        self.watch.begin(name)
+        try:
+            return self._pulls.ask(name, at)
+        except Unwanted as error:
+            raise RunError(f"the answer of {name} was given up: {error}") from error
+        finally:
+            self.watch.end()
 
     def node(self, query: QueryHandle | str) -> QueryNode:
         """How a query stands in the shared graph: its outputs, its body, its BEGIN-END clause."""
@@ -390,10 +441,12 @@ class Engine:
     # Inside
 
     def _add(self, query: NormalQuery) -> None:
+        self.watch.forget(query.name)
         node, seat = self._circuit.add(query)
         self._names[fold(node.name)] = node.name
         self._registered += 1
         self._numbers[node.name] = self._registered
+        self._seconds_from[node.name] = self._circuit.seconds(node.name)
         if node.pull is None:
             self._deliveries.add(node, seat)
             self._counted_from[node.name] = seat.results
@@ -401,14 +454,15 @@ class Engine:
             self._counted_from[node.name] = 0
             try:
                 self._pulls.add(node, seat, self._circuit)
-            except TooMuchFound as error:
+            except (TooMuchFound, Flood) as error:
                 self._circuit.remove(node.name)
                 del self._names[fold(node.name)], self._counted_from[node.name]
-                del self._numbers[node.name]
-                most = self._pulls.most_past
-                raise RunError(
-                    f"query {node.name} would make more than {most:,} combinations of the retained past"
-                ) from error
+                del self._numbers[node.name], self._seconds_from[node.name]
+                self.watch.forget(node.name)
+                why = f"would make more than {self._pulls.most_past:,} combinations of the retained past"
+                if isinstance(error, Flood):
+                    why = f"was given up while it was joined with the retained past: {error.why}"
+                raise RunError(f"query {node.name} {why}") from error
 
     def _process(self, name: str, packet: Packet, *, more: bool = False) -> list[Found]:
         state = self._states[name]

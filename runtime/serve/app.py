@@ -28,6 +28,7 @@ from cqc.runtime.serve.events import EventResponse, Watchers, events, find_place
 from cqc.runtime.serve.exposition import CONTENT_TYPE, Histogram, engine_lines, metric, text_of
 from cqc.runtime.serve.models import (
     Answer,
+    BusyInfo,
     ColumnInfo,
     Health,
     NewQuery,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.feeding import Feeding
     from cqc.runtime.serve.registry import Entry
     from cqc.runtime.serve.service import Service
-    from cqc.runtime.serve.worker import Worker
+    from cqc.runtime.serve.worker import Busy, Worker
 
 # What is small is done at once: another thread would take longer to begin than to do it.
 _FEW_ROWS = 100
@@ -169,16 +170,15 @@ class Api:
                     raise Refusal(Status.INVALID, f"{field} is empty")
         owner = given.owner or "http"
         entry = await self._worker.change(
-            lambda service: service.register(given.text, given.name, owner)
+            lambda service: service.register(given.text, given.name, owner),
+            what="the registration of a query",
         )
         return _info(entry, entry.own_seconds)
 
     async def queries(self) -> Response:
         """All registered queries with their owner, age, results and cost."""
         entries = await self._worker.ask(
-            lambda service: [
-                (each, service.registry.cost_seconds(each)) for each in service.registry
-            ]
+            lambda service: [(each, service.cost_seconds(each)) for each in service.registry]
         )
         # There may be a hundred thousand: neither the engine nor other requests wait for their text.
         body = await asyncio.to_thread(_list_text, entries)
@@ -191,7 +191,9 @@ class Api:
 
     async def unregister(self, name: str) -> Response:
         """Remove a query; the others do not notice."""
-        await self._worker.change(lambda service: service.unregister(name))
+        await self._worker.change(
+            lambda service: service.unregister(name), what="the removal of a query", removing=name
+        )
         return Response(status_code=204)
 
     async def invoke(
@@ -208,7 +210,9 @@ class Api:
             _check_text("at", at, self._limits.name_characters)
         started = time.perf_counter()
         entry, asked = await self._worker.ask(
-            lambda service: service.invoke(name, at), self._limits.invoke_seconds
+            lambda service: service.invoke(name, at),
+            self._limits.invoke_seconds,
+            what="an invocation",
         )
         write = functools.partial(write_answer, entry, asked, form)
         body = write() if len(asked.block) <= _FEW_ROWS else await asyncio.to_thread(write)
@@ -275,7 +279,9 @@ class Api:
         read = functools.partial(read_body, relation, content_type, body)
         taken = read() if len(body) <= _FEW_BYTES else await asyncio.to_thread(read)
         outcome = await self._worker.change(
-            lambda service: service.take(relation.name, taken), len(body)
+            lambda service: service.take(relation.name, taken),
+            len(body),
+            what=f"{len(taken):,} rows of {relation.name}",
         )
         return Pushed(
             read=outcome.read,
@@ -289,14 +295,17 @@ class Api:
 
     async def health(self, request: Request) -> Health:
         """Whether the service works. Needs no token; without one it says nothing of what is wrong where."""
-        service = self._worker.service
+        service, busy = self._worker.service, self._worker.busy
+        is_trusted = bool(request.scope.get(TRUSTED))
+        status = "ok" if busy is None else "busy"
         return Health(
-            status="ok" if service.failure is None else "failed",
+            status=status if service.failure is None else "failed",
+            busy=_busy_info(busy) if busy is not None and is_trusted else None,
             engine=self._feeding.engine,
             caught_up=self._feeding.caught_up,
             queries=len(service.registry),
             tuples=service.engine.tuples_read,
-            problems=list(self._feeding.problems) if request.scope.get(TRUSTED) else [],
+            problems=list(self._feeding.problems) if is_trusted else [],
         )
 
     async def metrics(self) -> PlainTextResponse:
@@ -328,7 +337,7 @@ def _end_of(entry: Entry | None) -> dict[str, str] | None:
 
 def _with_cost(service: Service, name: str) -> tuple[Entry, float]:
     entry = service.registry.find(name)
-    return entry, service.registry.cost_seconds(entry)
+    return entry, service.cost_seconds(entry)
 
 
 def _list_text(entries: list[tuple[Entry, float]]) -> str:
@@ -349,6 +358,15 @@ def _info(entry: Entry, cost_seconds: float) -> QueryInfo:
         columns=[ColumnInfo(name=name, type=type_) for name, type_ in entry.columns],
         text=entry.text,
         stopped=entry.stopped or None,
+    )
+
+
+def _busy_info(busy: Busy) -> BusyInfo:
+    return BusyInfo(
+        what=busy.what,
+        query=busy.query or None,
+        since=datetime.fromtimestamp(busy.since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seconds=round(busy.seconds, 1),
     )
 
 

@@ -218,15 +218,18 @@ class Durable:
             body,
         )
 
-    def commit(self, oldest_result: int) -> None:
+    def commit(self, oldest_result: int, *, in_step: bool = True) -> None:
         """Wait until everything is on the disk, then begin new segments and delete old ones where it is time.
 
         Args:
             oldest_result: results before this one are no longer asked for.
+            in_step: whether the engine is where the last record says; else nothing more is written of it.
         """
         self._tables.sync()
         self._results.sync()
         self._rows.sync()
+        if not in_step:
+            return
         if self._rows.size > self._segment_bytes:
             self._roll_rows()
         if self._results.size > self._segment_bytes:

@@ -89,7 +89,7 @@ class Feeding:
         def adopt(service: Service) -> None:
             service.adopt(owner, statements)
 
-        await worker.change(adopt, queue_anyway=True)
+        await worker.change(adopt, queue_anyway=True, what=f"the queries of {owner}")
 
     async def _read_batch(self, worker: Worker) -> bool:
         try:
@@ -101,7 +101,11 @@ class Feeding:
             return False
         if not ranges:
             return False
-        await worker.change(lambda service: service.push(rows, ranges), queue_anyway=True)
+        await worker.change(
+            lambda service: service.push(rows, ranges),
+            queue_anyway=True,
+            what="rows of the program's sources",
+        )
         return True
 
     def _tell(self, problem: str) -> None:

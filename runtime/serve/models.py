@@ -91,10 +91,22 @@ class Problem(BaseModel):
     diagnostics: list[DiagnosticInfo] = Field(default_factory=list)
 
 
+class BusyInfo(BaseModel):
+    """What the engine has been doing for more than a moment."""
+
+    what: str
+    query: str | None = Field(description="Which query it is for, or mostly for; null if unknown.")
+    since: str
+    seconds: float
+
+
 class Health(BaseModel):
     """Whether the service works."""
 
-    status: str
+    status: str = Field(
+        description="ok, busy (requests wait for one piece of work), or failed (it must be started again)."
+    )
+    busy: BusyInfo | None = Field(None, description="What it is busy with; null while it is not.")
     engine: str = Field(description="How the program's sources are read: local or spark.")
     caught_up: bool = Field(description="Whether everything in the program's sources was read.")
     queries: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _BACKLOG = 2048
 _DRAIN_S = 10  # for requests that are still being answered when the service stops
+_GRACE_S = 0.4  # for what the engine is doing when the service stops; longer work is given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,11 @@ class ServiceServer(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """Answer what is being answered, take nothing new, and end."""
+        """Answer what is being answered, take nothing new, and end; work that takes long is not finished."""
+        if not self.should_exit:
+            halt = threading.Timer(_GRACE_S, self.worker.service.halt)
+            halt.daemon = True
+            halt.start()
         self.should_exit = True
 
     def serve_until_stopped(self) -> None:

@@ -19,6 +19,7 @@ from cqc.compiler.program import Program
 from cqc.runtime.batch_run import with_retention
 from cqc.runtime.engine import Engine
 from cqc.runtime.errors import RunError
+from cqc.runtime.operators.found_within import TOO_MANY
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.refusal import Refusal, Status
@@ -95,6 +96,7 @@ class Service:
         self.started = now()
         self.invocations = 0
         self.failure: str | None = None
+        self.is_interrupted = False  # in the middle of something: the engine is not used any more
         self._report = report
         self._now = now
         self._durable = durable
@@ -128,7 +130,11 @@ class Service:
             except Refusal as error:
                 raise RunError(str(error)) from error
         # Not before: what was registered once is there again, and what was processed is not stopped afterwards.
-        self.engine.bound(found=self.limits.batch_results, past=self.limits.kept_rows)
+        self.engine.bound(
+            found=self.limits.batch_results,
+            past=self.limits.kept_rows,
+            seconds=self.limits.query_seconds,
+        )
         self.commit()
 
     @property
@@ -203,6 +209,7 @@ class Service:
     def _stop(self, name: str, why: str) -> None:
         """Answer a query no more that would hold up all others. It keeps its place in the list, with the reason."""
         entry = self.registry.of(name)
+        entry.own_seconds += self.engine.seconds_of(entry.name)
         self.engine.unregister(entry.name)
         self.engine.reserve(entry.name)
         self._leaps.remove(entry.name)
@@ -269,6 +276,25 @@ class Service:
             )
         return entry, asked
 
+    def cost_seconds(self, entry: Entry) -> float:
+        """What a query has cost so far: its own work, what was measured of it in common work, and its part of the rest."""
+        measured = 0.0 if entry.stopped else self.engine.seconds_of(entry.name)
+        return self.registry.cost_seconds(entry) + measured
+
+    # From other threads
+
+    def halt(self) -> None:
+        """Let the engine finish nothing that is not done already: what was begun is undone by the next start."""
+        self.engine.watch.halt("the service is stopping")
+
+    def drop(self, name: str) -> None:
+        """Somebody waits for this query to leave: let the engine not go on with it until then."""
+        watch = self.engine.watch
+        if name in self.registry:
+            watch.drop(self.registry.of(name).name)
+        elif watch.query and fold(watch.query) == fold(name):
+            watch.drop(watch.query)
+
     # Rows
 
     def take(self, stream: str, rows: Taken) -> Accepted:
@@ -290,7 +316,7 @@ class Service:
         return self._push(rows, ranges)
 
     def _push(self, rows: Mapping[str, Taken], ranges: Sequence[Range]) -> Accepted:
-        started = time.perf_counter()
+        started, credited = time.thread_time(), self.engine.credited_seconds
         counts = {fold(name): self.engine.lines[fold(name)].count for name in rows}
         late = sum(count.late for count in counts.values())
         try:
@@ -317,7 +343,8 @@ class Service:
             instants = self.engine.next_instants() if self.has_idle_timeout else None
             self._durable.pushed(Batch(rows, ranges, found, pieces, instants))
         self._stop_crowded()
-        self.registry.share(time.perf_counter() - started)
+        credited = self.engine.credited_seconds - credited
+        self.registry.share(time.thread_time() - started - credited, found)
         return _accepted(rows, sum(count.late for count in counts.values()) - late)
 
     def _stop_frequent(self, rows: Mapping[str, Taken], *, may_refuse: bool) -> None:
@@ -335,11 +362,13 @@ class Service:
             for block in blocks:
                 counts[block.query] += len(block)
         most = sum(map(len, rows.values())) + self.limits.batch_results
-        floods = dict.fromkeys(self.engine.take_silenced())
-        floods |= dict.fromkeys(name for name, count in counts.items() if count > most)
-        for name in floods:
-            limit = f"the limit is {self.limits.batch_results:,}, and one for each row"
-            self._stop(name, f"it had too many results in one micro-batch: {limit}")
+        floods = dict.fromkeys((name for name, count in counts.items() if count > most), TOO_MANY)
+        floods |= self.engine.take_silenced()
+        for name, why in floods.items():
+            if why == TOO_MANY:
+                limit = f"the limit is {self.limits.batch_results:,}, and one for each row"
+                why = f"{TOO_MANY}: {limit}"
+            self._stop(name, why)
         if not floods:
             return batches
         return [[each for each in blocks if each.query not in floods] for blocks in batches]
@@ -363,7 +392,8 @@ class Service:
             OSError: when it cannot be written; the service must stop then.
         """
         if self._durable is not None:
-            self._durable.commit(self.results.oldest)
+            # Nothing is derived from an engine that stands in the middle of a micro-batch.
+            self._durable.commit(self.results.oldest, in_step=not self.is_interrupted)
         if self._pending:
             self.results.append(self._pending)
             self._pending = []
