@@ -243,6 +243,18 @@ class Circuit:
         seated = group.seats[group.key_of[name]]
         return seated.seat.seconds / seated.users
 
+    def kept_bytes(self) -> dict[str, int]:
+        """What the joins keep beside the tuples, by query: each has a part of its join."""
+        found: dict[str, int] = {}
+        by_join: dict[Join, list[str]] = {}
+        for name in self._groups:
+            join = self.join(name)
+            if join is not None:
+                by_join.setdefault(join, []).append(name)
+        for join, names in by_join.items():
+            found |= dict.fromkeys(names, join.measure().bytes // len(names))
+        return found
+
     def join(self, name: str) -> Join | None:
         """The join that answers a query; None for a query over one stream."""
         group = self._groups[name]

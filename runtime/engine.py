@@ -429,6 +429,18 @@ class Engine:
         """What a user should know about answers so far."""
         return tuple(self._pulls.warnings)
 
+    def state_sizes(self) -> dict[str, tuple[int, int]]:
+        """By stream and table: the tuples that are kept, and the bytes of them and of everything derived from them."""
+        return {
+            self._lines[name].relation.name: (len(state), state.bytes)
+            for name, state in self._states.items()
+        }
+
+    def kept_bytes(self) -> dict[str, int]:
+        """By query, what is kept for it beside the tuples of its streams; queries that share it have a part each."""
+        joins = self._circuit.kept_bytes()
+        return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in self.queries}
+
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
         return self._circuit.measure() + self._pulls.measure()

@@ -459,6 +459,14 @@ class PullQueries:
         for query, instants in asked:
             query.seconds += each * len(instants)
 
+    def kept_bytes(self, name: str) -> int:
+        """What is kept of the results of a query's body; queries that share it have a part each."""
+        query = self._queries.get(name)
+        if query is None:
+            return 0
+        kept = query.clause.kept
+        return kept.nbytes // max(kept.users * query.clause.users, 1)
+
     def seconds_of(self, name: str) -> float:
         """What the answers of a query by EVERY took."""
         query = self._queries.get(name)

@@ -173,21 +173,18 @@ class Api:
             lambda service: service.register(given.text, given.name, owner),
             what="the registration of a query",
         )
-        return _info(entry, entry.own_seconds)
+        return _info(entry, entry.own_seconds, 0)
 
     async def queries(self) -> Response:
         """All registered queries with their owner, age, results and cost."""
-        entries = await self._worker.ask(
-            lambda service: [(each, service.cost_seconds(each)) for each in service.registry]
-        )
+        entries = await self._worker.ask(lambda service: service.costs())
         # There may be a hundred thousand: neither the engine nor other requests wait for their text.
         body = await asyncio.to_thread(_list_text, entries)
         return Response(body, media_type="application/json")
 
     async def query(self, name: str) -> QueryInfo:
         """One registered query."""
-        entry, cost = await self._worker.ask(lambda service: _with_cost(service, name))
-        return _info(entry, cost)
+        return _info(*await self._worker.ask(lambda service: _with_cost(service, name)))
 
     async def unregister(self, name: str) -> Response:
         """Remove a query; the others do not notice."""
@@ -335,16 +332,16 @@ def _end_of(entry: Entry | None) -> dict[str, str] | None:
     return {"reason": "unregistered"}
 
 
-def _with_cost(service: Service, name: str) -> tuple[Entry, float]:
+def _with_cost(service: Service, name: str) -> tuple[Entry, float, int]:
     entry = service.registry.find(name)
-    return entry, service.cost_seconds(entry)
+    return entry, service.cost_seconds(entry), service.engine.kept_bytes().get(entry.name, 0)
 
 
-def _list_text(entries: list[tuple[Entry, float]]) -> str:
-    return QueryList(queries=[_info(entry, cost) for entry, cost in entries]).model_dump_json()
+def _list_text(entries: list[tuple[Entry, float, int]]) -> str:
+    return QueryList(queries=[_info(*each) for each in entries]).model_dump_json()
 
 
-def _info(entry: Entry, cost_seconds: float) -> QueryInfo:
+def _info(entry: Entry, cost_seconds: float, kept_bytes: int) -> QueryInfo:
     return QueryInfo(
         id=entry.number,
         name=entry.name,
@@ -355,6 +352,7 @@ def _info(entry: Entry, cost_seconds: float) -> QueryInfo:
         results=entry.results,
         invocations=entry.invocations,
         cost_seconds=round(cost_seconds, 6),
+        kept_bytes=kept_bytes,
         columns=[ColumnInfo(name=name, type=type_) for name, type_ in entry.columns],
         text=entry.text,
         stopped=entry.stopped or None,

@@ -34,7 +34,10 @@ class QueryInfo(BaseModel):
     results: int = Field(description="Result rows delivered.")
     invocations: int
     cost_seconds: float = Field(
-        description="Engine time for it alone, and its share of common work."
+        description="Processor time for it alone, what was measured of it in joins, its share of the rest."
+    )
+    kept_bytes: int = Field(
+        description="What is kept for it beside the tuples of its streams; its part where others share it."
     )
     columns: list[ColumnInfo]
     text: str

@@ -281,6 +281,13 @@ class Service:
         measured = 0.0 if entry.stopped else self.engine.seconds_of(entry.name)
         return self.registry.cost_seconds(entry) + measured
 
+    def costs(self) -> list[tuple[Entry, float, int]]:
+        """All queries with what they have cost, and the bytes that are kept for each."""
+        kept = self.engine.kept_bytes()
+        return [
+            (entry, self.cost_seconds(entry), kept.get(entry.name, 0)) for entry in self.registry
+        ]
+
     # From other threads
 
     def halt(self) -> None:
