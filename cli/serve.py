@@ -100,7 +100,12 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
         master=given["master"],
         strategy=parse_strategy(given),
     )
-    server = ServiceServer(program, options, lambda text: click.echo(f"warning: {text}", err=True))
+    server = ServiceServer(
+        program,
+        options,
+        lambda text: click.echo(f"warning: {text}", err=True),
+        say=lambda text: click.echo(text, err=True),
+    )
     return _serve(server)
 
 

@@ -297,6 +297,7 @@ class Api:
         status = "ok" if busy is None else "busy"
         return Health(
             status=status if service.failure is None else "failed",
+            recovered=None,
             busy=_busy_info(busy) if busy is not None and is_trusted else None,
             engine=self._feeding.engine,
             caught_up=self._feeding.caught_up,

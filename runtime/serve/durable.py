@@ -34,6 +34,7 @@ from cqc.runtime.serve.result_log import piece_of
 from cqc.runtime.serve.stored_rows import read_rows, write_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from cqc.runtime.engine import Engine
@@ -65,6 +66,7 @@ class Durable:
         self._result_files = _segments(folder, "results")
         self.has_past = bool(self._rows_files)
         self.is_open = False
+        self.progress: Callable[[float], None] = lambda done: None  # told while it is read
         self.epoch = os.urandom(4).hex()
         self.positions: Positions = {}
         self.has_tables = _whole(folder / "tables.log") > 0
@@ -109,11 +111,15 @@ class Durable:
     def _replay(self, alive: dict[int, str]) -> int:
         """Do everything again, in order; how many bytes of the last segment are whole."""
         stop = 0
+        size = sum(file.stat().st_size for file in self._rows_files) or 1
+        before = 0
         for file in self._rows_files:
             stop = 0
             for record in read_records(file):
                 stop = record.stop
                 self._replay_one(record, alive)
+                self.progress((before + stop) / size)
+            before += stop
             self._ends[file] = self._heads()
         return stop
 

@@ -107,8 +107,10 @@ class Health(BaseModel):
     """Whether the service works."""
 
     status: str = Field(
-        description="ok, busy (requests wait for one piece of work), or failed (it must be started again)."
+        description="ok, busy (requests wait for one piece of work), recovering (the checkpoint is being read),"
+        " or failed (it must be started again)."
     )
+    recovered: float | None = Field(description="The share that is read while recovering.")
     busy: BusyInfo | None = Field(None, description="What it is busy with; null while it is not.")
     engine: str = Field(description="How the program's sources are read: local or spark.")
     caught_up: bool = Field(description="Whether everything in the program's sources was read.")

@@ -24,6 +24,7 @@ from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.live_program import LiveProgram
 from cqc.runtime.serve.protocol import protocol_with
 from cqc.runtime.serve.query_folder import QueryFolder
+from cqc.runtime.serve.recovering import Recovering
 from cqc.runtime.serve.refusal import Refusal
 from cqc.runtime.serve.service import Service
 from cqc.runtime.serve.source_feed import SourceFeed
@@ -64,6 +65,7 @@ class ServiceServer(uvicorn.Server):
     Args:
         report: told, in one sentence, of what goes wrong while it runs.
         session: a Spark session to use and leave open; one is started where the options ask for Spark.
+        say: told now and then how far it is while it reads a large checkpoint.
 
     Raises:
         RunError: when data is missing, the checkpoint cannot be used, or the address is taken.
@@ -75,11 +77,15 @@ class ServiceServer(uvicorn.Server):
         options: ServeOptions,
         report: Callable[[str], None],
         session: Session | None = None,
+        say: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self._listener = _listen(options.host, options.port)
         self._report = report
         try:
-            service, source, folders = _prepare(program, options, session, report)
+            with Recovering(self._listener, say) as recovering:
+                service, source, folders = _prepare(
+                    program, options, session, report, recovering.progress
+                )
         except BaseException:
             self._listener.close()
             raise
@@ -164,6 +170,7 @@ def _prepare(
     options: ServeOptions,
     session: Session | None,
     report: Callable[[str], None],
+    progress: Callable[[float], None],
 ) -> tuple[Service, SourceFeed, list[QueryFolder]]:
     """The service as it was, or as it begins, with its tables filled; Spark starts meanwhile."""
     folders = [QueryFolder(Path(each)) for each in options.queries]
@@ -172,7 +179,7 @@ def _prepare(
             raise RunError(f"{times} folders of queries are called {name}; rename all but one")
     carrier = None if options.engine == "local" else _spark(options.master, session)
     try:
-        return _fill(program, options, folders, carrier, report)
+        return _fill(program, options, folders, carrier, report, progress)
     except BaseException:
         if carrier is not None:
             carrier.close()
@@ -191,8 +198,12 @@ def _fill(
     folders: list[QueryFolder],
     carrier: Carrier | None,
     report: Callable[[str], None],
+    progress: Callable[[float], None],
 ) -> tuple[Service, SourceFeed, list[QueryFolder]]:
-    durable = None if options.checkpoint is None else Durable(Path(options.checkpoint))
+    durable = None
+    if options.checkpoint is not None:
+        durable = Durable(Path(options.checkpoint))
+        durable.progress = progress
     service = Service(
         program, limits=options.limits, strategy=options.strategy, durable=durable, report=report
     )

@@ -19,6 +19,7 @@ from cqc.compiler.program import Program
 from cqc.runtime.batch_run import with_retention
 from cqc.runtime.engine import Engine
 from cqc.runtime.errors import RunError
+from cqc.runtime.memory_return import give_back
 from cqc.runtime.operators.found_within import TOO_MANY
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.durable import Durable
 
 _NAME_IN_USE = "CQ029"
+_WORTH_RETURNING = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class Service:
         self._report = report
         self._now = now
         self._durable = durable
+        self._most_bytes = 0  # of states, since memory was last returned
         self._pending: list[Piece] = []
         self._leaving: list[Entry] = []
         settled = with_retention(program)
@@ -350,9 +353,18 @@ class Service:
             instants = self.engine.next_instants() if self.has_idle_timeout else None
             self._durable.pushed(Batch(rows, ranges, found, pieces, instants))
         self._stop_crowded()
+        self._give_back()
         credited = self.engine.credited_seconds - credited
         self.registry.share(time.thread_time() - started - credited, found)
         return _accepted(rows, sum(count.late for count in counts.values()) - late)
+
+    def _give_back(self) -> None:
+        """Return memory to the system after much of it was let go."""
+        size = sum(size for _, size in self.engine.state_sizes().values())
+        self._most_bytes = max(self._most_bytes, size)
+        if self._most_bytes - size > _WORTH_RETURNING and 2 * size < self._most_bytes:
+            self._most_bytes = size
+            give_back()
 
     def _stop_frequent(self, rows: Mapping[str, Taken], *, may_refuse: bool) -> None:
         most = self.limits.instants

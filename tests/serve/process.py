@@ -32,6 +32,8 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], htt
     assert process.stderr is not None
     try:
         first = process.stderr.readline()
+        while first.startswith("recovering"):
+            first = process.stderr.readline()
         found = re.search(r"http://\S+", first)
         assert found, first + process.stderr.read()
         with httpx.Client(base_url=found[0], timeout=PATIENCE_S, trust_env=False) as client:

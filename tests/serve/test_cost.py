@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from tests.serve.running import running
 
-HEAVY = "SELECT a.x AS x FROM s a, s b, s c WHERE a.x < b.x AND b.x + a.x * c.x < 0 MAXWINDOW 1 HOUR"
+HEAVY = (
+    "SELECT a.x AS x FROM s a, s b, s c WHERE a.x < b.x AND b.x + a.x * c.x < 0 MAXWINDOW 1 HOUR"
+)
 
 
 def test_a_query_that_works_much_costs_more_than_its_neighbours() -> None:
     with running() as service:
         service.register(HEAVY, name="heavy")
         service.register(
-            "SELECT a.x AS x FROM s a, s b WHERE a.k = b.k AND a.x < 0 MAXWINDOW 1 SEC", name="light"
+            "SELECT a.x AS x FROM s a, s b WHERE a.k = b.k AND a.x < 0 MAXWINDOW 1 SEC",
+            name="light",
         )
         service.push("s", *({"ts": at, "k": at, "x": 1.0 + at} for at in range(300)))
         queries = {each["name"]: each for each in service.client.get("/queries").json()["queries"]}
