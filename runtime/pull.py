@@ -425,11 +425,10 @@ class PullQueries:
     def _all_blocks(self, asked: Mapping[PullClause, Sequence[Asked]]) -> list[ResultBlock]:
         blocks: list[ResultBlock] = []
         for clause, many in asked.items():
-            started, kept = perf_counter(), clause.kept
+            started, kept, worked = perf_counter(), clause.kept, self.watch.processor()
             found = self._blocks_within(clause, many)
-            seconds = perf_counter() - started
-            kept.seconds += seconds
-            self._credit(many, seconds)
+            kept.seconds += perf_counter() - started
+            self._credit(many, self.watch.processor() - worked)
             kept.rows_answered += sum(map(len, found))
             for block in found:
                 self._queries[block.query].results += len(block)
