@@ -111,10 +111,11 @@ def queries_command(form: str, **given: Any) -> int:
         "results": lambda query: f"{query['results']:,}",
         "invoked": lambda query: f"{query['invocations']:,}",
         "cost": lambda query: f"{query['cost_seconds'] * 1000:,.1f} ms",
+        "kept": lambda query: _size(query.get("kept_bytes", 0)),
         "text": lambda query: _one_line(query["text"]),
     }
     rows = [[show(query) for show in columns.values()] for query in queries]
-    right = [title in ("age", "results", "invoked", "cost") for title in columns]
+    right = [title in ("age", "results", "invoked", "cost", "kept") for title in columns]
     click.echo("\n".join(aligned(list(columns), rows, right)))
     for query in queries:
         if query.get("stopped"):
@@ -125,6 +126,10 @@ def queries_command(form: str, **given: Any) -> int:
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _WIDEST_TEXT else line[: _WIDEST_TEXT - 1] + "…"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024:,.0f} KB" if count < 1024 * 1024 else f"{count / 1024 / 1024:,.1f} MB"
 
 
 def _duration(seconds: float) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 INTERRUPTED = 130
-PATIENCE_S = 3.0
+PATIENCE_S = 0.6  # an answer within a second
 
 
 class Interrupts:

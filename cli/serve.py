@@ -90,6 +90,11 @@ _SWITCH_S = 0.0005
 @click.option(
     "--max-kept", type=click.IntRange(min=1), help="Combinations kept for one BEGIN-END query."
 )
+@click.option(
+    "--query-seconds",
+    type=click.FloatRange(min=0.001),
+    help="Of work on one query at once: one that takes more is stopped (10).",
+)
 @click.option("--max-seconds", type=click.FloatRange(min=0.001), help="Of one invocation.")
 @click.option(
     "--keep-results", type=click.IntRange(min=1), metavar="BYTES", help="For watchers that return."
@@ -125,7 +130,12 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
         master=given["master"],
         strategy=parse_strategy(given),
     )
-    server = ServiceServer(program, options, lambda text: click.echo(f"warning: {text}", err=True))
+    server = ServiceServer(
+        program,
+        options,
+        lambda text: click.echo(f"warning: {text}", err=True),
+        say=lambda text: click.echo(text, err=True),
+    )
     return _serve(server)
 
 
@@ -140,6 +150,7 @@ def _limits(given: dict[str, Any]) -> Any:
         "instants": given["max_instants"],
         "batch_results": given["max_results"],
         "kept_rows": given["max_kept"],
+        "query_seconds": given["query_seconds"],
         "invoke_seconds": given["max_seconds"],
         "kept_result_bytes": given["keep_results"],
     }

@@ -6,15 +6,18 @@ With sharing off every query has a graph, a filter and a join of its own, over t
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.catalog import fold
 from cqc.compiler.graph.graph import Graph
 from cqc.runtime.join_choice import hint_of, is_plain, make_join, reshaped
+from cqc.runtime.operators.join_slots import JoinSeat
 from cqc.runtime.operators.multi_join import MultiJoin
 from cqc.runtime.operators.row_windows import RowsJoin
 from cqc.runtime.operators.selections import Selections, SelectionSeat
+from cqc.runtime.operators.work_watch import WorkWatch
 from cqc.runtime.shape_trials import ShapeTrials
 from cqc.runtime.split_trials import SharedNodes
 
@@ -89,6 +92,7 @@ class Circuit:
         self._hinted_joins: set[Join] = set()  # of queries that ask for a shape, and of no others
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
         self.most_found: int | None = None  # see `bound`
+        self.watch = WorkWatch()  # of all joins
         # Joins that may change their shape, with their group.
         self._trials: dict[MultiJoin, tuple[ShapeTrials, Group]] = {}
         # With the joins of the hosts that are together with its own, or were before they were split.
@@ -158,26 +162,55 @@ class Circuit:
         return [self._selections_with(seat).past(seat, state.packet(), state.first)]
 
     def bound(self, most: int) -> None:
-        """Let a slot of a join find so much in one packet, and be silenced when it finds more."""
+        """Let a slot of a join find so much in one packet, and be silenced when it finds more.
+
+        What it may take, its watch says.
+        """
         self.most_found = most
         for join in self._joins():
             if isinstance(join, MultiJoin):
                 join.most_found = most
 
-    def silenced(self) -> list[str]:
-        """The queries whose slots were silenced: until they leave they get no complete answers."""
-        if self.most_found is None:
-            return []
-        loud = [join for join in self._joins() if isinstance(join, MultiJoin) and join.silenced]
-        names = []
-        for join in loud:
-            names += [
-                name
-                for name in self._groups
-                if self.join(name) is join and self.seat(name).slot_number in join.silenced
-            ]
+    def silenced(self) -> dict[str, str]:
+        """The queries that were silenced, and why: until they leave they get no complete answers."""
+        if self.most_found is None and self.watch.most_seconds is None:
+            return {}
+        found: dict[str, str] = {}
+        for join in [join for join in self._joins() if join.silenced]:
+            for name in self._groups:
+                if self.join(name) is join and (why := join.silenced.get(_place(self.seat(name)))):
+                    found[name] = why
             join.silenced.clear()
-        return names
+        return found
+
+    def _watched(self, join: Join) -> None:
+        """Let a join look at the engine's watch, and know its queries by their names."""
+        join.watch = self.watch
+        if isinstance(join, MultiJoin):
+            join.most_found = self.most_found
+        join.query_at = lambda slot: self._query_at(join, slot)
+        join.left_by = lambda queries: self._left_by(join, queries)
+
+    def _query_at(self, join: Join, slot: int) -> str:
+        names = (name for name in self._groups if self.join(name) is join)
+        return next((name for name in names if self.seat(name).slot_number == slot), "")
+
+    def _left_by(self, join: Join, queries: set[str]) -> list[Any]:
+        """The places at a join for which nobody is left when some queries go."""
+        going: Counter[Seat] = Counter()
+        users: dict[Seat, int] = {}
+        for name in queries & self._groups.keys():
+            group = self._groups[name]
+            seated = group.seats[group.key_of[name]]
+            if seated.join is join:
+                going[seated.seat] += 1
+                users[seated.seat] = seated.users
+        left = {seat for seat, count in going.items() if count == users[seat]}
+        return [
+            _place(seat)
+            for seat in left
+            if not isinstance(seat, JoinSeat) or left.issuperset(seat.member.seats)
+        ]
 
     def suspend(self, seat: SelectionSeat) -> None:
         """Find nothing for a body over one stream until `resume`."""
@@ -203,6 +236,24 @@ class Circuit:
         """Where the body of a query sits."""
         group = self._groups[name]
         return group.seats[group.key_of[name]].seat
+
+    def seconds(self, name: str) -> float:
+        """Work that was credited to the body of a query so far; queries of one body have it together."""
+        group = self._groups[name]
+        seated = group.seats[group.key_of[name]]
+        return seated.seat.seconds / seated.users
+
+    def kept_bytes(self) -> dict[str, int]:
+        """What the joins keep beside the tuples, by query: each has a part of its join."""
+        found: dict[str, int] = {}
+        by_join: dict[Join, list[str]] = {}
+        for name in self._groups:
+            join = self.join(name)
+            if join is not None:
+                by_join.setdefault(join, []).append(name)
+        for join, names in by_join.items():
+            found |= dict.fromkeys(names, join.measure().bytes // len(names))
+        return found
 
     def join(self, name: str) -> Join | None:
         """The join that answers a query; None for a query over one stream."""
@@ -233,7 +284,7 @@ class Circuit:
             if trials.is_due(join) and trials.look(join):
                 new = reshaped(join, self._states, self._strategy, trials.way)
                 new.queues.one_at_a_time = self._strategy.packet == 1
-                new.most_found = self.most_found
+                self._watched(new)
                 self._replace(group, join, new)
                 trials.moved(new)
                 self._trials[new] = self._trials.pop(join)
@@ -310,7 +361,7 @@ class Circuit:
         join = make_join(host, self._states, self._strategy, hint, plain=plain)
         join.queues.one_at_a_time = self._strategy.packet == 1
         join.counts_only = self._counts_only and not past
-        join.most_found = self.most_found
+        self._watched(join)
         return join
 
     def _joins(self) -> list[Join]:
@@ -328,6 +379,7 @@ class Circuit:
             return Seated(self._selections(group, body).add(body), None)
         if body.rows and not past:  # a pull query applies ROWS when it is asked
             rows_join = RowsJoin(body, self._states)
+            self._watched(rows_join)
             self.row_joins.append(rows_join)
             self._connect(rows_join, body)
             return Seated(rows_join.seat, rows_join)
@@ -471,3 +523,8 @@ class Circuit:
     def _disconnect(self, join: Join, what: Body | JoinHost) -> None:
         for name in dict.fromkeys(fold(relation.name) for relation in what.relations):
             self._joins_of[name].remove(join)
+
+
+def _place(seat: Seat) -> Any:  # Any: each kind of join has its own
+    """What is silenced at a join: seats of one member cannot be told apart there."""
+    return seat.member if isinstance(seat, JoinSeat) else seat

@@ -32,8 +32,10 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.event_time import smallest_watermark
 from cqc.runtime.kept_body import Maintenance
 from cqc.runtime.operators.bounded_queues import TooMuchFound
+from cqc.runtime.operators.found_within import Flood
 from cqc.runtime.operators.multi_join import push_packet
 from cqc.runtime.operators.shared_state import SharedState
+from cqc.runtime.operators.work_watch import Unwanted
 from cqc.runtime.options import Strategy
 from cqc.runtime.packets import Packets
 from cqc.runtime.pull import PullQueries
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from cqc.runtime.found import Found, OperatorCount
     from cqc.runtime.function_faults import FunctionFaults
     from cqc.runtime.intake import Reject, Taken
+    from cqc.runtime.operators.work_watch import WorkWatch
     from cqc.runtime.packet import Packet
     from cqc.runtime.pull import Invocation
     from cqc.runtime.results import Result, ResultBlock, ResultGroup
@@ -142,8 +145,10 @@ class Engine:
         self._pulls = self._make_pulls(
             self._states, self._lines, catalog.settings, maintenance=maintenance
         )
+        self._pulls.watch = self._circuit.watch
         self._waiting: deque[tuple[list[ResultGroup], list[ResultBlock]]] = deque()
         self._counted_from: dict[str, int] = {}
+        self._seconds_from: dict[str, float] = {}
         self._results_of_gone: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._registered = 0
@@ -151,7 +156,7 @@ class Engine:
         self._started = False
         self._finished = False
         self._purged_to = 0  # how many tuples were left by the last purge
-        self._silenced: list[str] = []
+        self._silenced: dict[str, str] = {}
         wanted = {fold(name) for name in only}
         for name in program.queries.names:
             if not wanted or fold(name) in wanted:
@@ -215,6 +220,13 @@ class Engine:
             turns.end()
 
     def _push_packets(self, packets: Mapping[str, Packet]) -> None:
+        self.watch.begin()
+        try:
+            self._work_on(packets)
+        finally:
+            self.watch.end()
+
+    def _work_on(self, packets: Mapping[str, Packet]) -> None:
         groups: list[ResultGroup] = []
         found: list[Found] = []
         for name, line in self._lines.items():
@@ -236,7 +248,7 @@ class Engine:
         blocks = self._pulls.due()
         self._purge()
         self._keep(groups, blocks)
-        self._silenced += self._circuit.silenced()
+        self._silenced |= self._circuit.silenced() | self._pulls.take_silenced()
         self._circuit.adapt()
 
     @changes
@@ -313,16 +325,22 @@ class Engine:
 
         Raises:
             CompileError: when the query has errors; nothing changes then.
-            RunError: when the retained past has more combinations for it than `bound` allows; nothing changes then.
+            RunError: when the retained past has more combinations for it, or takes longer, than `bound` allows; nothing changes
+                then.
         """
         query = self._program.bind_one(text, name=name, taken=self._names)
-        self._add(normalise(query))
+        self.watch.begin(query.name)
+        try:
+            self._add(normalise(query))
+        finally:
+            self.watch.end()
         return QueryHandle(query.name, self._numbers[query.name], self._identity)
 
     @changes
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
         name = self._name(query)
+        self.watch.forget(name)
         before = self._results_of_gone.pop(name, 0)
         self._results_of_gone[name] = before + self._results(name)
         if len(self._results_of_gone) > _MOST_GONE:
@@ -335,27 +353,35 @@ class Engine:
         self._circuit.remove(name)
         self._purged_to = 0
         del self._names[fold(name)], self._counted_from[name], self._numbers[name]
+        del self._seconds_from[name]
 
     @changes
-    def bound(self, *, found: int, past: int) -> None:
+    def bound(self, *, found: int, past: int, seconds: float | None = None) -> None:
         """Let no query over a join take everything.
 
         Args:
             found: results of a query in one packet, beside one for each tuple. `take_silenced` names those that have more.
             past: combinations of the retained past that a query may make when it is registered.
+            seconds: that may be spent on a query in one micro-batch, registration or invocation.
         """
         self._circuit.bound(found)
         self._pulls.most_past = past
+        self.watch.most_seconds = seconds
 
     @changes
     def bound_instants(self, most: int) -> None:
         """Let no query with EVERY answer about more than so many instants in which no row is; whoever pushes hears of it."""
         self._pulls.most_instants = most
 
+    @property
+    def watch(self) -> WorkWatch:
+        """Where other threads stop what is being done, and see how long it takes."""
+        return self._circuit.watch
+
     @changes
-    def take_silenced(self) -> list[str]:
-        """The queries that found too much since this was last asked. Their answers are not complete: unregister them."""
-        silenced, self._silenced = self._silenced, []
+    def take_silenced(self) -> dict[str, str]:
+        """The queries that went too far since this was last asked, and why. Their answers are not complete: unregister them."""
+        silenced, self._silenced = self._silenced, {}
         return silenced
 
     @changes
@@ -369,6 +395,19 @@ class Engine:
         del self._names[fold(name)]
 
     @reads
+    def seconds_of(self, query: QueryHandle | str) -> float:
+        """Work for a query that was measured since it came: joins, where `bound` limits them, and answers by EVERY."""
+        name = self._name(query)
+        joined = self._circuit.seconds(name) - self._seconds_from[name]
+        return max(joined, 0.0) + self._pulls.seconds_of(name)
+
+    @property
+    @reads
+    def credited_seconds(self) -> float:
+        """All work that `seconds_of` tells apart, of queries that have left as well."""
+        return self.watch.total + self._pulls.every_seconds
+
+    @reads
     def crowded(self, most: int) -> list[str]:
         """The pull queries over joins for which more than so many combinations are kept."""
         return self._pulls.crowded(most)
@@ -376,14 +415,28 @@ class Engine:
     @changes
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
-        return self._pulls.invoke(self._name(query), at)
+        name = self._name(query)
+        self.watch.begin(name)
+        try:
+            return self._pulls.invoke(name, at)
+        except Unwanted as error:
+            raise RunError(f"the answer of {name} was given up: {error}") from error
+        finally:
+            self.watch.end()
 
     @changes
     def ask(self, query: QueryHandle | str, at: Any = None) -> Invocation:
         """The same by column, with the instant it is for and what the asker should know."""
+        name = self._name(query)
         faults = self._turns.faults
         failed = faults.count
-        asked = self._pulls.ask(self._name(query), at)
+        self.watch.begin(name)
+        try:
+            asked = self._pulls.ask(name, at)
+        except Unwanted as error:
+            raise RunError(f"the answer of {name} was given up: {error}") from error
+        finally:
+            self.watch.end()
         if faults.count == failed:
             return asked
         return replace(asked, warnings=(*asked.warnings, *faults.sentences()))
@@ -472,6 +525,20 @@ class Engine:
         return (*self._pulls.warnings, *self._turns.faults.sentences())
 
     @reads
+    def state_sizes(self) -> dict[str, tuple[int, int]]:
+        """By stream and table: the tuples that are kept, and the bytes of them and of everything derived from them."""
+        return {
+            self._lines[name].relation.name: (len(state), state.bytes)
+            for name, state in self._states.items()
+        }
+
+    @reads
+    def kept_bytes(self) -> dict[str, int]:
+        """By query, what is kept for it beside the tuples of its streams; queries that share it have a part each."""
+        joins = self._circuit.kept_bytes()
+        return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in self.queries}
+
+    @reads
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
         return self._circuit.measure() + self._pulls.measure()
@@ -490,10 +557,12 @@ class Engine:
     # Inside
 
     def _add(self, query: NormalQuery) -> None:
+        self.watch.forget(query.name)
         node, seat = self._circuit.add(query)
         self._names[fold(node.name)] = node.name
         self._registered += 1
         self._numbers[node.name] = self._registered
+        self._seconds_from[node.name] = self._circuit.seconds(node.name)
         if node.pull is None:
             self._deliveries.add(node, seat)
             self._counted_from[node.name] = seat.results
@@ -501,14 +570,15 @@ class Engine:
             self._counted_from[node.name] = 0
             try:
                 self._pulls.add(node, seat, self._circuit)
-            except TooMuchFound as error:
+            except (TooMuchFound, Flood) as error:
                 self._circuit.remove(node.name)
                 del self._names[fold(node.name)], self._counted_from[node.name]
-                del self._numbers[node.name]
-                most = self._pulls.most_past
-                raise RunError(
-                    f"query {node.name} would make more than {most:,} combinations of the retained past"
-                ) from error
+                del self._numbers[node.name], self._seconds_from[node.name]
+                self.watch.forget(node.name)
+                why = f"would make more than {self._pulls.most_past:,} combinations of the retained past"
+                if isinstance(error, Flood):
+                    why = f"was given up while it was joined with the retained past: {error.why}"
+                raise RunError(f"query {node.name} {why}") from error
 
     def _process(self, name: str, packet: Packet, *, more: bool = False) -> list[Found]:
         state = self._states[name]

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 
 class Seat(Protocol):
-    """A body's place at an operator; `results` counts what was found for it so far."""
+    """A body's place at an operator; `results` counts what was found for it so far, `seconds` what it took."""
 
     @property
     def body(self) -> Body: ...
 
     @property
     def results(self) -> int: ...
+
+    @property
+    def seconds(self) -> float:
+        """Work that was credited to it so far."""
 
     @property
     def source(self) -> Hashable:

@@ -165,7 +165,9 @@ class GroupTree:
         few_groups = (
             self._slots.groups > 1024 and 2 * self._slots.live_groups() < self._slots.groups
         )
-        if few_groups or texts > 4096 + 2 * len(self.history):
+        # Most slots are free for good: a smaller tree has room for what is left.
+        sparse = self._slots.capacity > 16_384 and 16 * len(self.history) < self._slots.capacity
+        if few_groups or sparse or texts > 4096 + 2 * len(self.history):
             self._start_anew()
 
     def request(self, aggregates: Sequence[Aggregate], finer: FinerTree) -> Request:

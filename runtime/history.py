@@ -32,6 +32,10 @@ Positions = tuple["NDArray[np.int64]", ...]  # one array per item, in host order
 
 _MOST_PENDING_PARTS = 256
 _MOST_PENDING_ROWS = 1 << 13
+_SMALL, _SPARSE = (
+    1024,
+    8,
+)  # rows that are not worth giving back; how much of what there is may be unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,7 @@ class History:
             return
         self._before_us = before_us
         self._start += int(np.searchsorted(self.oldest, before_us))
+        self._give_back()
         for follower in self.followers:
             follower.purge(before_us)
 
@@ -268,6 +273,19 @@ class History:
         capacity = len(self._arrays[0])
         while 3 * (kept + count) > 2 * capacity:
             capacity *= 2
+        self._move(capacity)
+
+    def _give_back(self) -> None:
+        """Let go of memory that most rows have left, beside what they will need when as many come again."""
+        kept, capacity = self._stop - self._start, len(self._arrays[0])
+        if capacity <= _SMALL or _SPARSE * kept > capacity:
+            return
+        while capacity > _SMALL and 4 * kept <= capacity:
+            capacity //= 2
+        self._move(capacity)
+
+    def _move(self, capacity: int) -> None:
+        kept = self._stop - self._start
         for at, array in enumerate(self._arrays):
             grown = np.empty(capacity, array.dtype)
             grown[:kept] = array[self._start : self._stop]

@@ -25,6 +25,8 @@ from cqc.runtime.found_log import FoundLog
 from cqc.runtime.instant_leaps import check_leap
 from cqc.runtime.kept_body import KeptBody, Maintenance
 from cqc.runtime.operators.bounded_queues import TooMuchFound
+from cqc.runtime.operators.found_within import Flood
+from cqc.runtime.operators.work_watch import REMOVED, WorkWatch, too_long
 from cqc.runtime.pull_clause import PullClause, clause_key
 from cqc.runtime.results import NO_TIME, ResultBlock
 from cqc.runtime.stream_order import StreamOrder
@@ -62,6 +64,7 @@ class PullQuery:
     time_type: ColumnType
     kept_from_us: int | None = None  # of a periodic query that came late: nothing older was left
     results: int = 0
+    seconds: float = 0.0  # spent on its answers by EVERY
     warned: bool = False
 
     @property
@@ -156,6 +159,10 @@ class PullQueries:
             None  # combinations of the retained past that a new query may make
         )
         self.most_instants: int | None = None  # one after the other without a row
+        self.watch = WorkWatch()
+        self._answering: tuple[float, Sequence[Asked]] | None = None  # since when, and for whom
+        self._silenced: dict[str, str] = {}
+        self.every_seconds = 0.0  # spent on answers by EVERY
         self._failures_of_gone = 0
         self._rounds = 0
         self.warnings: list[str] = []
@@ -198,7 +205,7 @@ class PullQueries:
             if kept is None:
                 kept = self._kept[seat] = self._keep(node, seat, circuit)
             kept.users += 1
-            clause = self._clauses[key] = PullClause(key, node, kept)
+            clause = self._clauses[key] = PullClause(key, node, kept, self._look)
         return clause
 
     def _keep(self, node: QueryNode, seat: Seat, circuit: Circuit) -> KeptBody:
@@ -216,7 +223,7 @@ class PullQueries:
         if any(len(state) for state in states if state.relation.is_stream):
             try:
                 kept.load_past(circuit.past(node, self.most_past))
-            except TooMuchFound:
+            except (TooMuchFound, Flood):
                 self._forget_kept(kept)
                 raise
         if self._maintenance is Maintenance.LAZY:
@@ -427,12 +434,83 @@ class PullQueries:
     def _all_blocks(self, asked: Mapping[PullClause, Sequence[Asked]]) -> list[ResultBlock]:
         blocks: list[ResultBlock] = []
         for clause, many in asked.items():
-            started, kept = perf_counter(), clause.kept
-            found = list(self._blocks(clause, many))
+            started, kept, worked = perf_counter(), clause.kept, self.watch.processor()
+            found = self._blocks_within(clause, many)
             kept.seconds += perf_counter() - started
+            self._credit(many, self.watch.processor() - worked)
             kept.rows_answered += sum(map(len, found))
+            for block in found:
+                self._queries[block.query].results += len(block)
             blocks += found
         return blocks
+
+    def _blocks_within(self, clause: PullClause, asked: Sequence[Asked]) -> list[ResultBlock]:
+        """The answers of periodic queries of one clause, without those that take too long: the others are answered again."""
+        asked = [each for each in asked if each[0].name not in self._silenced]
+        while asked:
+            self._answering = self.watch.processor(), asked
+            try:
+                return list(self._blocks(clause, asked))
+            except Flood as flood:
+                dropped = [each for each in asked if each[0].name in self.watch.dropped]
+                slowest = dropped or [max(asked, key=self._rows_asked)]
+                self._silenced |= dict.fromkeys((query.name for query, _ in slowest), flood.why)
+                asked = [each for each in asked if each[0].name not in self._silenced]
+            finally:
+                self._answering = None
+        return []
+
+    def _credit(self, asked: Sequence[Asked], seconds: float) -> None:
+        """Queries of one clause are answered together: each has its part by its number of instants."""
+        self.every_seconds += seconds
+        each = seconds / sum(len(instants) for _, instants in asked)
+        for query, instants in asked:
+            query.seconds += each * len(instants)
+
+    def kept_bytes(self, name: str) -> int:
+        """What is kept of the results of a query's body; queries that share it have a part each."""
+        query = self._queries.get(name)
+        if query is None:
+            return 0
+        kept = query.clause.kept
+        return kept.nbytes // max(kept.users * query.clause.users, 1)
+
+    def seconds_of(self, name: str) -> float:
+        """What the answers of a query by EVERY took."""
+        query = self._queries.get(name)
+        return 0.0 if query is None else query.seconds
+
+    def _rows_asked(self, asked: Asked) -> int:
+        query, instants = asked
+        begins, ends = query.first.at(instants), query.last.at(instants)
+        return int(query.clause.kept.row_counts(begins, ends).sum())
+
+    def _look(self) -> None:
+        """Between two steps of an answer.
+
+        Raises:
+            Flood: when periodic queries take too long, or one is not wanted any more.
+            Unwanted: when that is so for the query that is being asked.
+            Halted: when everything has to stop.
+        """
+        watch = self.watch
+        if self._answering is None:
+            if watch.query:
+                watch.check()
+            return
+        started, asked = self._answering
+        watch.check_halted()
+        if watch.dropped and any(query.name in watch.dropped for query, _ in asked):
+            raise Flood([], REMOVED)
+        if watch.most_seconds is not None and watch.processor() - started > watch.most_seconds:
+            raise Flood([], too_long(watch.most_seconds))
+        if watch.is_time_to_tell():
+            watch.busiest = asked[0][0].name
+
+    def take_silenced(self) -> dict[str, str]:
+        """The periodic queries that took too long since this was last asked, and why."""
+        silenced, self._silenced = self._silenced, {}
+        return silenced
 
     def _blocks(self, clause: PullClause, asked: Sequence[Asked]) -> Iterator[ResultBlock]:
         """The answers of periodic queries of one clause."""
@@ -446,7 +524,6 @@ class PullQueries:
             edges = np.searchsorted(window, np.concatenate(([0], stops)))
             for at in np.flatnonzero(edges[1:] > edges[:-1]).tolist():
                 query, rows = asked[at][0], np.arange(edges[at], edges[at + 1])
-                query.results += len(rows)
                 yield _block(query, answer, rows, instants[window[rows]])
 
     def _begins(self, query: PullQuery, instants: NDArray[np.int64]) -> NDArray[np.int64]:

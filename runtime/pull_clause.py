@@ -15,17 +15,18 @@ from cqc.runtime.materialised import MaterialisedOutputs
 from cqc.runtime.pull_plan import Answer, PullPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from cqc.compiler.bound import Expression
     from cqc.compiler.graph.nodes import QueryNode
+    from cqc.runtime.columns import Column
     from cqc.runtime.found import Seat
     from cqc.runtime.group_tree import GroupTree, Request
     from cqc.runtime.history import Positions
-    from cqc.runtime.kept_body import KeptBody
+    from cqc.runtime.kept_body import Fetch, KeptBody
 
 _ROWS_AT_ONCE = 1 << 18
 _ASKING = 64  # asking costs as much as so many rows
@@ -44,8 +45,12 @@ def clause_key(node: QueryNode, seat: Seat) -> Hashable:
 class PullClause:
     """A body's kept results, and what is made of the rows of each window."""
 
-    def __init__(self, key: Hashable, node: QueryNode, kept: KeptBody) -> None:
+    def __init__(
+        self, key: Hashable, node: QueryNode, kept: KeptBody, look: Callable[[], None]
+    ) -> None:
+        """`look` is called between two steps of an answer: it may raise when that takes too long."""
         assert node.pull is not None
+        self._look = look
         self.key = key
         self.kept = kept
         self.plan = PullPlan(node.outputs, node.pull)
@@ -74,8 +79,18 @@ class PullClause:
             return self._answer(np.array([begin_us], np.int64), np.array([end_us], np.int64))
         rows = self.kept.rows(begin_us, end_us)
         self._asked += _ASKING + len(rows[0])
-        fetch = self.kept.fetch(self._items, rows)
+        fetch = self._fetch(rows)
         return self.plan.answer_rows(np.zeros(len(rows[0]), np.int64), fetch, 1)
+
+    def _fetch(self, rows: Positions) -> Fetch:
+        """The columns of rows; whoever needs one begins a step."""
+        fetch = self.kept.fetch(self._items, rows)
+
+        def column(item: int, column: int) -> Column:
+            self._look()
+            return fetch(item, column)
+
+        return column
 
     def table(self, begin_us: int, end_us: int) -> pa.Table:
         """The same as users get it, a slice of outputs that lie ready where there are any."""
@@ -108,6 +123,7 @@ class PullClause:
             yield part.start, self._answer(begins_us[part], ends_us[part])
 
     def _answer(self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]) -> Answer:
+        self._look()
         count = len(begins_us)
         request = self.request_for(begins_us, ends_us)
         if request is not None:
@@ -119,7 +135,7 @@ class PullClause:
         found = found or [self.kept.rows(0, -1)]
         rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
         window = np.repeat(some, [len(each[0]) for each in found][: len(some)])
-        return self.plan.answer_rows(window, self.kept.fetch(self._items, rows), count)
+        return self.plan.answer_rows(window, self._fetch(rows), count)
 
     def request_for(
         self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]

@@ -21,6 +21,7 @@ from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.hash_chains import KeyKind
 from cqc.runtime.operators.multi_join import MultiJoin, push_packet
 from cqc.runtime.operators.presence import Presences, as_arrays, keep_awaited, make_awaited
+from cqc.runtime.operators.probe import GAVE_UP, MOST_STEPS, NO_LIMIT
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US
 from cqc.runtime.operators.shared_state import SharedState
 from cqc.runtime.operators.tree_shape import order_by_shape
@@ -233,7 +234,7 @@ class DemandJoin(MultiJoin):
             if self._measured and demands.is_due():
                 self._judge(bound[0], demands)
         if branch.children:
-            self.partial_results += made.count
+            self.partial_results += max(made.count, 0)
         return made
 
     def _go_through(
@@ -252,6 +253,8 @@ class DemandJoin(MultiJoin):
         if demands is not None:
             begin = 1
             rows = self._awaited(demands, first, start, packet_first)
+            if rows.count == GAVE_UP:
+                return False
             through.note_train(0, self.queues, start.count, rows.count)
             if self._measured and demands.is_due():
                 self._judge(item, demands)
@@ -262,6 +265,8 @@ class DemandJoin(MultiJoin):
         end = through.open_to(begin)
         if begin < end:
             rows, end = through.run(rows, begin, end, packet_first)
+            if not end:
+                return False
             self.partial_results += through.note_work(begin, end, self.queues)
         elif not begin:
             return False
@@ -275,6 +280,8 @@ class DemandJoin(MultiJoin):
         pair = level.pair_arguments
         if pair is None:
             made = level.extend(rows, packet_first)
+            if made.count == GAVE_UP:
+                return made
             asked = made.count
             made.count = keep_awaited(
                 asked, made.positions, made.ts, made.lineage,
@@ -290,11 +297,14 @@ class DemandJoin(MultiJoin):
                     two.chains.links, two.base, forms, two.chains.heads, two.chains.shift, two.ts, target.lineage.values,
                     two.first, limit, two.newest, level.least_us,
                     cuts, window_sets, *demands.arguments, made.positions, made.ts, made.lineage, level.width,
+                    MOST_STEPS if rows.count > 2 else NO_LIMIT,
                 )  # fmt: skip
                 if found <= made.room:
                     break
                 made.resize(max(found, 2 * made.room))
             made.count = found
+            if found == GAVE_UP:
+                return made
             level.note_work(rows.count, candidates, asked)
         demands.asked += asked
         self.dropped += asked - made.count

@@ -14,20 +14,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
     from numpy.typing import NDArray
 
     from cqc.runtime.operators.join_results import JoinResults
+    from cqc.runtime.operators.join_slots import Member
+
+
+TOO_MANY = "it had too many results in one micro-batch"
 
 
 class Flood(Exception):  # noqa: N818 - the join that set the bound goes on
-    """Some slots have found more than they may."""
+    """Some slots have found more than they may, or taken more time, or nobody wants them any more."""
 
-    def __init__(self, slots: list[int]) -> None:
+    def __init__(self, slots: list[int], why: str, members: Sequence[Member] = ()) -> None:
         super().__init__()
         self.slots = slots
+        self.members = members  # that have to leave whatever else is in their slots
+        self.why = why  # in the words of whoever is told that a query was stopped
 
 
 class FoundWithin(list["JoinResults"]):
@@ -56,7 +62,7 @@ class FoundWithin(list["JoinResults"]):
             self._counts += each.counts
         over = np.flatnonzero(self._counts > self._most)
         if len(over):
-            raise Flood(over.tolist())
+            raise Flood(over.tolist(), TOO_MANY)
         return self
 
     def take_back(self) -> None:

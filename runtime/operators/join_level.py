@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.operators.phase_order import PhaseOrder, StepParts
-from cqc.runtime.operators.probe import count_slots, extend_by_key
+from cqc.runtime.operators.probe import GAVE_UP, MOST_STEPS, NO_LIMIT, count_slots, extend_by_key
 from cqc.runtime.operators.rank_lineage import FAR_US, RankSets
-from cqc.runtime.operators.scan import extend_by_time
+from cqc.runtime.operators.scan import MOST_SIFTED, extend_by_time
 from cqc.runtime.operators.theta_lists import PredicateList, code_of
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Level:
         self._work.found += found
 
     def extend(self, rows: Rows, packet_first: int) -> Rows:
-        """The rows extended by every tuple that some slot wants with them.
+        """The rows extended by every tuple that some slot wants with them; a count of GAVE_UP when that is too much at once.
 
         `packet_first` is the first position of the packet that is joined.
         """
@@ -251,12 +251,12 @@ class Level:
         limit = packet_first if self.before_packet else self.target.state.head
         if self.phases is not None and self.phases.takes(self._parts, rows, limit):
             found, candidates = self.phases.extend(self._parts(), rows, limit)
-            if self.tally is not None:
+            if self.tally is not None and found != GAVE_UP:
                 count_slots(self.rows.lineage, found, self.tally)
         else:
             found, candidates = self._fused(rows, limit)
         self.rows.count = found
-        self.note_work(count, candidates, found)
+        self.note_work(count, candidates, max(found, 0))
         return self.rows
 
     def _fused(self, rows: Rows, limit: int) -> tuple[int, int]:
@@ -288,22 +288,25 @@ class Level:
         state, out = self.target.state, self.rows
         if self._edges:
             chains = state.chains
+            most = MOST_STEPS if rows.count > 2 else NO_LIMIT
             return extend_by_key(  # type: ignore[no-any-return]  # a numba kernel
                 rows.count, rows.positions, rows.ts, rows.lineage,
                 self._keys[0], self._edges[0].target_form, self._keys[1:], self._check_forms,
                 chains.heads, chains.links, chains.shift, state.base, state.first, limit, state.newest, self._loosest_low_us,
                 state.ts, self.target.lineage.values,
                 *self._windows, *self._thetas, self._probing, state.values,
-                out.positions, out.ts, out.lineage, self._width,
+                out.positions, out.ts, out.lineage, self._width, most,
             )  # fmt: skip
         lane = self._scanned
         assert lane is not None
         lane.drop_before(state.first)
+        most = MOST_SIFTED if rows.count > 2 else NO_LIMIT
         return extend_by_time(  # type: ignore[no-any-return]
             rows.count, rows.positions, rows.ts, rows.lineage, self._hub, self._hub_lists, self._loosest,
             lane.ts, lane.positions, lane.lineage, lane.values, lane.start, lane.end, state.first, limit,
             *self._windows, self._thetas[0], self._lane_columns, *self._thetas[2:], self._probing,
             out.positions, out.ts, out.lineage, _NO_TALLY if self.tally is None else self.tally, self._width,
+            most,
         )  # fmt: skip
 
     def _prepare_windows(self, windows: Sequence[RankSets], words: int) -> None:

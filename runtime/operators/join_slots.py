@@ -22,7 +22,7 @@ from cqc.runtime.operators.theta_forms import theta_form
 from cqc.runtime.operators.theta_lists import Condition, varying_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Container, Hashable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +40,7 @@ class Member:
     form: ThetaForm | None
     seats: list[JoinSeat] = field(default_factory=list)
     results: int = 0
+    seconds: float = 0.0  # of work; complete after `Slot.settle`
     place: int = 0  # in the order of the family
     key: int = field(default_factory=itertools.count().__next__)
 
@@ -67,15 +68,36 @@ class JoinSeat:
         return self.member.results
 
     @property
+    def seconds(self) -> float:
+        """How long the join has worked for the body so far, as far as it was credited."""
+        self.slot.settle()
+        return self.member.seconds / max(len(self.member.seats), 1)
+
+    @property
     def slot_number(self) -> int:
         return self.slot.number
 
 
 class SlotTotals:
-    """Results by slot, in one array so that counting a packet is one addition."""
+    """Results and seconds by slot, in one array each so that counting a packet is one addition."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(64, np.int64)
+        self._seconds = np.zeros(64)
+
+    def add_seconds(self, seconds: NDArray[np.float64]) -> None:
+        """Credit the slots with work."""
+        if len(seconds) > len(self._seconds):
+            self._seconds = np.append(self._seconds, np.zeros(2 * len(seconds)))
+        self._seconds[: len(seconds)] += seconds
+
+    def take_seconds(self, slot: int) -> float:
+        """The seconds of a slot since they were last taken."""
+        if slot >= len(self._seconds):
+            return 0.0
+        seconds = float(self._seconds[slot])
+        self._seconds[slot] = 0.0
+        return seconds
 
     def add(self, counts: NDArray[np.int64]) -> None:
         """Count the results of a packet."""
@@ -116,6 +138,7 @@ class Slot:
         self.parameters = np.zeros((0, 4), np.float64)  # of the members, in order
         self.member_keys = np.zeros(0, np.int64)  # in order
         self.counts = np.zeros(0, np.int64)  # results of the members, in order, not yet settled
+        self._muted: set[Member] = set()  # that are about to leave, and for which nothing is done
         self.left_limit = self.right_limit = float(
             "inf"
         )  # the ranks are exact up to these magnitudes
@@ -141,6 +164,10 @@ class Slot:
 
     def settle(self) -> None:
         """Credit the members with the results counted since."""
+        seconds = self._totals.take_seconds(self.number)
+        if seconds:
+            for each in self._ordered:
+                each.seconds += seconds / len(self._ordered)
         total = self._totals.take(self.number)
         if len(self._ordered) == 1:
             self._ordered[0].results += total
@@ -195,8 +222,16 @@ class Slot:
                 self.number, form.shape, tuple(ends), self.varying if len(ends) > 1 else -1
             )
 
+    def mute(self, silent: Container[Member]) -> bool:
+        """Do nothing more for some members; whether that is new."""
+        muted = {each for each in self._ordered if each in silent}
+        is_new = muted != self._muted
+        self._muted = muted
+        return is_new
+
     def _ends(self) -> tuple[Member, Member]:
-        return self._ordered[0], self._ordered[-1]
+        left = [each for each in self._ordered if each not in self._muted] or self._ordered
+        return left[0], left[-1]
 
 
 def _most_us(body: Body) -> NDArray[np.int64]:

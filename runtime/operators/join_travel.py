@@ -17,6 +17,7 @@ from cqc.runtime.operators.join_seating import JoinSeating
 from cqc.runtime.operators.member_ranks import rank_members
 from cqc.runtime.operators.metaqueues import MetaQueues
 from cqc.runtime.operators.probe import (
+    GAVE_UP,
     count_slots,
     count_slots_of,
     finish_rows,
@@ -25,6 +26,7 @@ from cqc.runtime.operators.probe import (
     pick_rows,
     start_rows,
 )
+from cqc.runtime.operators.work_watch import WorkWatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +59,11 @@ class JoinTravel(JoinSeating):
         self._teaching = False
         self._part_rows: dict[int, int] = {}  # by starting item, tuples that start at a time
         self.counts_only = False  # nobody asks for rows, only how many there are
+        self.watch = WorkWatch()
+
+    def _look(self, lineage: NDArray[np.uint64], rows: int) -> None:
+        """A few milliseconds have passed, lately with these rows: count them, and stop where that must be."""
+        raise NotImplementedError
 
     def _in_parts(
         self,
@@ -127,6 +134,8 @@ class JoinTravel(JoinSeating):
                 self._arrive(plan, branch, rows, packet_first, oldest_us, found, more=more)
             self._teaching = False
         self._part_rows[item] = self.queues.start_rows(routes.branches)
+        if self.watch.clock() > self.watch.look_at:
+            self._look(rows.lineage, rows.count)
         while (queue := self.queues.next_ready()) is not None:
             self._take(plan, queue, packet_first, found, more=more)
 
@@ -143,6 +152,8 @@ class JoinTravel(JoinSeating):
         if not end:
             return False
         rows, reached = through.run(start, 0, end, packet_first)
+        if not reached:
+            return False
         through.note_work(0, end, self.queues)
         if rows.count:
             self._come_out(plan, through, reached, rows, start, packet_first, found)
@@ -220,6 +231,11 @@ class JoinTravel(JoinSeating):
         for train in queue.trains(rows):
             probes = train.count
             made = self._extend(branch, train, packet_first)
+            if self.watch.clock() > self.watch.look_at:
+                self._look(train.lineage, probes)
+            if made.count == GAVE_UP:
+                queue.gave_up(probes)
+                continue
             if self._teaching:
                 plan.observe(branch, probes, made.count)
             self.queues.ran(queue, probes, made.count)

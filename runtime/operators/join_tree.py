@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import Body, JoinHost
     from cqc.runtime.found import Seat
     from cqc.runtime.operators.join_plan import JoinPlan
-    from cqc.runtime.operators.join_slots import JoinSeat
+    from cqc.runtime.operators.join_slots import JoinSeat, Member, Slot
     from cqc.runtime.operators.tree_node import Edge, Step
     from cqc.runtime.operators.tree_shape import Shape
 
@@ -99,13 +99,6 @@ class JoinTree(MultiJoin):
         self._drop_tree()
         super().remove(seat)
 
-    def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
-        """Filter a packet; TRUE where some body wants the tuple."""
-        wanted = super().admit(relation, packet)
-        if self._root is None:
-            self._build()
-        return wanted
-
     def process(
         self,
         relation: str,
@@ -118,22 +111,64 @@ class JoinTree(MultiJoin):
         """Join a packet that was inserted at position `first`; nothing waits for a next one."""
         del more
         started = perf_counter()
+        self.watch.resume()
         plan = self._plan or self._prepare()
-        found: list[JoinResults] = []
         for item in self._items_of[relation]:
             lineage = self._admitted[item] if rows is None else self._admitted[item][rows]
             self._store(self._inputs[item], lineage, first)
         if any(limit.exceeded for limit in plan.whole_limits):
             plan = self._prepare()
-        for item in self._items_of[relation]:
-            complete = self._is_stream(item)
-            for combinations in self._grow(item, first, first + len(packet), complete=complete):
-                found += self._deliver(plan, *combinations)
+        found: list[JoinResults] = []
+        if self.is_limited:
+            found = self._join_within(plan, relation, len(packet), first)
+        else:
+            self._join_stored(plan, relation, len(packet), first, found, more=False)
         self._drop_dead()
         if self._feedback is not None:
             self._feedback.judge(len(packet), self._clock)
-        self._seconds += perf_counter() - started
+        self._seconds += self._paused() - started
         return found
+
+    def _join_stored(
+        self,
+        plan: JoinPlan,
+        relation: str,
+        count: int,
+        first: int,
+        found: list[JoinResults],
+        *,
+        more: bool,
+    ) -> None:
+        """Join the tuples that were stored from `first` on, after everything that was there before them."""
+        del more
+        if self._root is None:
+            self._build(relation, first)
+        for item in self._items_of[relation]:
+            complete = self._is_stream(item)
+            for combinations in self._grow(item, first, first + count, complete=complete):
+                found += self._deliver(plan, *combinations)
+
+    def _begin_again(self, relation: str, first: int) -> None:
+        """The tree is made anew: rows of the packet are in it, and of slots that are silenced."""
+        del relation, first
+        self._drop_tree()
+
+    def _mute(self, relation: str) -> None:
+        """Take the slots that are silenced off all tuples: they will not be served again."""
+        del relation
+        muted = self._muted()
+        if muted:
+            self._clear(muted)
+
+    def _loosest(self, slot: Slot, members: list[Member]) -> list[Member]:
+        """All members: the ranks that tell them apart come last here, so each costs the same."""
+        del slot
+        return members
+
+    def _look_at_rows(self, state: TreeState, rows: NDArray[np.int64]) -> None:
+        """Rows of a node have been joined."""
+        if self.watch.clock() > self.watch.look_at:
+            self._look(state.lineage[rows], len(rows))
 
     def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
         """As for the flat join; rows of the tree go in step with the tuples."""
@@ -158,7 +193,8 @@ class JoinTree(MultiJoin):
 
     # The tree
 
-    def _build(self) -> None:
+    def _build(self, relation: str, first: int) -> None:
+        """Make the tree from the base tuples; of one relation only from those before `first`."""
         edges = self._edges()
         self._leaves = {}
         root = self._root = self._node(self.shape, edges)
@@ -170,15 +206,17 @@ class JoinTree(MultiJoin):
         for node in root.all_nodes():
             if node.parent is not None:
                 node.way = Way(
-                    node, edges, slots, self._words, self._checked, nested_loops=self._nested_loops
-                )
+                    node, edges, slots, self._words, self._checked, self._look_at_rows,
+                    nested_loops=self._nested_loops,
+                )  # fmt: skip
         self._place_checks(root)
         for item in items_of(self.shape):
             self._move_dead(item)
         for item in sorted(items_of(self.shape), key=self._is_stream):  # tables first
             state = self._inputs[item].state
-            for first in range(state.first, state.head, _AT_ONCE):
-                for _ in self._grow(item, first, min(first + _AT_ONCE, state.head), complete=False):
+            stop = first if item in self._items_of[relation] else state.head
+            for begin in range(state.first, stop, _AT_ONCE):
+                for _ in self._grow(item, begin, min(begin + _AT_ONCE, stop), complete=False):
                     pass
 
     def _node(self, shape: Shape, edges: list[Edge]) -> Node:
@@ -341,6 +379,7 @@ class JoinTree(MultiJoin):
         self._results += len(lineage)
         latest = ts[streams].max(axis=0)
         part = next(iter(self._parts.values()))
+        part.results += len(lineage)
         return [JoinResults(part, positions, latest, lineage, counts, self._table, ranges)]
 
     # Old rows, counters

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_SMALL_TEXT = 4096  # bytes that are not worth giving back
+
+
 class Lane:
     """An array of one entry (a scalar or a row) per tuple."""
 
@@ -131,7 +134,7 @@ class TextLane:
     def __init__(self, capacity: int) -> None:
         self._start = Lane(np.zeros(capacity, np.int64))
         self._length = Lane(np.zeros(capacity, np.int64))
-        self._bytes = np.zeros(4096, np.uint8)
+        self._bytes = np.zeros(_SMALL_TEXT, np.uint8)
         self._origin = 0
         self._end = 0
 
@@ -172,6 +175,9 @@ class TextLane:
     def _drop_bytes(self, before: int) -> None:
         kept = self._end - before
         front = before - self._origin
+        if len(self._bytes) > _SMALL_TEXT and 8 * kept <= len(self._bytes):
+            self._bytes = self._bytes[front : front + max(2 * kept, _SMALL_TEXT)].copy()
+            front = 0
         self._bytes[:kept] = self._bytes[front : front + kept]
         self._origin = before
 

@@ -12,7 +12,8 @@ gives up waiting. Tuples are in their shared state before they arrive here, so h
 Trains are also limited: what a level makes of one should stay near the processor, so a queue whose rows find many partners
 cuts them into several trains. A train that is large enough when it arrives is not copied, and with nothing more to come in the
 turn of its stream no row waits: a micro-batch that is one packet never sees a queue. With one tuple at a time (`--packet 1`)
-every row is a train: the Eddies that Teddies are measured by.
+every row is a train: the Eddies that Teddies are measured by. A train whose call gives up, because its rows meet too many tuples, is
+cut into smaller ones; how small is remembered for a while.
 
 Claypool, Claypool: Teddies, Trained Eddies for Reactive Stream Processing (section 3).
 """
@@ -33,6 +34,7 @@ START = 512  # rows beside whose work the call of a level costs little
 MOST_THRESHOLD = 4_096
 STARVED = 8  # trains of others while a queue waits
 _FIRST_TRAIN, _MOST_TRAIN = 64, 16_384
+_TRUST = 256  # trains after which larger ones are tried again, where one gave up
 _BYTES_AT_ONCE = (
     1 << 19
 )  # of what a level makes of one train: much more leaves the processor's caches and costs twice as much a row
@@ -48,6 +50,8 @@ class TrainSize:
         self.trains = 0
         self.taken = 0  # rows, in all trains
         self.waited = 0  # of them, those that had to wait
+        self._ceiling = _MOST_TRAIN  # lower where a larger train gave up
+        self._lifted_at = 0  # trains, when the ceiling goes up again
 
     @property
     def threshold(self) -> int:
@@ -72,9 +76,17 @@ class TrainSize:
             return
         if made > room:
             self.most = max(1, rows * room // made)
-        elif self.most < _MOST_TRAIN and 2 * rows >= self.most:
+        elif self.most < self._ceiling and 2 * rows >= self.most:
             fits = rows * room // made if made else _MOST_TRAIN
-            self.most = max(self.most, min(4 * self.most, fits, _MOST_TRAIN))
+            self.most = max(self.most, min(4 * self.most, fits, self._ceiling))
+        if self._ceiling < _MOST_TRAIN and self.trains >= self._lifted_at:
+            self._ceiling = 4 * self._ceiling
+            self._lifted_at = self.trains + _TRUST
+
+    def gave_up(self, rows: int) -> None:
+        """A train of so many rows, more than two, was too much for one call."""
+        self.most = self._ceiling = max(1, rows // 8)
+        self._lifted_at = self.trains + _TRUST
 
     @property
     def most_at_once(self) -> int:
@@ -98,6 +110,7 @@ class MetaQueue:
         self._waiting: Rows | None = None
         self._taken: Rows | None = None
         self._cut: Rows | None = None
+        self._again = False  # the last train was too much for one call
         made = branch.level.rows
         self._room = max(1, _BYTES_AT_ONCE * made.room // made.nbytes)
 
@@ -145,6 +158,9 @@ class MetaQueue:
             count = self.size.cuts(rows.count - begin)
             if count == rows.count:
                 yield rows
+                if self._again:
+                    self._again = False
+                    continue
                 return
             if self._cut is None:
                 self._cut = _like(rows)
@@ -157,7 +173,15 @@ class MetaQueue:
             cut.ts[:, : cut.count] = rows.ts[:, begin:end]
             cut.lineage[: cut.count] = rows.lineage[begin:end]
             yield cut
-            begin = end
+            if self._again:
+                self._again = False
+            else:
+                begin = end
+
+    def gave_up(self, rows: int) -> None:
+        """The train in hand was too much for one call: it comes again, as smaller ones."""
+        self._again = True
+        self.size.gave_up(rows)
 
     def ran(self, rows: int, made: int) -> None:
         """A train of the queue's level made so many rows."""

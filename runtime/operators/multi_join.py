@@ -33,10 +33,9 @@ from cqc.runtime.columns import Column
 from cqc.runtime.found import OperatorCount
 from cqc.runtime.operators.arrival import Arrival
 from cqc.runtime.operators.bounded_queues import BoundedQueues
-from cqc.runtime.operators.found_within import Flood, FoundWithin
+from cqc.runtime.operators.join_limits import JoinLimits
 from cqc.runtime.operators.join_plan import JoinPlan
 from cqc.runtime.operators.join_slots import JoinSeat
-from cqc.runtime.operators.join_travel import JoinTravel
 from cqc.runtime.operators.phase_order import ORDERS, PhaseCounts
 from cqc.runtime.operators.probe import (
     count_slots_of,
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.metaqueues import TrainSize
 
 
-class MultiJoin(JoinTravel):
+class MultiJoin(JoinLimits):
     """One node at run time. Hosts and bodies come and go between packets."""
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
@@ -71,13 +70,8 @@ class MultiJoin(JoinTravel):
         self._reach_us: dict[str, dict[str, int]] = {}
         self._orders: dict[int, tuple[int, ...]] = {}
         self.phases = PhaseCounts()
-        self._admitted: dict[int, NDArray[np.uint64]] = {}
         self._arrivals: dict[int, Arrival] = {}  # by item, of the plan
         self.why_apart = ""  # from which node it was split, and why
-        self.most_found: int | None = (
-            None  # results of a slot in one packet, beside one for each tuple
-        )
-        self.silenced: set[int] = set()  # slots that found more; their queries must leave
 
     @property
     def _equi_joins(self) -> tuple[EquiJoin, ...]:
@@ -132,7 +126,7 @@ class MultiJoin(JoinTravel):
         plan, items = self._plan, self._items_of[relation]
         if plan is None or len(items) > 1 or self.queues or not self._goes_through:
             return None
-        if self.most_found is not None:  # then a packet may have to be joined again
+        if self.is_limited:  # then a packet may have to be joined again
             return None
         item = items[0]
         arrival = self._arrivals.get(item) or self._new_arrival(plan, item)
@@ -148,13 +142,19 @@ class MultiJoin(JoinTravel):
         first = arrival.take(packet, rows, keep_all=keep_all)
         if first < 0:
             return None
+        self.watch.resume()
         found: list[JoinResults] = []
         self._stored(self._inputs[item], first, first + len(packet.ts_us))
         if rows.count:
             self._set_out(plan, item, routes, rows, first, found, more=False)
         self._tuples_in += len(packet.ts_us)
-        self._seconds += perf_counter() - started
+        self._seconds += self._paused() - started
         return found
+
+    def _paused(self) -> float:
+        """The join is done for now; the time."""
+        self.watch.pause()
+        return perf_counter()
 
     def _new_arrival(self, plan: JoinPlan, item: int) -> Arrival | None:
         each, own = self._inputs[item], self._filters[item]
@@ -197,6 +197,7 @@ class MultiJoin(JoinTravel):
         With `more` another packet of the relation follows before one of any other: what is not enough for a train may wait.
         """
         started = perf_counter()
+        self.watch.resume()
         plan = self._plan or self._prepare()
         for item in self._items_of[relation]:
             lineage = self._admitted[item]
@@ -211,11 +212,11 @@ class MultiJoin(JoinTravel):
         else:
             self._store_in_order(plan, relation, len(packet), first)
         more = more and len(self._items_of[relation]) == 1
-        if self.most_found is None:
-            self._join_stored(plan, relation, len(packet), first, found, more=more)
+        if self.is_limited:
+            found = self._join_within(plan, relation, len(packet), first)
         else:
-            found = self._join_within(self.most_found, plan, relation, len(packet), first)
-        self._seconds += perf_counter() - started
+            self._join_stored(plan, relation, len(packet), first, found, more=more)
+        self._seconds += self._paused() - started
         return found
 
     def _join_stored(
@@ -236,35 +237,6 @@ class MultiJoin(JoinTravel):
                 self._in_parts(plan, item, lineage, ts_us, first, first, found, more=more)
         if not more and self.queues:
             self._drain(plan, first, found)
-
-    def _join_within(
-        self, most: int, plan: JoinPlan, relation: str, count: int, first: int
-    ) -> list[JoinResults]:
-        """The same, where a slot that finds more than `most`, and one for each tuple, is silenced; the others miss nothing.
-
-        Nothing waits for a next packet: when a slot is silenced the packet is joined again without it.
-        """
-        while True:
-            self._mute(relation)
-            found = FoundWithin(most + count, self._table.size, plan.families)
-            try:
-                self._join_stored(plan, relation, count, first, found, more=False)
-            except Flood as flood:
-                self._results -= sum(map(len, found))
-                found.take_back()
-                self.queues.clear()
-                self._teaching = False
-                self.silenced.update(flood.slots)
-            else:
-                return found
-
-    def _mute(self, relation: str) -> None:
-        """Let no tuple of a packet start for the slots that are silenced."""
-        if self.silenced:
-            others = ~bitmap(sorted(self.silenced), self._words)
-            for item in self._items_of[relation]:
-                lineage = self._admitted[item]
-                self._admitted[item] = lineage & others[: lineage.shape[1]]
 
     def _store(self, each: JoinInput, lineage: NDArray[np.uint64], first: int) -> None:
         at = first - each.state.base
@@ -292,6 +264,7 @@ class MultiJoin(JoinTravel):
 
         Raises:
             TooMuchFound: when more than `most` would be made on the way.
+            Flood: when it takes too long.
         """
         assert isinstance(seat, JoinSeat)
         plan = self._plan or self._prepare()
@@ -304,11 +277,14 @@ class MultiJoin(JoinTravel):
         found: list[JoinResults] = []
         queues = self.queues
         self.queues = queues if most is None else BoundedQueues(most)
+        self.watch.resume()
         try:
             self._in_parts(plan, item, lineage, ts_us, first, head, found, more=False)
             self._drain(plan, head, found)
         finally:
             self.queues = queues
+            self._teaching = False
+            self._paused()
         return found
 
     def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:

@@ -29,6 +29,7 @@ from cqc.runtime.operators.phases import (
     window_phase,
     write_candidates,
 )
+from cqc.runtime.operators.probe import GAVE_UP, MOST_STEPS, NO_LIMIT
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US
 from cqc.runtime.operators.sorted_runs import SortedRuns
 
@@ -200,7 +201,7 @@ class PhaseOrder:
         self._counts.orders[self._label] = self._counts.orders.get(self._label, 0) + 1
 
     def extend(self, parts: StepParts, rows: Rows, limit: int) -> tuple[int, int]:
-        """Take the step in phases; (rows found, candidates seen)."""
+        """Take the step in phases; (rows found, candidates seen), GAVE_UP rows where that would be too much at once."""
         started = self._clock()
         low = self._lowest(parts, rows, limit)
         lows, highs = self._ranges(parts, rows)
@@ -209,6 +210,8 @@ class PhaseOrder:
             end = min(begin + _ROWS_AT_ONCE, rows.count)
             listed = self._list(parts, rows, (begin, end), (low, limit), lows, highs)
             candidates += listed
+            if candidates > MOST_STEPS and rows.count > 2:
+                return GAVE_UP, candidates
             left = self._through(parts, rows, listed)
             if found + left > parts.out.room:
                 _grow(parts.out, found, max(found + left, 2 * parts.out.room))
@@ -256,6 +259,7 @@ class PhaseOrder:
         """List the candidates of a block of rows."""
         state = parts.state
         words = rows.lineage.shape[1]
+        most = MOST_STEPS if rows.count > 2 else NO_LIMIT
         while True:
             if self._lists[2].shape[1] != words:
                 self._room(len(self._lists[0]), words)
@@ -263,15 +267,16 @@ class PhaseOrder:
                 chains = state.chains
                 listed = list_by_key(
                     *block, rows.lineage, parts.keys[0], parts.forms[0], chains.heads, chains.links, chains.shift,
-                    state.base, *span, *self._lists,
+                    state.base, *span, *self._lists, most,
                 )  # fmt: skip
             else:
                 listed = 0
                 for keys, positions in self._run_of(parts).runs:
                     listed = list_in_run(
-                        *block, rows.lineage, lows, highs, keys, positions, state.first, span[1], listed, *self._lists
+                        *block, rows.lineage, lows, highs, keys, positions, state.first, span[1], listed, *self._lists,
+                        most,
                     )  # fmt: skip
-            if listed <= len(self._lists[0]):
+            if listed > most or listed <= len(self._lists[0]):
                 return int(listed)
             self._room(2 * listed, words)
 

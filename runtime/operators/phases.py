@@ -22,11 +22,17 @@ from cqc.runtime.operators.scan import accepted_by_list
 
 @njit(cache=True, nogil=True)
 def list_by_key(  # type: ignore[no-untyped-def]
-    begin, end, lineage, keys, form, heads, links, shift, base, low, limit, rows_out, positions_out, alive_out
+    begin, end, lineage, keys, form, heads, links, shift, base, low, limit, rows_out, positions_out, alive_out, most
 ):  # fmt: skip
-    """Candidates of rows begin..end-1: tuples of equal key at positions low..limit-1; how many there are."""
+    """Candidates of rows begin..end-1: tuples of equal key at positions low..limit-1; how many there are.
+
+    More than `most` when more tuples than that would have to be looked at: then what was listed is not all.
+    """
     found, room = 0, len(rows_out)
+    looked = 0
     for row in range(begin, end):
+        if looked > most:
+            return looked
         key = keys[row]
         position = heads[form, bucket_of(key, shift)]
         while position >= low:
@@ -37,19 +43,24 @@ def list_by_key(  # type: ignore[no-untyped-def]
                     alive_out[found] = lineage[row]
                 found += 1
             position = links[form, position - base, 0]
+            looked += 1
     return found
 
 
 @njit(cache=True, nogil=True)
 def list_in_run(  # type: ignore[no-untyped-def]
-    begin, end, lineage, lows, highs, run_keys, run_positions, first, limit, found, rows_out, positions_out, alive_out
+    begin, end, lineage, lows, highs, run_keys, run_positions, first, limit, found, rows_out, positions_out, alive_out,
+    most,
 ):  # fmt: skip
     """The same for tuples of a sorted run between a low and a high key of each row, NaN always; goes on after `found`."""
     room = len(rows_out)
     numbers = len(run_keys)
     while numbers > 0 and run_keys[numbers - 1] != run_keys[numbers - 1]:
         numbers -= 1
+    looked = found
     for row in range(begin, end):
+        if looked > most:
+            return looked
         at = lower_bound(run_keys, numbers, lows[row])
         while at < len(run_keys):
             if at < numbers and run_keys[at] > highs[row]:
@@ -63,6 +74,7 @@ def list_in_run(  # type: ignore[no-untyped-def]
                     alive_out[found] = lineage[row]
                 found += 1
             at += 1
+            looked += 1
     return found
 
 

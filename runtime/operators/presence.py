@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit, uint64
 
 from cqc.runtime.operators.hash_chains import bucket_of
-from cqc.runtime.operators.probe import find_equal_keys, rank_of, shifted
+from cqc.runtime.operators.probe import GAVE_UP, find_equal_keys, rank_of, shifted
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US
 
 if TYPE_CHECKING:
@@ -266,11 +266,11 @@ def make_awaited(  # type: ignore[no-untyped-def]
     links_1, base_1, target_forms, heads, chain_shift, ts_target, lineage_target, first, limit, newest_target, least_us,  # and the state they meet
     cuts, window_sets,
     numbers, starts, places, forms, reach_us, hashes, newest, bits, shift, dropped,
-    positions_out, ts_out, lineage_out, width,
+    positions_out, ts_out, lineage_out, width, most,
 ):  # fmt: skip
     """Make the pairs of equal keys whose further composite values are all there; (how many, asked about, candidates seen).
 
-    In one pass: a pair that nobody awaits is never written. Without room pairs are counted and not written, and the caller makes
+    GAVE_UP pairs when more than `most` tuples would be looked at. In one pass: a pair that nobody awaits is never written. Without room pairs are counted and not written, and the caller makes
     room and calls again: `dropped` is counted up only when all was written. All rows take a step along their chains before any takes
     the next, and so on with all that is looked up: memory is waited for once for many.
     """
@@ -297,9 +297,11 @@ def make_awaited(  # type: ignore[no-untyped-def]
             cursors[left_over] = position
             left_over += 1
     while left_over > 0:
-        left_over = find_equal_keys(
-            active, cursors, left_over, keys, form, links_1, base_1, low, limit
+        left_over, most = find_equal_keys(
+            active, cursors, left_over, keys, form, links_1, base_1, low, limit, most
         )
+        if most < 0:
+            return GAVE_UP, 0, 0
         candidates += left_over
         met = 0
         for at in range(left_over):

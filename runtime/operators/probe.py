@@ -11,7 +11,8 @@ slots that are still alive. Extending goes through the candidates of every row, 
 Only what some slot still wants is written. One call extends the whole block, level by level (M-Join).
 
 The output arrays may prove too small: the kernels then go on counting without writing, and the caller makes room and calls
-again. Arguments are plain arrays, because a call costs about a tenth of a microsecond for each. The words of a lineage are
+again. Nor does a call take long: after so many candidates (`most`) it gives up, with -1 for the rows it found, and the caller takes
+fewer rows at a time; in between somebody may have asked to stop. Arguments are plain arrays, because a call costs about a tenth of a microsecond for each. The words of a lineage are
 counted by `len(width)`: a tuple of one where there is one word, for which the kernels are compiled without loops over
 words, else an array (scanning with one word takes half the time that it takes with a loop).
 """
@@ -26,6 +27,11 @@ from cqc.runtime.operators.row_vectors import lowest_bit
 from cqc.runtime.operators.theta_lists import rank
 
 _LAST_US = (1 << 63) - 2
+
+# Tuples that one call looks at, at most: less than a tenth of a second. Two rows are never too many for a call.
+MOST_STEPS = 1 << 20
+NO_LIMIT = (1 << 63) - 1
+GAVE_UP = -1
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -130,11 +136,11 @@ def extend_by_key(  # type: ignore[no-untyped-def]
     heads, links, shift, base, first, limit, newest, least_us, ts_target, lineage_target,  # the state to join with
     cut_starts, cuts, window_sets,  # windows to each bound item
     codes, columns, starts, parameters, theta_sets, theta_members, probing, values,  # theta lists
-    positions_out, ts_out, lineage_out, width,
+    positions_out, ts_out, lineage_out, width, most,
 ):  # fmt: skip
     """Extend rows by the tuples of equal key at positions first..limit-1; (rows found, candidates seen).
 
-    `least_us` is the least distance to a row's first item that any slot allows, `newest` the running maximum of event
+    When more than `most` tuples would be looked at nothing is found: GAVE_UP. `least_us` is the least distance to a row's first item that any slot allows, `newest` the running maximum of event
     time: it tells up to which position all tuples are too old for every row.
     """
     words = len(width)
@@ -158,7 +164,11 @@ def extend_by_key(  # type: ignore[no-untyped-def]
     candidates = 0
     # Step by step for all rows, not row by row: the steps of different rows do not wait for each other's memory.
     while left_over > 0:
-        left_over = find_equal_keys(active, cursors, left_over, keys, form, links, base, low, limit)
+        left_over, most = find_equal_keys(
+            active, cursors, left_over, keys, form, links, base, low, limit, most
+        )
+        if most < 0:
+            return GAVE_UP, candidates
         candidates += left_over
         for at in range(left_over):
             row, position = active[at], cursors[at]
@@ -193,19 +203,26 @@ def extend_by_key(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def find_equal_keys(active, cursors, count, keys, form, links, base, low, limit):  # type: ignore[no-untyped-def]
-    """Move each cursor along its chain to the next tuple of equal key; those that found one come first; how many."""
+def find_equal_keys(active, cursors, count, keys, form, links, base, low, limit, most):  # type: ignore[no-untyped-def]
+    """Move each cursor along its chain to the next tuple of equal key; those that found one come first.
+
+    How many there are, and how many of `most` steps are left; fewer than none when they did not suffice.
+    """
     found = 0
+    most -= count
     for at in range(count):
         row, position = active[at], cursors[at]
         key = keys[row]
         while position >= low and (links[form, position - base, 1] != key or position >= limit):
             position = links[form, position - base, 0]
+            most -= 1
+        if most < 0:
+            break
         if position >= low:
             active[found] = row
             cursors[found] = position
             found += 1
-    return found
+    return found, most
 
 
 @njit(cache=True, nogil=True)

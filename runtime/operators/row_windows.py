@@ -8,6 +8,8 @@ with a range of the other items' tuples, which two binary searches find.
     A [ROWS 2], B      A at 1, 2, 4     B at 3, 4     FROM A, B
     B at 3 completes with A at 1, 2     (two of A so far)
     B at 4 completes with A at 2, 4     (at equal time A comes before B, as in FROM)
+
+Candidates are made some at a time, from item to item, and between two times the join looks whether it may go on (`work_watch`).
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ from cqc.compiler.catalog import fold
 from cqc.compiler.source import SourceFile, Span
 from cqc.runtime.evaluate import compile_expression
 from cqc.runtime.found import Matches, OperatorCount, SlotRows
+from cqc.runtime.operators.found_within import Flood
 from cqc.runtime.operators.grouped_filter import StreamFilter
 from cqc.runtime.operators.rank_lineage import BEFORE_ALL_US, FAR_US
+from cqc.runtime.operators.work_watch import REMOVED, SlotSeconds, WorkWatch, too_long
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.shared_state import SharedState
     from cqc.runtime.packet import Packet
 
-_ROOM = 1 << 20  # candidates at a time
+_ROOM = 1 << 17  # candidates at a time
 _NOWHERE = Span(SourceFile("equality", ""), 0, 0)
 
 
@@ -53,6 +57,7 @@ class RowsSeat:
     results: int = 0
     slot_number: int = 0  # the only one of its operator
     key: int = 0  # there is only one at its operator
+    seconds: float = 0.0
 
     @property
     def source(self) -> RowsSeat:
@@ -183,6 +188,12 @@ class RowsJoin:
         self._tuples_in = 0
         self._candidates = 0
         self._seconds = 0.0
+        self.watch = WorkWatch()
+        self.silenced: dict[RowsSeat, str] = {}  # its only seat, and why, when it must leave
+        # Told by the owner: one of the queries it is for, and whether all of them go.
+        self.query_at: Callable[[int], str] = lambda slot: ""
+        self.left_by: Callable[[set[str]], list[RowsSeat]] = lambda queries: []
+        self._slot_seconds = SlotSeconds()
 
     def __len__(self) -> int:
         return 1
@@ -224,6 +235,18 @@ class RowsJoin:
 
     def advance(self, watermarks: Mapping[str, int]) -> list[RowsFound]:
         """The combinations completed by tuples that are now below the watermark of all the body's streams."""
+        if self.silenced:
+            return []
+        self.watch.resume()
+        try:
+            return self._advance(watermarks)
+        except Flood as flood:
+            self.silenced[self.seat] = flood.why
+            return []
+        finally:
+            self.watch.pause()
+
+    def _advance(self, watermarks: Mapping[str, int]) -> list[RowsFound]:
         names = {fold(self._body.relations[item].name) for item in self._streams}
         settled_us = min((watermarks[name] for name in names if name in watermarks), default=FAR_US)
         started = perf_counter()
@@ -245,18 +268,47 @@ class RowsJoin:
         """The combinations whose greatest tuple is one of `lasts` of the item."""
         others = [other for other in range(len(self._windows)) if other != item]
         ranges = {other: self._range(item, other, lasts) for other in others}
-        totals = np.ones(len(lasts), np.float64)
-        for begin, end in ranges.values():
-            totals *= np.maximum(end - begin, 0)
+        return self._extend({item: lasts}, np.arange(len(lasts)), others, ranges)
+
+    def _extend(
+        self,
+        chosen: dict[int, NDArray[np.int64]],
+        rows: NDArray[np.int64],
+        others: Sequence[int],
+        ranges: Mapping[int, tuple[NDArray[np.int64], NDArray[np.int64]]],
+    ) -> list[RowsFound]:
+        """Extend combinations by all other items, one after the other, few enough at a time."""
+        if not others or not len(rows):
+            return self._found(chosen) if len(rows) else []
+        other, rest = others[0], others[1:]
+        begin, end = ranges[other]
         found = []
-        for part in _parts(totals):
-            chosen = {item: lasts[part]}
-            rows = np.arange(len(lasts))[part]
-            for other in others:
-                begin, end = ranges[other]
-                chosen, rows = self._expand(chosen, rows, other, begin, end)
-            found += self._found(chosen)
+        for part in _parts(np.maximum(end[rows] - begin[rows], 0)):
+            some = {item: indexes[part] for item, indexes in chosen.items()}
+            extended, left = self._expand(some, rows[part], other, begin, end)
+            if self.watch.clock() > self.watch.look_at:
+                self._look()
+            found += self._extend(extended, left, rest, ranges)
         return found
+
+    def _look(self) -> None:
+        """A few milliseconds have passed.
+
+        Raises:
+            Flood: when it takes too long, or nobody wants it.
+            Halted: when everything has to stop.
+        """
+        watch = self.watch
+        spent = self._slot_seconds.of(watch.turn, 1)
+        seconds = watch.taken()
+        self.seat.seconds += seconds
+        spent += seconds
+        if watch.dropped and self.left_by(watch.dropped):
+            raise Flood([0], REMOVED)
+        if watch.most_seconds is not None and spent[0] > watch.most_seconds:
+            raise Flood([0], too_long(watch.most_seconds))
+        if watch.is_time_to_tell():
+            watch.busiest = self.query_at(0)
 
     def _range(
         self, item: int, other: int, lasts: NDArray[np.int64]
@@ -368,7 +420,7 @@ class RowsJoin:
         )
 
 
-def _parts(totals: NDArray[np.float64]) -> list[slice]:
+def _parts(totals: NDArray[np.int64]) -> list[slice]:
     """Cut rows into parts with few enough candidates each."""
     ends = np.cumsum(totals) // _ROOM
     starts = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(totals)]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from cqc.runtime.operators.probe import intersect, rank_of, shifted, touches
+from cqc.runtime.operators.probe import GAVE_UP, intersect, rank_of, shifted, touches
 from cqc.runtime.operators.rank_lineage import WORD_BITS
 from cqc.runtime.operators.row_vectors import lowest_bit
 from cqc.runtime.operators.theta_lists import rank
@@ -101,6 +101,8 @@ def ranges_of_list(code, probing, parameters, start, stop):  # type: ignore[no-u
 
 
 _PAIRS = 2048  # results that are noted before they are written, so that writing goes item by item
+_PER_PAIR = 8  # a pair that is looked at by itself takes as long as so many tuples that are sifted
+MOST_SIFTED = 1 << 23  # that one call looks at, as `MOST_STEPS` of the kernel by key
 _BLOCK = 512  # tuples at a time, so that what is alive stays in the fastest cache
 
 
@@ -362,11 +364,12 @@ def extend_by_time(  # type: ignore[no-untyped-def]
     first, limit,  # the positions among them that count
     cut_starts, cuts, window_sets,
     codes, value_rows, starts, parameters, theta_sets, theta_members, probing,
-    positions_out, ts_out, lineage_out, tally, width,
+    positions_out, ts_out, lineage_out, tally, width, most,
 ):  # fmt: skip
     """Extend rows by the tuples within their stretch of time; (rows found, candidates seen).
 
-    With a tally nothing is written: tally[slot] is set to how many of the rows found have the slot.
+    When more than `most` tuples and pairs would be looked at nothing is found: GAVE_UP. With a tally nothing is written:
+    tally[slot] is set to how many of the rows found have the slot.
     """
     bound, lists, words = len(positions_in), len(codes), len(width)
     lows, highs = np.empty(hub_lists, np.float64), np.empty(hub_lists, np.float64)
@@ -417,6 +420,9 @@ def extend_by_time(  # type: ignore[no-untyped-def]
             alive, picks, lows, highs, sure, used, one, entries, entry_ts, entry_lineage, width,
         )  # fmt: skip
         candidates += seen
+        most -= seen
+        if most < 0:
+            return GAVE_UP, candidates
         if kept == 0:
             group_start = group_end
             continue
@@ -436,6 +442,7 @@ def extend_by_time(  # type: ignore[no-untyped-def]
             if varying < 0:
                 continue
             entry = rank_of(entry_ts, 0, kept, begin - 1) if begin > entry_ts[0] else 0
+            most += _PER_PAIR * entry
             while entry < kept and entry_ts[entry] <= end:
                 left = np.uint64(0)
                 for word in range(words):
@@ -478,6 +485,9 @@ def extend_by_time(  # type: ignore[no-untyped-def]
                             pairs = 0
                     written += 1
                 entry += 1
+            most -= _PER_PAIR * entry
+            if most < 0:
+                return GAVE_UP, candidates
         group_start = group_end
     write_pairs(
         min(written, room) - pairs, pairs, pair_rows, pair_entries, order_ts, order_positions,

@@ -57,6 +57,11 @@ class SelectionSeat:
         return self.slot
 
     @property
+    def seconds(self) -> float:
+        """None: a filter is walked for all bodies at once, and what they cost is told by what they find."""
+        return 0.0
+
+    @property
     def slot_number(self) -> int:
         return self.slot
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns import Column
 
 _LEAST_CAPACITY = 1024
+_SPARSE = 8  # so much of what there is may be unused before it is given back
 
 
 class SharedState:
@@ -162,7 +163,16 @@ class SharedState:
         live = self._newest.values[self.first - self.base : self.head - self.base]
         gone = int(np.searchsorted(live, before_us))
         self.first += gone
+        if gone and self._capacity > _LEAST_CAPACITY and _SPARSE * len(self) <= self._capacity:
+            self._give_back()
         return gone
+
+    def _give_back(self) -> None:
+        """Let go of memory that most tuples have left, beside what they will need when as many come again."""
+        capacity = self._capacity
+        while capacity > _LEAST_CAPACITY and 4 * len(self) <= capacity:
+            capacity //= 2
+        self._relocate(capacity)
 
     def first_since(self, ts_us: int) -> int:
         """A position such that all tuples before it are older than `ts_us`."""
@@ -261,10 +271,13 @@ class SharedState:
             self._largest[number] = max(self._largest[number], float(np.abs(target).max()))
 
     def _make_room(self, count: int) -> None:
-        live = self.head - self.first
         capacity = self._capacity
-        while 3 * (live + count) > 2 * capacity:
+        while 3 * (len(self) + count) > 2 * capacity:
             capacity *= 2
+        self._relocate(capacity)
+
+    def _relocate(self, capacity: int) -> None:
+        live = len(self)
         start = self.first - self.base
         for block in self._blocks.values():
             block.relocate(start, live, capacity)

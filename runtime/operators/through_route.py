@@ -9,8 +9,8 @@ states change.
     R -> S -> T: 100 tuples of R, one call: 100 rows meet S, what came of them meets T; the work of both levels is counted apart
 
 What a level makes may not fit: the kernel stops there and says how much it would be, and goes on from there with more room. Nor
-should so many rows meet a level at once that what they make leaves the processor's caches: before such a level it stops for good,
-and the rows go on in trains (`metaqueues`).
+should so many rows meet a level at once that what they make leaves the processor's caches, or that it takes long: before such a level
+it stops for good, and the rows go on in trains (`metaqueues`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numba import njit
 
 from cqc.runtime.operators.join_level import Rows, gather_keys, gather_values
 from cqc.runtime.operators.memory import address, carray, pointer
-from cqc.runtime.operators.probe import extend_by_key
+from cqc.runtime.operators.probe import GAVE_UP, MOST_STEPS, NO_LIMIT, extend_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,6 +137,8 @@ class ThroughRoute:
                 self._numbers, self._edges, self._sources, ends, packet_first, begin, end,
                 rows.count, rows.positions, rows.ts, rows.lineage, self._width, self._work,
             )  # fmt: skip
+            if at < begin:  # the first level alone is too much at once
+                return rows, begin
             made: Rows = self._rows[at]
             if found <= made.room:
                 break
@@ -254,7 +256,7 @@ def extend_through(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Take rows through the levels from `begin` up to `end`: (the last level that was taken, the rows it made).
 
-    Before a level that should not get so many rows at once it ends. Rows that do not fit are counted only: then the level has made
+    Before a level that should not get so many rows at once it ends, also when only the level's kernel can tell. Rows that do not fit are counted only: then the level has made
     more than it has room for. `work[level]` is probes,
     candidates and found.
     """
@@ -291,6 +293,7 @@ def extend_through(  # type: ignore[no-untyped-def]
         positions_out = carray(pointer(level[POSITIONS_OUT]), (len(positions) + 1, room), np.int64)
         ts_out = carray(pointer(level[TS_OUT]), (level[TIMES], room), np.int64)
         lineage_out = carray(pointer(level[LINEAGE_OUT]), (room, words), np.uint64)
+        most = MOST_STEPS if count > 2 else NO_LIMIT
         found, candidates = extend_by_key(
             count, positions, ts, lineage, keys[0], forms[0], keys[1:], forms[1:],
             carray(pointer(level[HEADS]), (level[FORMS], level[BUCKETS]), np.int64),
@@ -310,8 +313,10 @@ def extend_through(  # type: ignore[no-untyped-def]
             carray(pointer(level[MEMBERS]), (lists, words), np.uint64),
             probing,
             carray(pointer(level[VALUES]), (capacity, level[VALUE_COLUMNS]), np.float64),
-            positions_out, ts_out, lineage_out, width,
+            positions_out, ts_out, lineage_out, width, most,
         )  # fmt: skip
+        if found == GAVE_UP:
+            return number - 1, count
         if found > room:
             break
         work[number, 0] = count

@@ -172,9 +172,11 @@ def join_states(  # type: ignore[no-untyped-def]
     heads, following, index, shift, dead, where_there, scan_from,
     pair_here, pair_there, cut_starts, cuts, window_sets,  # windows between pairs of places
     sources, widths, codes, newest, code_shift, gate_dead, gate_on, held,  # who asks for the pair
-    out_positions, out_ts, out_lineage, out_keys, begin, places, places_there, key_source,
+    out_positions, out_ts, out_lineage, out_keys, begin, places, places_there, key_source, most,
 ):  # fmt: skip
-    """Append the joined rows to the output from row `begin` on; (rows found, candidates seen).
+    """Append the joined rows to the output from row `begin` on; (rows found, candidates seen, how many of `rows` were joined).
+
+    Not all of `rows` are when that means to look at more than `most`: the caller goes on with the rest.
 
     Candidates come from the chains; with `scan_from` >= 0 all active rows up to it are compared (a nested loop). A pair whose
     composite value (`sources`) nobody of a gate has is not made: `held[gate]` counts it. `places` and `places_there` say where each side's
@@ -188,6 +190,8 @@ def join_states(  # type: ignore[no-untyped-def]
     by_scan = scan_from >= 0
     held[:] = 0
     for at in range(len(rows)):
+        if most < 0:
+            return written - begin, candidates, at
         row = rows[at]
         other = scan_from if by_scan else heads[bucket(keys, row, columns, shift)]
         while other >= 0:
@@ -218,7 +222,8 @@ def join_states(  # type: ignore[no-untyped-def]
                         out_positions, out_ts, out_lineage, out_keys, places, places_there, key_source,
                     )  # fmt: skip
             other = other - 1 if by_scan else following[other, index]
-    return written - begin, candidates
+            most -= 1
+    return written - begin, candidates, len(rows)
 
 
 @njit(cache=True, nogil=True)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.tree_gate import Gate
     from cqc.runtime.operators.tree_state import KeyColumn
 
+# Rows that one call looks at, at most: what it makes is kept, and may have to be checked by expression.
+_MOST_STEPS = 1 << 17
+
 Edge = tuple["KeyColumn", "KeyColumn"]  # an equality between key columns of two items
 
 
@@ -73,6 +76,7 @@ class Node:
 
 
 Refine = Callable[["Step", "NDArray[np.int64]"], "NDArray[np.int64]"]
+Look = Callable[[TreeState, "NDArray[np.int64]"], None]
 
 
 class Way:
@@ -85,10 +89,14 @@ class Way:
         slots: Sequence[Slot],
         words: int,
         refine: Refine,
+        look: Look,
         *,
         nested_loops: bool,
     ) -> None:
-        """`refine`: which of the new rows of a step go on. `nested_loops`: compare with every row there, as the papers do."""
+        """`refine`: which of the new rows of a step go on. `nested_loops`: compare with every row there, as the papers do.
+
+        `look` is told of rows that were joined, after each call of a kernel: it may raise when that takes too long.
+        """
         parent = node.parent
         assert parent is not None
         self._refine = refine
@@ -101,7 +109,9 @@ class Way:
                 unused = np.zeros((len(items), 2), np.int64)
                 out = TreeState(items, key_columns_above(items, edges), words, unused)
             pairs = parent.pairs or PairGates(own, there.state)
-            step = Step(own, there.state, out, parent, pairs, edges, nested_loops=nested_loops)
+            step = Step(
+                own, there.state, out, parent, pairs, edges, look, nested_loops=nested_loops
+            )
             step.prepare_windows(slots, words)
             self.steps.append(step)
             own = out
@@ -109,7 +119,7 @@ class Way:
     def join(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Append what the rows find to the parent's state; the numbers of the new rows there."""
         for step in self.steps:
-            rows = self._refine(step, step.join(rows))
+            rows = step.join(rows, self._refine)
         for step in self.steps[:-1]:
             step.out.clear()
         return rows
@@ -117,7 +127,7 @@ class Way:
     def resume(self, gate: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Append the pairs that a gate held for want of these rows of its leaf; from the left of two nodes only."""
         (step,) = self.steps
-        return self._refine(step, step.resume(gate, rows))
+        return step.resume(gate, rows, self._refine)
 
 
 def _in_order(node: Node, edges: Sequence[Edge]) -> list[Node]:
@@ -146,11 +156,13 @@ class Step:
         parent: Node,
         gates: PairGates,
         edges: Sequence[Edge],
+        look: Look,
         *,
         nested_loops: bool,
     ) -> None:
         """`parent`: the node where it happens; `gates` of the pairs that are made."""
         self._scans = nested_loops
+        self._look = look
         self._gates = gates
         self._sources = gates.sources(from_left=own is gates.left)
         self._held = np.zeros(len(gates), np.int64)
@@ -170,36 +182,46 @@ class Step:
         met = {(one, two) for one in self._own.items for two in self._there.items}
         return met | {(two, one) for one, two in met}
 
-    def join(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def join(self, rows: NDArray[np.int64], refine: Refine) -> NDArray[np.int64]:
         """Append what the rows find to the parent's state; the numbers of the new rows there."""
-        out = self.out
-        found, candidates = self._call(rows)
-        if out.count + found > out.room:
-            out.reserve(found)
-            found, candidates = self._call(rows)
-        self._parent.candidates += candidates
-        for gate, count in enumerate(self._held):
-            self._gates.held[gate] += int(count)
-        return self._taken(found)
+        out, begin = self.out, self.out.count
+        while len(rows):
+            found, candidates, joined = self._call(rows)
+            if out.count + found > out.room:
+                out.reserve(found)
+                found, candidates, joined = self._call(rows)
+            self._parent.candidates += candidates
+            for gate, count in enumerate(self._held):
+                self._gates.held[gate] += int(count)
+            self._taken(found, refine)
+            self._look(self._own, rows[:joined])
+            rows = rows[joined:]
+        return np.arange(begin, out.count)
 
-    def resume(self, gate: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _taken(self, found: int, refine: Refine) -> None:
+        """So many rows were made; some of them may not stay."""
+        begin = self.out.count
+        self.out.count += found
+        refine(self, np.arange(begin, self.out.count))
+
+    def resume(self, gate: int, rows: NDArray[np.int64], refine: Refine) -> NDArray[np.int64]:
         """Append the pairs that a gate held for want of these rows of its leaf; from the left node only."""
         fresh, absent_since = self._gates.note(gate, rows)
         if not len(fresh) or not self._own.count or not self._there.count:
             return fresh[:0]
-        found = self._resume(gate, fresh, absent_since)
-        if self.out.count + found > self.out.room:
-            self.out.reserve(found)
-            found = self._resume(gate, fresh, absent_since)
-        self._gates.resumed[gate] += found
-        return self._taken(found)
+        out, begin = self.out, self.out.count
+        while len(fresh):
+            found, joined = self._resume(gate, fresh, absent_since)
+            if out.count + found > out.room:
+                out.reserve(found)
+                found, joined = self._resume(gate, fresh, absent_since)
+            self._gates.resumed[gate] += found
+            self._taken(found, refine)
+            self._look(self._gates.leaves[gate], fresh[:joined])
+            fresh, absent_since = fresh[joined:], absent_since[joined:]
+        return np.arange(begin, out.count)
 
-    def _taken(self, found: int) -> NDArray[np.int64]:
-        begin = self.out.count
-        self.out.count += found
-        return np.arange(begin, self.out.count)
-
-    def _call(self, rows: NDArray[np.int64]) -> tuple[int, int]:
+    def _call(self, rows: NDArray[np.int64]) -> tuple[int, int, int]:
         own, there, out, gates = self._own, self._there, self.out, self._gates
         return join_states(  # type: ignore[no-any-return]  # a numba kernel
             rows, own.positions, own.ts, own.lineage, own.keys, self._columns,
@@ -208,9 +230,12 @@ class Step:
             there.where, there.count - 1 if self._scans else -1, *self._pairs, *self._windows,
             *self._sources, gates.codes, gates.newest, gates.shift, gates.dead_us, gates.is_on, self._held,
             out.positions, out.ts, out.lineage, out.keys, out.count, self._places, self._places_there, self._key_source,
+            _MOST_STEPS,
         )  # fmt: skip
 
-    def _resume(self, gate: int, rows: NDArray[np.int64], absent_since: NDArray[np.int64]) -> int:
+    def _resume(
+        self, gate: int, rows: NDArray[np.int64], absent_since: NDArray[np.int64]
+    ) -> tuple[int, int]:
         own, there, out, gates = self._own, self._there, self.out, self._gates
         left_index, right_index = gates.indexes[gate]
         return resume_pairs(  # type: ignore[no-any-return, call-arg]  # a numba kernel
@@ -222,6 +247,7 @@ class Step:
             *self._sources, gates.codes, gates.newest, gates.shift, gates.dead_us,
             gates.log_clock, gates.log_dead_us, gates.logged, gates.on_from, gates.on_until,
             out.positions, out.ts, out.lineage, out.keys, out.count, self._places, self._places_there, self._key_source,
+            _MOST_STEPS,
         )  # fmt: skip
 
     def _source(self, column: KeyColumn) -> int:

@@ -279,14 +279,19 @@ def resume_pairs(  # type: ignore[no-untyped-def]
     join_columns_there, heads_there, following_there, index_there, shift_there,
     pair_here, pair_there, cut_starts, cuts, window_sets,
     sources, widths, codes, newest, code_shift, gate_dead, log_clock, log_dead_us, logged, on_from, on_until,
-    out_positions, out_ts, out_lineage, out_keys, begin, places, places_there, key_source,
+    out_positions, out_ts, out_lineage, out_keys, begin, places, places_there, key_source, most,
 ):  # fmt: skip
-    """Make the pairs that a gate held because of the values of the rows, unless another gate holds them; how many."""
+    """Make the pairs that a gate held because of the values of the rows, unless another gate holds them.
+
+    How many, and for how many of the rows: not for all when that means to look at more than `most` rows.
+    """
     alive = np.empty(lineage.shape[1], np.uint64)
     written = begin
     leaf_left = leaf_columns[: len(left_columns)]
     leaf_right = leaf_columns[len(left_columns) :]
     for at in range(len(rows)):
+        if most < 0:
+            return written - begin, at
         asking = rows[at]
         row = heads[index, bucket(leaf_keys, asking, leaf_left, shift)]
         while row >= 0:
@@ -342,5 +347,7 @@ def resume_pairs(  # type: ignore[no-untyped-def]
                             out_positions, out_ts, out_lineage, out_keys, places, places_there, key_source,
                         )  # fmt: skip
                     other = following_there[other, index_there]
+                    most -= 1
             row = following[row, index]
-    return written - begin
+            most -= 1
+    return written - begin, len(rows)

@@ -29,6 +29,7 @@ from cqc.runtime.serve.events import EventResponse, Watchers, events, find_place
 from cqc.runtime.serve.exposition import CONTENT_TYPE, Histogram, engine_lines, metric, text_of
 from cqc.runtime.serve.models import (
     Answer,
+    BusyInfo,
     ColumnInfo,
     Health,
     NewQuery,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.feeding import Feeding
     from cqc.runtime.serve.registry import Entry
     from cqc.runtime.serve.service import Service
-    from cqc.runtime.serve.worker import Held, Worker
+    from cqc.runtime.serve.worker import Busy, Held, Worker
 
 # What is small is done at once: another thread would take longer to begin than to do it.
 _FEW_ROWS = 100
@@ -197,31 +198,35 @@ class Api:
                     raise Refusal(Status.INVALID, f"{field} is empty")
         owner = _owner(request, given.owner)
         entry = await self._worker.change(
-            lambda service: service.register(given.text, given.name, owner)
+            lambda service: service.register(given.text, given.name, owner),
+            what="the registration of a query",
         )
-        return _info(entry, entry.own_seconds)
+        return _info(entry, entry.own_seconds, 0)
 
     async def queries(self) -> Response:
         """All registered queries with their owner, age, results and cost."""
-        entries = await self._worker.ask(
-            lambda service: [
-                (each, service.registry.cost_seconds(each)) for each in service.registry
-            ]
-        )
+        entries = await self._worker.ask(lambda service: service.costs())
         # There may be a hundred thousand: neither the engine nor other requests wait for their text.
         body = await asyncio.to_thread(_list_text, entries)
         return Response(body, media_type="application/json")
 
     async def query(self, name: str) -> QueryInfo:
         """One registered query."""
-        entry, cost = await self._worker.ask(lambda service: _with_cost(service, name))
-        return _info(entry, cost)
+        return _info(*await self._worker.ask(lambda service: _with_cost(service, name)))
 
     async def unregister(self, name: str, request: Request) -> Response:
         """Remove a query; the others do not notice. A user's token removes the queries of that user alone."""
         caller = _caller(request)
+        service = self._worker.service
+        is_known = name in service.registry
+        if is_known:
+            _removable(
+                service, name, caller
+            )  # before the engine is told to give up what it does for it
         await self._worker.change(
-            lambda service: service.unregister(_removable(service, name, caller).name)
+            lambda service: service.unregister(_removable(service, name, caller).name),
+            what="the removal of a query",
+            removing=name if is_known or caller.role >= Role.ADMIN else None,
         )
         return Response(status_code=204)
 
@@ -239,7 +244,9 @@ class Api:
             _check_text("at", at, self._limits.name_characters)
         started = time.perf_counter()
         entry, asked = await self._worker.ask(
-            lambda service: service.invoke(name, at), self._limits.invoke_seconds
+            lambda service: service.invoke(name, at),
+            self._limits.invoke_seconds,
+            what="an invocation",
         )
         write = functools.partial(write_answer, entry, asked, form)
         body = write() if len(asked.block) <= _FEW_ROWS else await asyncio.to_thread(write)
@@ -306,7 +313,10 @@ class Api:
         with self._worker.holding() as held:
             taken = await self._rows(relation, content_type, request, held)
             held.become(taken.nbytes)
-            outcome = await self._worker.change(lambda service: service.take(relation.name, taken))
+            outcome = await self._worker.change(
+                lambda service: service.take(relation.name, taken),
+                what=f"{len(taken):,} rows of {relation.name}",
+            )
         return Pushed(
             read=outcome.read,
             accepted=outcome.accepted,
@@ -335,14 +345,18 @@ class Api:
 
     async def health(self, request: Request) -> Health:
         """Whether the service works. Needs no token; without one it says nothing of what is wrong where."""
-        service = self._worker.service
+        service, busy = self._worker.service, self._worker.busy
+        is_trusted = CALLER in request.scope
+        status = "ok" if busy is None else "busy"
         return Health(
-            status="ok" if service.failure is None else "failed",
+            status=status if service.failure is None else "failed",
+            recovered=None,
+            busy=_busy_info(busy) if busy is not None and is_trusted else None,
             engine=self._feeding.engine,
             caught_up=self._feeding.caught_up,
             queries=len(service.registry),
             tuples=service.engine.tuples_read,
-            problems=list(self._feeding.problems) if CALLER in request.scope else [],
+            problems=list(self._feeding.problems) if is_trusted else [],
         )
 
     async def metrics(self) -> PlainTextResponse:
@@ -403,16 +417,16 @@ def _removable(service: Service, name: str, caller: Caller) -> Entry:
     return entry
 
 
-def _with_cost(service: Service, name: str) -> tuple[Entry, float]:
+def _with_cost(service: Service, name: str) -> tuple[Entry, float, int]:
     entry = service.registry.find(name)
-    return entry, service.registry.cost_seconds(entry)
+    return entry, service.cost_seconds(entry), service.engine.kept_bytes().get(entry.name, 0)
 
 
-def _list_text(entries: list[tuple[Entry, float]]) -> str:
-    return QueryList(queries=[_info(entry, cost) for entry, cost in entries]).model_dump_json()
+def _list_text(entries: list[tuple[Entry, float, int]]) -> str:
+    return QueryList(queries=[_info(*each) for each in entries]).model_dump_json()
 
 
-def _info(entry: Entry, cost_seconds: float) -> QueryInfo:
+def _info(entry: Entry, cost_seconds: float, kept_bytes: int) -> QueryInfo:
     return QueryInfo(
         id=entry.number,
         name=entry.name,
@@ -423,9 +437,19 @@ def _info(entry: Entry, cost_seconds: float) -> QueryInfo:
         results=entry.results,
         invocations=entry.invocations,
         cost_seconds=round(cost_seconds, 6),
+        kept_bytes=kept_bytes,
         columns=[ColumnInfo(name=name, type=type_) for name, type_ in entry.columns],
         text=entry.text,
         stopped=entry.stopped or None,
+    )
+
+
+def _busy_info(busy: Busy) -> BusyInfo:
+    return BusyInfo(
+        what=busy.what,
+        query=busy.query or None,
+        since=datetime.fromtimestamp(busy.since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seconds=round(busy.seconds, 1),
     )
 
 

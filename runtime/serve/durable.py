@@ -40,7 +40,7 @@ from cqc.runtime.serve.result_log import piece_of
 from cqc.runtime.serve.stored_rows import read_rows, write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from cqc.runtime.engine import Engine
@@ -72,6 +72,7 @@ class Durable:
         self._result_files = _segments(folder, "results")
         self.has_past = bool(self._rows_files)
         self.is_open = False
+        self.progress: Callable[[float], None] = lambda done: None  # told while it is read
         self.epoch = os.urandom(4).hex()
         self.positions: Positions = {}
         self.has_tables = False
@@ -174,12 +175,16 @@ class Durable:
     def _replay(self, alive: dict[int, str]) -> int:
         """Do everything again, in order; how many bytes of the last segment are whole."""
         stop = 0
+        size = sum(file.stat().st_size for file in self._rows_files) or 1
+        before = 0
         for file in self._rows_files:
             stop = 0
             for record in self._records(file):
                 stop = record.stop
                 self._check_order(file, record)
                 self._replay_one(record, alive)
+                self.progress((before + stop) / size)
+            before += stop
             self._ends[file] = self._heads()
         return stop
 
@@ -315,11 +320,12 @@ class Durable:
             )
         )
 
-    def commit(self, oldest_result: int) -> None:
+    def commit(self, oldest_result: int, *, in_step: bool = True) -> None:
         """Wait until everything is on the disk, then begin new segments and delete old ones where it is time.
 
         Args:
             oldest_result: results before this one are no longer asked for.
+            in_step: whether the engine is where the last record says; else nothing more is written of it.
         """
         self._tables.sync()
         self._results.sync()
@@ -327,6 +333,8 @@ class Durable:
             self._rows.append(head, body)
         self._waiting = []
         self._rows.sync()
+        if not in_step:
+            return
         if self._rows.size > self._segment_bytes:
             self._roll_rows()
         if self._results.size > self._segment_bytes:

@@ -47,6 +47,13 @@ def engine_lines(service: Service) -> list[str]:
         lines += metric(f"cqc_rows_{kind}_total", "counter", help_, labelled)
     waiting = {_label("stream", name): count.waiting for name, count in counts.items()}
     lines += metric("cqc_rows_waiting", "gauge", "Rows far ahead of their stream.", waiting)
+    sizes = service.engine.state_sizes()
+    rows = {_label("stream", name): kept for name, (kept, _) in sizes.items()}
+    lines += metric("cqc_state_rows", "gauge", "Tuples that are kept.", rows)
+    size = {_label("stream", name): size for name, (_, size) in sizes.items()}
+    lines += metric("cqc_state_bytes", "gauge", "Of tuples and what is derived from them.", size)
+    operators = sum(each.bytes for each in service.engine.measure())
+    lines += metric("cqc_operator_bytes", "gauge", "Of joins and kept results.", operators)
     kinds = {"push": 0, "pull": 0, "every": 0}
     for entry in service.registry:
         kinds[entry.kind] += 1

@@ -89,7 +89,7 @@ class Feeding:
         def adopt(service: Service) -> None:
             service.adopt(owner, statements)
 
-        await worker.change(adopt, queue_anyway=True)
+        await worker.change(adopt, queue_anyway=True, what=f"the queries of {owner}")
 
     async def _adopt_program(self, worker: Worker) -> None:
         await self._adopt(worker, PROGRAM, self._live.statements)
@@ -113,7 +113,9 @@ class Feeding:
             service.push(rows, ranges)
             return service.reached(rows)
 
-        self._source.reached(await worker.change(push, queue_anyway=True))
+        self._source.reached(
+            await worker.change(push, queue_anyway=True, what="rows of the program's sources")
+        )
         return True
 
     def _tell(self, problem: str) -> None:

@@ -24,6 +24,7 @@ class Limits:
     instants: int = 1_000_000  # of queries with EVERY that one micro-batch makes due
     batch_results: int = 1_000_000  # of one query in one micro-batch, beside one for each row
     kept_rows: int = 10_000_000  # combinations that are kept for one query with BEGIN-END
+    query_seconds: float = 10.0  # of work on one query in one micro-batch, registration or answer
     invoke_seconds: float = 30.0  # until whoever asked is told to try again
     waiting: int = 1_000  # requests that wait for the engine
     waiting_bytes: int = 256 * _MEGABYTE  # of rows that are received, read, or wait for the engine

@@ -34,7 +34,10 @@ class QueryInfo(BaseModel):
     results: int = Field(description="Result rows delivered.")
     invocations: int
     cost_seconds: float = Field(
-        description="Engine time for it alone, and its share of common work."
+        description="Processor time for it alone, what was measured of it in joins, its share of the rest."
+    )
+    kept_bytes: int = Field(
+        description="What is kept for it beside the tuples of its streams; its part where others share it."
     )
     columns: list[ColumnInfo]
     text: str
@@ -95,10 +98,24 @@ class Problem(BaseModel):
     diagnostics: list[DiagnosticInfo] = Field(default_factory=list)
 
 
+class BusyInfo(BaseModel):
+    """What the engine has been doing for more than a moment."""
+
+    what: str
+    query: str | None = Field(description="Which query it is for, or mostly for; null if unknown.")
+    since: str
+    seconds: float
+
+
 class Health(BaseModel):
     """Whether the service works."""
 
-    status: str
+    status: str = Field(
+        description="ok, busy (requests wait for one piece of work), recovering (the checkpoint is being read),"
+        " or failed (it must be started again)."
+    )
+    recovered: float | None = Field(description="The share that is read while recovering.")
+    busy: BusyInfo | None = Field(None, description="What it is busy with; null while it is not.")
     engine: str = Field(description="How the program's sources are read: local or spark.")
     caught_up: bool = Field(description="Whether everything in the program's sources was read.")
     queries: int

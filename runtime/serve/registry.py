@@ -13,7 +13,7 @@ from cqc.compiler.catalog import fold
 from cqc.runtime.serve.refusal import Refusal, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cqc.compiler.bound import Query
     from cqc.compiler.graph.nodes import QueryNode
@@ -34,7 +34,7 @@ class Entry:
     columns: tuple[tuple[str, str], ...]  # names and types
     results: int = 0
     invocations: int = 0
-    own_seconds: float = 0.0  # spent on this query alone: compiling, answering
+    own_seconds: float = 0.0  # spent on this query alone: compiling, answering, its results
     shared_from: float = 0.0  # what a query's share of the common work was when this one came
     gone: bool = False  # unregistered or stopped, and everybody may know
     by_client: bool = False  # registered by a request, so no file decides whether it stays
@@ -97,13 +97,20 @@ class Registry:
         """The entries that the program or one file brought."""
         return [entry for entry in self.from_files() if entry.owner == owner]
 
-    def share(self, seconds: float) -> None:
-        """Spread the time of common work over the queries that run now."""
-        if self._by_name:
-            self._shared_seconds += seconds / len(self._by_name)
+    def share(self, seconds: float, results: Mapping[int, int]) -> None:
+        """Spread the time of common work: a part for every query that is there, and as much for each of the results.
+
+        Only queries that have results are looked at.
+        """
+        parts = len(self._by_name) + sum(results.values())
+        if not parts or seconds <= 0.0:
+            return
+        self._shared_seconds += seconds / parts
+        for number, count in results.items():
+            self._by_number[number].own_seconds += count * seconds / parts
 
     def cost_seconds(self, entry: Entry) -> float:
-        """What a query has cost: the work for it alone, and its share of the work for all."""
+        """What a query has cost without what the engine measured of it: the work for it alone, and its share of the rest."""
         return entry.own_seconds + self._shared_seconds - entry.shared_from
 
 

@@ -7,6 +7,7 @@ import contextlib
 import resource
 import socket
 import ssl
+import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.live_program import LiveProgram
 from cqc.runtime.serve.protocol import protocol_with
 from cqc.runtime.serve.query_folder import QueryFolder
+from cqc.runtime.serve.recovering import Recovering
 from cqc.runtime.serve.refusal import Refusal
 from cqc.runtime.serve.service import Service
 from cqc.runtime.serve.source_feed import SourceFeed
@@ -43,6 +45,7 @@ _BACKLOG = 2048
 _OWN_FILES = 64  # that the service needs beside connections
 _TOLD = 20  # different troubles outside of requests
 _DRAIN_S = 10  # for requests that are still being answered when the service stops
+_GRACE_S = 0.4  # for what the engine is doing when the service stops; longer work is given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class ServiceServer(uvicorn.Server):
     Args:
         report: told, in one sentence, of what goes wrong while it runs.
         session: a Spark session to use and leave open; one is started where the options ask for Spark.
+        say: told now and then how far it is while it reads a large checkpoint.
 
     Raises:
         RunError: when data is missing, the checkpoint cannot be used, or the address is taken.
@@ -83,6 +87,7 @@ class ServiceServer(uvicorn.Server):
         options: ServeOptions,
         report: Callable[[str], None],
         session: Session | None = None,
+        say: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         _check_certificate(options.certificate, options.key)
         self._scheme = "http" if options.certificate is None else "https"
@@ -90,7 +95,10 @@ class ServiceServer(uvicorn.Server):
         self._report = report
         self._troubles: set[str] = set()
         try:
-            service, source, folders = _prepare(program, options, session, report)
+            with Recovering(self._listener, say) as recovering:
+                service, source, folders = _prepare(
+                    program, options, session, report, recovering.progress
+                )
         except BaseException:
             self._listener.close()
             raise
@@ -138,7 +146,11 @@ class ServiceServer(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """Answer what is being answered, take nothing new, and end."""
+        """Answer what is being answered, take nothing new, and end; work that takes long is not finished."""
+        if not self.should_exit:
+            halt = threading.Timer(_GRACE_S, self.worker.service.halt)
+            halt.daemon = True
+            halt.start()
         self.should_exit = True
 
     def serve_until_stopped(self) -> None:
@@ -192,6 +204,7 @@ def _prepare(
     options: ServeOptions,
     session: Session | None,
     report: Callable[[str], None],
+    progress: Callable[[float], None],
 ) -> tuple[Service, SourceFeed, list[QueryFolder]]:
     """The service as it was, or as it begins, with its tables filled; Spark starts meanwhile."""
     folders = [QueryFolder(Path(each)) for each in options.queries]
@@ -200,7 +213,7 @@ def _prepare(
             raise RunError(f"{times} folders of queries are called {name}; rename all but one")
     carrier = None if options.engine == "local" else _spark(options.master, session)
     try:
-        return _fill(program, options, folders, carrier, report)
+        return _fill(program, options, folders, carrier, report, progress)
     except BaseException:
         if carrier is not None:
             carrier.close()
@@ -219,8 +232,12 @@ def _fill(
     folders: list[QueryFolder],
     carrier: Carrier | None,
     report: Callable[[str], None],
+    progress: Callable[[float], None],
 ) -> tuple[Service, SourceFeed, list[QueryFolder]]:
-    durable = None if options.checkpoint is None else Durable(Path(options.checkpoint))
+    durable = None
+    if options.checkpoint is not None:
+        durable = Durable(Path(options.checkpoint))
+        durable.progress = progress
     service = Service(
         program, limits=options.limits, strategy=options.strategy, durable=durable, report=report
     )

@@ -20,6 +20,8 @@ from cqc.runtime.ahead import COMPANY
 from cqc.runtime.batch_run import with_guard, with_retention
 from cqc.runtime.engine import Engine
 from cqc.runtime.errors import RunError
+from cqc.runtime.memory_return import give_back
+from cqc.runtime.operators.found_within import TOO_MANY
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.refusal import Refusal, Status
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from cqc.runtime.stream_line import StreamCount
 
 _NAME_IN_USE = "CQ029"
+_WORTH_RETURNING = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +101,11 @@ class Service:
         self.started = now()
         self.invocations = 0
         self.failure: str | None = None
+        self.is_interrupted = False  # in the middle of something: the engine is not used any more
         self._report = report
         self._now = now
         self._durable = durable
+        self._most_bytes = 0  # of states, since memory was last returned
         self._pending: list[Piece] = []
         self._leaving: list[Entry] = []
         self._told_waiting: set[str] = set()
@@ -132,7 +137,11 @@ class Service:
             except Refusal as error:
                 raise RunError(str(error)) from error
         # Not before: what was registered once is there again, and what was processed is not stopped afterwards.
-        self.engine.bound(found=self.limits.batch_results, past=self.limits.kept_rows)
+        self.engine.bound(
+            found=self.limits.batch_results,
+            past=self.limits.kept_rows,
+            seconds=self.limits.query_seconds,
+        )
         self.commit()
 
     @property
@@ -207,6 +216,7 @@ class Service:
     def _stop(self, name: str, why: str) -> None:
         """Answer a query no more that would hold up all others. It keeps its place in the list, with the reason."""
         entry = self.registry.of(name)
+        entry.own_seconds += self.engine.seconds_of(entry.name)
         self.engine.unregister(entry.name)
         self.engine.reserve(entry.name)
         self._leaps.remove(entry.name)
@@ -273,6 +283,32 @@ class Service:
             )
         return entry, asked
 
+    def cost_seconds(self, entry: Entry) -> float:
+        """What a query has cost so far: its own work, what was measured of it in common work, and its part of the rest."""
+        measured = 0.0 if entry.stopped else self.engine.seconds_of(entry.name)
+        return self.registry.cost_seconds(entry) + measured
+
+    def costs(self) -> list[tuple[Entry, float, int]]:
+        """All queries with what they have cost, and the bytes that are kept for each."""
+        kept = self.engine.kept_bytes()
+        return [
+            (entry, self.cost_seconds(entry), kept.get(entry.name, 0)) for entry in self.registry
+        ]
+
+    # From other threads
+
+    def halt(self) -> None:
+        """Let the engine finish nothing that is not done already: what was begun is undone by the next start."""
+        self.engine.watch.halt("the service is stopping")
+
+    def drop(self, name: str) -> None:
+        """Somebody waits for this query to leave: let the engine not go on with it until then."""
+        watch = self.engine.watch
+        if name in self.registry:
+            watch.drop(self.registry.of(name).name)
+        elif watch.query and fold(watch.query) == fold(name):
+            watch.drop(watch.query)
+
     # Rows
 
     def take(self, stream: str, rows: Taken) -> Accepted:
@@ -299,7 +335,7 @@ class Service:
         return {name: line.latest_us for name, line in lines if line.latest_us is not None}
 
     def _push(self, rows: Mapping[str, Taken], ranges: Sequence[Range]) -> Accepted:
-        started = time.perf_counter()
+        started, credited = time.thread_time(), self.engine.credited_seconds
         counts = [self.engine.lines[fold(name)].count for name in rows]
         before = [replace(count, reasons=Counter(count.reasons)) for count in counts]
         try:
@@ -327,8 +363,18 @@ class Service:
             self._durable.pushed(Batch(rows, ranges, found, pieces, instants))
         self._stop_crowded()
         self._tell_waiting(rows)
-        self.registry.share(time.perf_counter() - started)
+        self._give_back()
+        credited = self.engine.credited_seconds - credited
+        self.registry.share(time.thread_time() - started - credited, found)
         return _accepted(before, counts)
+
+    def _give_back(self) -> None:
+        """Return memory to the system after much of it was let go."""
+        size = sum(size for _, size in self.engine.state_sizes().values())
+        self._most_bytes = max(self._most_bytes, size)
+        if self._most_bytes - size > _WORTH_RETURNING and 2 * size < self._most_bytes:
+            self._most_bytes = size
+            give_back()
 
     def _stop_frequent(self, rows: Mapping[str, Taken], *, may_refuse: bool) -> None:
         most = self.limits.instants
@@ -345,11 +391,13 @@ class Service:
             for block in blocks:
                 counts[block.query] += len(block)
         most = sum(map(len, rows.values())) + self.limits.batch_results
-        floods = dict.fromkeys(self.engine.take_silenced())
-        floods |= dict.fromkeys(name for name, count in counts.items() if count > most)
-        for name in floods:
-            limit = f"the limit is {self.limits.batch_results:,}, and one for each row"
-            self._stop(name, f"it had too many results in one micro-batch: {limit}")
+        floods = dict.fromkeys((name for name, count in counts.items() if count > most), TOO_MANY)
+        floods |= self.engine.take_silenced()
+        for name, why in floods.items():
+            if why == TOO_MANY:
+                limit = f"the limit is {self.limits.batch_results:,}, and one for each row"
+                why = f"{TOO_MANY}: {limit}"
+            self._stop(name, why)
         if not floods:
             return batches
         return [[each for each in blocks if each.query not in floods] for blocks in batches]
@@ -386,7 +434,8 @@ class Service:
             OSError: when it cannot be written; the service must stop then.
         """
         if self._durable is not None:
-            self._durable.commit(self.results.oldest)
+            # Nothing is derived from an engine that stands in the middle of a micro-batch.
+            self._durable.commit(self.results.oldest, in_step=not self.is_interrupted)
         if self._pending:
             self.results.append(self._pending)
             self._pending = []

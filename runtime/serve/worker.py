@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from cqc.runtime.operators.work_watch import Halted
 from cqc.runtime.serve.engine_thread import EngineThread
 from cqc.runtime.serve.refusal import Refusal, Status
 
@@ -20,6 +23,20 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.service import Service
 
 T = TypeVar("T")
+_BUSY_S = 1.0  # one piece of work that takes longer is worth a word
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """What the engine's thread has been doing for a while."""
+
+    what: str
+    query: str  # the one that it is for, or mostly for; "" where that is not known
+    since: float  # seconds since the epoch
+
+    @property
+    def seconds(self) -> float:
+        return max(time.time() - self.since, 0.0)
 
 
 class Held:
@@ -78,14 +95,29 @@ class Worker:
         self._next_commit: asyncio.Future[None] | None = None
         self.waiting = 0
         self.waiting_bytes = 0
+        self._working: tuple[str, float] | None = None  # at what, and since when
 
-    async def ask(self, work: Callable[[Service], T], seconds: float | None = None) -> T:
+    @property
+    def busy(self) -> Busy | None:
+        """What the engine's thread does, when it takes more than a moment."""
+        working = self._working
+        if working is None or time.time() - working[1] < _BUSY_S:
+            return None
+        return Busy(working[0], self.service.engine.watch.busiest, working[1])
+
+    async def ask(
+        self,
+        work: Callable[[Service], T],
+        seconds: float | None = None,
+        *,
+        what: str = "a question",
+    ) -> T:
         """Let the engine's thread do something that changes nothing.
 
         Raises:
             Refusal: when too many others wait, or it took longer than `seconds`.
         """
-        future = self._submit(work, is_question=True)
+        future = self._submit(work, what, is_question=True)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
         except TimeoutError as error:
@@ -93,18 +125,28 @@ class Worker:
                 Status.TOO_SLOW, f"no answer within {seconds:g} seconds; try again later"
             ) from error
 
-    async def change(self, work: Callable[[Service], T], *, queue_anyway: bool = False) -> T:
+    async def change(
+        self,
+        work: Callable[[Service], T],
+        *,
+        queue_anyway: bool = False,
+        what: str = "a change",
+        removing: str | None = None,
+    ) -> T:
         """Let the engine's thread change something, and wait until the change is durable.
 
         Args:
             work: what to do, in the engine's thread.
             queue_anyway: for the service's own work, which waits for itself and must not be refused.
+            what: in words, for those who ask why the engine is busy.
+            removing: a query for which the engine need not go on with what it does, once this is queued.
 
         Raises:
             Refusal: when too many others wait, or nothing can be written any more.
         """
         # Shielded: once it is queued it happens, also when the client hangs up, and then it is committed too.
-        return await asyncio.shield(asyncio.ensure_future(self._change(work, queue_anyway)))
+        changing = self._change(work, what, queue_anyway, removing)
+        return await asyncio.shield(asyncio.ensure_future(changing))
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[Held]:
@@ -115,10 +157,14 @@ class Worker:
         finally:
             held.become(0)
 
-    async def _change(self, work: Callable[[Service], T], queue_anyway: bool) -> T:
+    async def _change(
+        self, work: Callable[[Service], T], what: str, queue_anyway: bool, removing: str | None
+    ) -> T:
         changed = asyncio.wrap_future(
-            self._submit(work, is_question=False, queue_anyway=queue_anyway)
+            self._submit(work, what, is_question=False, queue_anyway=queue_anyway)
         )
+        if removing is not None:
+            self.service.drop(removing)
         committed = self._commit_after()
         try:
             return await changed
@@ -138,16 +184,32 @@ class Worker:
             raise error
 
     def _submit(
-        self, work: Callable[[Service], T], *, is_question: bool, queue_anyway: bool = False
+        self,
+        work: Callable[[Service], T],
+        what: str,
+        *,
+        is_question: bool,
+        queue_anyway: bool = False,
     ) -> Future[T]:
         if self.service.failure is not None:
             raise Refusal(Status.BUSY, self.service.failure)
         if self.waiting >= self.service.limits.waiting and not queue_anyway:
             raise Refusal(Status.BUSY, "too many requests wait for the engine; try again later")
         self.waiting += 1
-        future = self._thread.submit(lambda: work(self.service), is_question=is_question)
+        future = self._thread.submit(lambda: self._do(work, what), is_question=is_question)
         asyncio.wrap_future(future).add_done_callback(self._one_less)
         return future
+
+    def _do(self, work: Callable[[Service], T], what: str) -> T:
+        """In the engine's thread."""
+        self._working = what, time.time()
+        try:
+            return work(self.service)
+        except Halted as error:
+            self.service.is_interrupted = True
+            raise Refusal(Status.BUSY, f"{error}; this was not done") from error
+        finally:
+            self._working = None
 
     def _one_less(self, future: asyncio.Future[T]) -> None:
         self.waiting -= 1
