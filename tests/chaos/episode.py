@@ -14,12 +14,11 @@ from tests.chaos.disks import SmallDisk
 from tests.chaos.judging import Standing, compare, counts
 from tests.chaos.ledger import REFUSED, RIGHT, UNCLEAR, Fault, Ledger
 from tests.chaos.processes import Watched
-from tests.chaos.queries import make_every, make_join, make_queries
-from tests.chaos.queries import Filter
+from tests.chaos.queries import Filter, make_every, make_join, make_queries
 from tests.chaos.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tests.chaos.judging import Comparison
     from tests.chaos.queries import Answer, Query

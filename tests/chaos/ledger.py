@@ -16,7 +16,7 @@ UNCLEAR = (
 
 
 @dataclass(eq=False)
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818 - a fault of what is tried, no error of this program
     """Something that must never be: what kind, how many, and in which words."""
 
     kind: str

@@ -57,7 +57,7 @@ class Watched:
                     stderr=log,
                     env=environment,
                     start_new_session=True,
-                    preexec_fn=prepare,  # noqa: PLW1509 - only a limit of the operating system is set
+                    preexec_fn=prepare,
                 )
             finally:
                 if stdout is not None:

@@ -16,7 +16,7 @@ from tests.chaos.world import LABELS
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tests.chaos.world import Row, World
 
@@ -185,13 +185,13 @@ def make_queries(world: World, rng: random.Random) -> list[Query]:
     """A query that shows every row of each stream, and some others at random."""
     names = list(world.streams)
     made: list[Query] = [Filter(f"seen_{name}", name) for name in names]
-    for number in range(rng.randint(1, 3)):
-        made.append(Filter(f"high{number}", rng.choice(names), float(rng.randint(5, 18))))
+    made += [
+        Filter(f"high{number}", rng.choice(names), float(rng.randint(5, 18)))
+        for number in range(rng.randint(1, 3))
+    ]
     made.append(Labelled("labelled", rng.choice(names)))
-    for number in range(rng.randint(1, 2)):
-        made.append(make_join(f"both{number}", world, rng))
-    for number in range(rng.randint(1, 2)):
-        made.append(make_every(f"counted{number}", world, rng))
+    made += [make_join(f"both{number}", world, rng) for number in range(rng.randint(1, 2))]
+    made += [make_every(f"counted{number}", world, rng) for number in range(rng.randint(1, 2))]
     return made
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import shutil
+import signal
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -182,7 +182,7 @@ class RunEpisode(Episode):
         self.watched.kill()
         done = damage.flip_bit(self.checkpoint, self.aside, self.rng)
         self.start()
-        return RIGHT if done is None and self.settle() else self.judged(done)
+        return self.settle() if done is None else self.judged(done)
 
     def judged(self, done: Damage) -> str:
         """What comes of damage; after a refusal it is undone, and all must be well."""
@@ -206,7 +206,8 @@ class RunEpisode(Episode):
         return self.judged_rotation(moved)
 
     def output_rotated_while_running(self) -> str:
-        return self.judged_rotation(self.rotate())
+        moved = self.rotate()
+        return self.judged_rotation(moved, started_again=True)
 
     def output_deleted(self) -> str:
         """Whoever takes a file away has its results: they count as given."""
@@ -216,6 +217,14 @@ class RunEpisode(Episode):
         self.start()
         return self.judged_rotation(moved)
 
+    def output_emptied_while_running(self) -> str:
+        """What `copytruncate` does."""
+        copy = self.out.with_name(f"out.{len(self.pieces)}.copied")
+        shutil.copy2(self.out, copy)
+        os.truncate(self.out, 0)
+        self.pieces.append(copy)
+        return self.judged_rotation(copy, started_again=True)
+
     def rotate(self) -> Path:
         wait_for(self.out.exists, self.patience_s)
         moved = self.out.with_name(f"out.{len(self.pieces)}.rotated")
@@ -223,25 +232,22 @@ class RunEpisode(Episode):
         self.pieces.append(moved)
         return moved
 
-    def judged_rotation(self, moved: Path) -> str:
-        outcome = self.settle(names=(self.out.name,))
-        if outcome == REFUSED:
-            self.pieces.remove(moved)
-            moved.replace(self.out)
-            self.start()
-            self.settle()
-        return outcome
+    def judged_rotation(self, taken: Path, *, started_again: bool = False) -> str:
+        """The output is here and where it was taken to, or the run refuses to go on without what was taken.
 
-    def output_emptied_while_running(self) -> str:
-        """What `copytruncate` does."""
-        copy = self.out.with_name(f"out.{len(self.pieces)}.copied")
-        shutil.copy2(self.out, copy)
-        os.truncate(self.out, 0)
-        self.pieces.append(copy)
+        Args:
+            taken: what the output was.
+            started_again: a run that was there goes on at first; that it refuses at its next start is right too.
+        """
         outcome = self.settle(names=(self.out.name,))
+        if outcome == RIGHT and started_again:
+            self.watched.kill()
+            self.start()
+            outcome = self.settle(names=(self.out.name,))
         if outcome == REFUSED:
-            self.pieces.remove(copy)
-            self.out.write_bytes(copy.read_bytes() + self.out.read_bytes())
+            self.pieces.remove(taken)
+            since = self.out.read_bytes() if self.out.exists() else b""
+            self.out.write_bytes(taken.read_bytes() + since)
             self.start()
             self.settle()
         return outcome
