@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.chaos.judging import Comparison
     from tests.chaos.queries import Answer, Query
 
+STAYS_S = 10.0  # what was not committed is cut off soon after a start; what stays longer is there for good
 Trouble = "Callable[[], str]"
 
 
@@ -196,6 +197,7 @@ class Episode:
             Fault: in any case.
         """
         before = self.compare(self.found() or Counter())
+        self.tell(f"no progress; missing: {sorted(before.missing)[:20]}")
         self.watched.kill()
         self.start()
         if self.wait_until_complete():
@@ -215,7 +217,8 @@ class Episode:
             Fault: when something came that must not.
         """
         last: object = None
-        quiet_since = time.monotonic()
+        bad: object = None
+        quiet_since = bad_since = time.monotonic()
         while True:
             running = self.watched.is_running
             found = self.found()
@@ -226,6 +229,10 @@ class Episode:
                     return running
                 if state.missing != last:
                     last, quiet_since = state.missing, time.monotonic()
+                if (state.untrue, state.repeated) != bad:
+                    bad, bad_since = (state.untrue, state.repeated), time.monotonic()
+                if any(bad) and time.monotonic() - bad_since > STAYS_S:
+                    state.raise_faults()
             if not running or time.monotonic() - quiet_since > self.patience_s:
                 return False
             time.sleep(0.1)

@@ -207,7 +207,7 @@ class RunEpisode(Episode):
 
     def output_rotated_while_running(self) -> str:
         moved = self.rotate()
-        return self.judged_rotation(moved, started_again=True)
+        return self.judged_rotation(moved)
 
     def output_deleted(self) -> str:
         """Whoever takes a file away has its results: they count as given."""
@@ -223,7 +223,7 @@ class RunEpisode(Episode):
         shutil.copy2(self.out, copy)
         os.truncate(self.out, 0)
         self.pieces.append(copy)
-        return self.judged_rotation(copy, started_again=True)
+        return self.judged_rotation(copy)
 
     def rotate(self) -> Path:
         wait_for(self.out.exists, self.patience_s)
@@ -232,15 +232,14 @@ class RunEpisode(Episode):
         self.pieces.append(moved)
         return moved
 
-    def judged_rotation(self, taken: Path, *, started_again: bool = False) -> str:
+    def judged_rotation(self, taken: Path) -> str:
         """The output is here and where it was taken to, or the run refuses to go on without what was taken.
 
-        Args:
-            taken: what the output was.
-            started_again: a run that was there goes on at first; that it refuses at its next start is right too.
+        It may do so later, when it starts once more; then the output is put together again of both.
         """
         outcome = self.settle(names=(self.out.name,))
-        if outcome == RIGHT and started_again:
+        if outcome == RIGHT:
+            self.feed_a_while()
             self.watched.kill()
             self.start()
             outcome = self.settle(names=(self.out.name,))
