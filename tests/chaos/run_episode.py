@@ -59,6 +59,8 @@ REFUSES_S = 60.0
 class RunEpisode(Episode):
     """A run that follows folders of files, with a program in a folder of its own."""
 
+    most_kills = 3  # in one trouble
+
     def set_up(self, troubles: Sequence[str]) -> None:
         super().set_up(troubles)
         self.rows_per_batch = self.rng.choice((7, 50, 1_000))
@@ -69,6 +71,7 @@ class RunEpisode(Episode):
         self.pieces: list[Path] = []  # where earlier parts of the output were taken to
         if self.engine == "spark":
             self.patience_s = 180.0
+            self.most_kills = 2  # it takes long to start
 
     def more_queries(self) -> str:
         return only_at_the_end(self.world)
@@ -122,7 +125,7 @@ class RunEpisode(Episode):
     # Deaths
 
     def killed_at_random(self) -> str:
-        for _ in range(self.rng.randint(1, 3)):
+        for _ in range(self.rng.randint(1, self.most_kills)):
             self.feed_a_while()
             self.watched.kill()
             if self.rng.random() < 0.5:
@@ -135,7 +138,7 @@ class RunEpisode(Episode):
         return self.settle()
 
     def killed_at_a_write(self) -> str:
-        for _ in range(self.rng.randint(1, 3)):
+        for _ in range(self.rng.randint(1, self.most_kills)):
             self.watched.kill()
             passes = self.rng.choice((1, 1, 2, 3, 5))
             moment = self.rng.choice(MOMENTS)

