@@ -59,27 +59,46 @@ class RecordFile:
         self._file.truncate(keep)
         self.size = keep
         self._unsynced = False
+        self._failure: OSError | None = None
         sync_folder(path.parent)
 
     def append(self, head: Head, body: bytes = b"") -> None:
-        """Add a record; it is not safe before `sync`."""
+        """Add a record; it is not safe before `sync`.
+
+        Raises:
+            OSError: when it cannot be written. Then nothing can follow it, and `sync` fails too: what is not whole is not committed.
+        """
+        self._check()
         head_text = json.dumps(head).encode()
         content = head_text + body
         frame = _FRAME.pack(len(head_text), len(body), zlib.crc32(content))
         whole = memoryview(frame + content)
-        while len(whole):
-            whole = whole[self._file.write(whole) :]
+        try:
+            while len(whole):
+                whole = whole[self._file.write(whole) :]
+        except OSError as error:
+            self._failure = error
+            raise
         self.size += len(frame) + len(content)
         self._unsynced = True
 
     def sync(self) -> None:
-        """Wait until everything added is on the disk."""
+        """Wait until everything added is on the disk.
+
+        Raises:
+            OSError: when something added is not there.
+        """
+        self._check()
         if self._unsynced:
             os.fsync(self._file.fileno())
             self._unsynced = False
 
     def close(self) -> None:
         self._file.close()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
 
 def sync_folder(folder: Path) -> None:

@@ -132,6 +132,7 @@ def main() -> int:
         "--engine", choices=ENGINES, action="append", help="only this one (repeatable)"
     )
     parser.add_argument("--episode", type=int, help="only this episode")
+    parser.add_argument("--trouble", action="append", help="one episode of this (repeatable)")
     parser.add_argument(
         "--kept", type=Path, default=ROOT / "artifacts" / "chaos", help="where evidence goes"
     )
@@ -140,7 +141,10 @@ def main() -> int:
     engines = tuple(given.engine or ENGINES)
     chaos = Chaos(given.seed, given.kept, given.minutes)
     say(f"chaos on {', '.join(engines)}: seed {given.seed}, {given.minutes:g} minutes")
-    if given.episode is not None:
+    if given.trouble:
+        for engine in engines:
+            chaos.one(engine, given.episode or 0, given.trouble)
+    elif given.episode is not None:
         for engine in engines:
             troubles = next(itertools.islice(deal(given.seed, engine), given.episode, None))
             chaos.one(engine, given.episode, troubles)

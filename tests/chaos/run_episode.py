@@ -64,14 +64,19 @@ class RunEpisode(Episode):
     def set_up(self, troubles: Sequence[str]) -> None:
         super().set_up(troubles)
         self.rows_per_batch = self.rng.choice((7, 50, 1_000))
-        to_file = bool({*OUTPUT_TROUBLES, "disk full"} & set(troubles)) or self.rng.random() < 0.6
         place = self.folder if self.disk is None else self.disk.folder
         self.out = place / "out.jsonl"
-        self.to_file = to_file
+        self.form = self.rng.choice(("file", "file", "folder", "printed"))
+        if {*OUTPUT_TROUBLES, "disk full"} & set(troubles):
+            self.form = "file"
+        if self.form == "folder":
+            self.out = place / "out"
+            self.out.mkdir()
         self.pieces: list[Path] = []  # where earlier parts of the output were taken to
         if self.engine == "spark":
             self.patience_s = 180.0
             self.most_kills = 2  # it takes long to start
+            self.rows_per_batch = self.rng.choice((60, 1_000))  # and a while for a micro-batch
 
     def more_queries(self) -> str:
         return only_at_the_end(self.world)
@@ -104,23 +109,30 @@ class RunEpisode(Episode):
             *["run", str(self.program), "--engine", engine or self.engine],
             *["--checkpoint", str(self.checkpoint), "--rows-per-batch", str(self.rows_per_batch)],
             *["--late", str(self.folder / "late"), "--rejects", str(self.folder / "rejects")],
-            *(["--out", str(self.out)] if self.to_file else []),
+            *([] if self.form == "printed" else ["--out", str(self.out)]),
             *(["--follow"] if follow else []),
         ]
 
     def start(self, before: Sequence[str] = ()) -> None:
         limit = None if self.disk is None else self.disk.limit(self.watched.log)
-        stdout = None if self.to_file else self.out
-        self.watched.start(self.arguments(), before, stdout, limit)
+        self.watched.start(self.arguments(), before, self.stdout(), limit)
+
+    def stdout(self) -> Path | None:
+        return self.out if self.form == "printed" else None
 
     def found(self) -> Answer:
+        return without(self.all_results(), DECIDED_AT_THE_END)
+
+    def all_results(self) -> Answer:
+        """What is in the output, wherever parts of it were taken to."""
         found: Answer = Counter()
-        for path in [*self.pieces, self.out]:
+        files = sorted(self.out.iterdir()) if self.form == "folder" else [self.out]
+        for path in [*self.pieces, *files]:
             try:
                 found += lines_of(path.read_bytes())
             except FileNotFoundError:
                 continue
-        return without(found, DECIDED_AT_THE_END)
+        return found
 
     # Deaths
 
@@ -273,6 +285,7 @@ class RunEpisode(Episode):
     def source_changed(self, how: str) -> str:
         """A file that was read is no longer what it was: that is said, and what was read stays read."""
         is_dead = self.rng.random() < 0.5
+        self._heard = "" if is_dead else self.watched.said()
         if is_dead:
             self.watched.kill()
         stream = self.rng.choice(self.world.in_files())
@@ -297,7 +310,7 @@ class RunEpisode(Episode):
         return outcome
 
     def is_said(self, path: Path) -> bool:
-        return path.name in self.watched.said()
+        return path.name in self.watched.said()[len(self._heard) :]
 
     def disk_full(self) -> str:
         assert self.disk is not None
@@ -323,7 +336,8 @@ class RunEpisode(Episode):
     def second_run(self) -> str:
         """Somebody starts the same run once more: it is refused, and the first goes on."""
         second = Watched(self.folder / "second.log")
-        second.start(self.arguments(), stdout=None if self.to_file else self.folder / "second.out")
+        printed = self.folder / "second.out" if self.form == "printed" else None
+        second.start(self.arguments(), stdout=printed)
         try:
             if not wait_for(lambda: not second.is_running, REFUSES_S):
                 raise Fault("silently wrong", 1, "two runs use one checkpoint")
@@ -421,17 +435,13 @@ class RunEpisode(Episode):
         self.settle()
         self.watched.stop(self.rng.choice((signal.SIGTERM, signal.SIGINT)))
         engine = self.rng.choice((self.engine, "local"))
-        self.watched.start(
-            self.arguments(follow=False, engine=engine), stdout=None if self.to_file else self.out
-        )
+        self.watched.start(self.arguments(follow=False, engine=engine), stdout=self.stdout())
         self.await_end(self.watched)
         for name in ("late", "rejects"):
             left_out = (self.folder / name).read_bytes()
             if left_out:
                 raise Fault("lost", left_out.count(b"\n"), f"{name}: {left_out[:300]!r}")
-        found: Answer = Counter()
-        for path in [*self.pieces, self.out]:
-            found += lines_of(path.read_bytes())
+        found = self.all_results()
         base = [each.query.name for each in self.standings if each.from_the_start]
         later = {each.query.name for each in self.standings} - set(base)
         expected = self.undisturbed()

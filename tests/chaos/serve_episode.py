@@ -293,6 +293,7 @@ class ServeEpisode(RunEpisode):
 
     def query_file_broken(self) -> str:
         old = self.rng.choice(self.in_query_files())
+        self._heard = self.watched.said()
         self.put_file(
             old.query.name,
             self.rng.choice(("SELEC n FROM a;", "CREATE QUERY x AS SELECT", "\x00(")),
