@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tests.chaos import run_episode, serve_episode
 from tests.chaos.ledger import Ledger
-from tests.chaos.processes import ROOT
+from tests.chaos.processes import ROOT, GivenUp
 from tests.chaos.run_episode import RunEpisode
 from tests.chaos.serve_episode import ServeEpisode
 
@@ -70,10 +70,10 @@ class Chaos:
                 if time.monotonic() > self.deadline:
                     return
                 self.one(engine, number, troubles)
-        except (
-            BaseException
-        ) as problem:  # a mistake of the harness: told at the end, after the account
-            self.problems.append(problem)
+        except GivenUp:
+            return
+        except BaseException as problem:
+            self.problems.append(problem)  # a mistake of the harness: told after the account
             raise
 
     def try_all(self, engines: Sequence[str]) -> None:
@@ -87,6 +87,8 @@ class Chaos:
             for thread in threads:
                 thread.join()
         except KeyboardInterrupt:  # what is under way is given up, and nothing is left behind
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            say("interrupted")
             self.deadline = 0.0
             for episode in list(self.running):
                 episode.watched.forbid()
@@ -105,7 +107,9 @@ class Chaos:
         words = (
             "right" if well else f"{len(episode.faults)} faults\n  " + "\n  ".join(episode.faults)
         )
-        say(f"{engine} episode {number}, {took:.0f} s, {', '.join(troubles)}: {words}")
+        say(
+            f"{engine} episode {number}, {took:.0f} s, {', '.join(episode.tried) or 'start'}: {words}"
+        )
 
 
 def say(text: str) -> None:

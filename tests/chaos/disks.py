@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import signal
 import subprocess
 from contextlib import suppress
@@ -29,7 +30,9 @@ class SmallDisk:
         self.folder = folder
         folder.mkdir()
         command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", str(folder)]
-        self.is_mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+        self.is_mounted = shutil.which("mount") is not None and (
+            subprocess.run(command, capture_output=True, check=False).returncode == 0
+        )
         self._is_full = False
 
     def fill(self) -> None:

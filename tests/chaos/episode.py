@@ -55,6 +55,7 @@ class Episode:
             Fault
         ] = []  # faults of the present trouble after which an episode can go on
         self.faults: list[str] = []
+        self.tried: list[str] = []
         self.disk: SmallDisk | None = None
         self.watched = Watched(self.folder / "log")
 
@@ -73,6 +74,7 @@ class Episode:
                 if time.monotonic() > self.deadline:
                     break
                 self.tell(f"trouble: {now}")
+                self.tried.append(now)
                 outcome = self.troubles()[now]()
                 self.tell(f"outcome: {outcome}")
                 if not self.remarks:

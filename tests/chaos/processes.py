@@ -21,6 +21,10 @@ STOP_S = 30.0  # SIGTERM and Ctrl-C end a process within so long
 KILLED_S = 60.0
 
 
+class GivenUp(Exception):  # noqa: N818 - nothing is wrong
+    """Somebody has interrupted: what is under way says nothing."""
+
+
 class Watched:
     """One process at a time, its standard error in a log that all of them share."""
 
@@ -40,7 +44,7 @@ class Watched:
     ) -> None:
         """Start `cqc`, or a module that becomes it (`before`)."""
         assert self.process is None, "the last one still runs"
-        assert not self._forbidden, "somebody has interrupted"
+        self._check_allowed()
         module = before or ("cqc.cli.main",)
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("CQC_")
@@ -69,8 +73,13 @@ class Watched:
         if self.process is not None:
             self.signal_tree()
 
+    def _check_allowed(self) -> None:
+        if self._forbidden:
+            raise GivenUp
+
     @property
     def is_running(self) -> bool:
+        self._check_allowed()
         return self.process is not None and self.process.poll() is None
 
     def said(self) -> str:
