@@ -11,7 +11,7 @@ JAVA_VERSION := $(shell "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | se
 HAS_JAVA := $(shell [ "0$(JAVA_VERSION)" -ge 17 ] && echo yes)
 EXTRAS := dev,serve$(if $(HAS_JAVA),,$(comma)java)
 
-.PHONY: help setup demo test test-all check bench functions peers clean
+.PHONY: help setup demo test test-all check chaos bench functions peers clean
 
 help:
 	@echo "make setup     prepare .venv/ (the other targets do this themselves)"
@@ -19,6 +19,7 @@ help:
 	@echo "make test      the test suite"
 	@echo "make test-all  the test suite with the slow tests"
 	@echo "make check     format, lint, types and the quick tests, in under a minute"
+	@echo "make chaos     kills, full disks, flipped bits and the like on local, Spark and serve: CHAOS_MINUTES=20 CHAOS_SEED=7"
 	@echo "make bench     one benchmark: make bench NAME=compile"
 	@echo "make functions write docs/functions.md from the registry"
 	@echo "make peers     the engines that benchmarks compare with, in .peers/"
@@ -53,13 +54,19 @@ test-all: warm
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=search < /dev/null
 
 # What `make check` leaves to `make test`: random programs, servers, executors, commands in processes of their own.
-LONGER := $(addprefix --ignore=tests/,property serve spark unit/cli/test_process.py unit/runtime/test_durable_run.py unit/test_measuring.py unit/runtime/operators/test_metaqueues.py test_readme.py)
+LONGER := $(addprefix --ignore=tests/,property serve spark chaos unit/cli/test_process.py unit/runtime/test_durable_run.py unit/test_measuring.py unit/runtime/operators/test_metaqueues.py test_readme.py)
 
 check: warm
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not spark and not slow and not packaging" $(LONGER) < /dev/null
+
+# What it tried is a table at the end; the same seed tries the same again. Evidence is kept in artifacts/chaos/.
+CHAOS_MINUTES ?= 20
+CHAOS_SEED ?=
+chaos: warm
+	@CHAOS_MINUTES=$(CHAOS_MINUTES) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m tests.chaos < /dev/null
 
 bench: setup
 	@$(BIN)/cqc bench $(NAME)

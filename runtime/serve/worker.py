@@ -92,7 +92,8 @@ class Worker:
         self._on_commit = on_commit
         self._on_failure = on_failure
         self._thread = EngineThread()
-        self._next_commit: asyncio.Future[None] | None = None
+        self._next_commit: asyncio.Future[None] | None = None  # not submitted yet
+        self._last_commit: asyncio.Future[None] | None = None
         self.waiting = 0
         self.waiting_bytes = 0
         self._working: tuple[str, float] | None = None  # at what, and since when
@@ -219,21 +220,15 @@ class Worker:
     def _commit_after(self) -> asyncio.Future[None]:
         """The commit that includes everything submitted so far."""
         if self._next_commit is None:
-            self._next_commit = asyncio.ensure_future(self._commit())
+            self._next_commit = asyncio.ensure_future(self._commit(self._last_commit))
         return asyncio.shield(self._next_commit)
 
-    async def _commit(self) -> None:
-        loop = asyncio.get_running_loop()
-        # What is submitted before the thread begins the commit is part of it; after that a new commit is needed.
-        begun = loop.create_future()
-
-        def commit() -> None:
-            loop.call_soon_threadsafe(begun.set_result, None)
-            self.service.commit()
-
-        done = asyncio.wrap_future(self._thread.submit(commit, is_question=False))
-        await begun
-        self._next_commit = None
+    async def _commit(self, before: asyncio.Future[None] | None) -> None:
+        if before is not None:  # whoever comes while that one is under way shares this one
+            await asyncio.wait({before})
+        # Changes are made in the order they were submitted: this commit has all up to here, and the next one needs another.
+        self._last_commit, self._next_commit = self._next_commit, None
+        done = asyncio.wrap_future(self._thread.submit(self.service.commit, is_question=False))
         try:
             await done
         except OSError as error:
