@@ -126,11 +126,12 @@ class Session:
 
     def close(self) -> None:
         """End the JVM if it is ours, and remove every file it made."""
-        if self._java is not None:
-            self._java.kill()
-            self._java.wait(timeout=30)
-            self._java.stdin.close()
-            self._java = None
+        # Taken first: the thread that starts Spark closes it too, when its JVM is ended under it.
+        java, self._java = self._java, None
+        if java is not None:
+            java.kill()
+            java.wait(timeout=30)
+            java.stdin.close()
             _forget_context()
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.close)

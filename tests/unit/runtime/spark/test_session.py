@@ -1,0 +1,37 @@
+"""How a session of our own ends."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from cqc.runtime.spark.session import Session
+from tests.waiting import PATIENCE_S
+
+
+class EndedByBoth:
+    """A process that somebody else ends at the very moment at which its session is closed."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self.stdin = self._process.stdin
+
+    def kill(self) -> None:
+        self._session.close()
+        self._process.kill()
+
+    def wait(self, timeout: float) -> int:
+        return self._process.wait(timeout)
+
+
+def test_a_session_closed_by_two_threads_at_a_time_is_closed_once(tmp_path: Path) -> None:
+    """As when SIGTERM goes to the whole process group while Spark starts: who starts it and who leaves both close it."""
+    session = Session.__new__(Session)
+    session._folder = tmp_path
+    java = session._java = EndedByBoth(session)
+    session.close()
+    assert java.wait(PATIENCE_S) != 0
+    assert java.stdin is not None
+    assert java.stdin.closed
