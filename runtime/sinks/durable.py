@@ -18,6 +18,8 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.output import Output, cannot_write, make_folder
 from cqc.runtime.sinks.printed import Printed
+from cqc.runtime.sinks.query_files import file_of_query
+from cqc.runtime.sinks.table import TableFolderSink, TableSink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from cqc.runtime.sinks.protocol import Shape
 
 STANDARD_OUTPUT = "-"
+_EXTENSIONS = {"jsonl": "jsonl", "csv": "csv", "parquet": "parquet", "table": "txt"}
 _OF_A_BATCH = re.compile(r"\.(\d{12})\.parquet$")
 
 
@@ -40,25 +43,31 @@ class Growing:
             os.truncate(path, min(length, path.stat().st_size))
         except OSError as error:
             raise cannot_write(path, error) from error
-        self._output = Output(path, append=True)
+        self._is_kept = False
 
     def append(self, data: bytes | memoryview) -> None:
-        self._output.write(data)
+        # Opened each time: a folder has a file for each query, which may be more than a process may keep open.
+        output = Output(self.path, append=True)
+        output.write(data)
+        output.close()
         self.length += len(data)
+        self._is_kept = False
 
     def keep(self, number: int) -> int:
         """Have everything on the disk before a micro-batch counts; how long the file is now."""
         del number
-        self._output.flush()
+        if self._is_kept:
+            return self.length
         try:
             with self.path.open("rb") as file:
                 os.fsync(file.fileno())
         except OSError as error:
             raise cannot_write(self.path, error) from error
+        self._is_kept = True
         return self.length
 
     def close(self) -> None:
-        self._output.close()
+        """Nothing is open between two micro-batches."""
 
 
 class DurableSink:
@@ -102,6 +111,9 @@ class DurableSink:
             _remove_after(self._target, number)
         for name in self._lengths:
             self._opened(name)
+        if kind in ("jsonl", "table") and self._is_folder and number < 0:
+            for query in shapes or ():  # else what an earlier run found would stand for its results
+                self._opened(file_of_query(Path(), query, _EXTENSIONS[kind]).name)
         if kind not in ("none", "parquet") and not self._is_folder:
             self._opened(STANDARD_OUTPUT if self._target is None else self._target.name)
 
@@ -111,7 +123,7 @@ class DurableSink:
             return
         shutil.rmtree(self._aside, ignore_errors=True)
         make_folder(self._aside)
-        headers = self._staged("header", [])
+        headers = self._staged("header", []) if self._kind == "csv" else {}
         for name, path in self._staged("rows", batches).items():
             if self._kind == "parquet":
                 self._put_parquet(number, path, batches)
@@ -137,12 +149,17 @@ class DurableSink:
         """The files that a sink of the format makes of the results, by name."""
         folder = self._aside / part
         make_folder(folder)
-        extension = {"jsonl": "jsonl", "csv": "csv", "parquet": "parquet"}.get(self._kind, "txt")
+        extension = _EXTENSIONS[self._kind]
         place = f"{folder}/" if self._is_folder else str(folder / f"results.{extension}")
-        sink = open_sink(self._kind, place, self._shapes)
+        # Headers and Parquet's types are there from the start, other files when there is something in them.
+        shapes = self._shapes if self._kind in ("csv", "parquet") else None
+        sink = open_sink(self._kind, place, shapes)
         for blocks in batches:
             sink.write(blocks)
-        sink.close()
+        if isinstance(sink, TableSink | TableFolderSink):
+            sink.abandon()  # a micro-batch without results does not say that there are none
+        else:
+            sink.close()
         single = STANDARD_OUTPUT if self._target is None else self._target.name
         return {path.name if self._is_folder else single: path for path in sorted(folder.iterdir())}
 
@@ -152,6 +169,8 @@ class DurableSink:
         data = path.read_bytes()
         skipped = header.stat().st_size if header is not None and file.length else 0
         if len(data) > skipped:
+            if self._kind == "table" and file.length:
+                file.append(b"\n")  # between two tables
             file.append(data[skipped:])
 
     def _put_parquet(
