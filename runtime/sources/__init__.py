@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.source_formats import format_called
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken, split_taken
 from cqc.runtime.sources.csv import read_csv
@@ -39,7 +40,6 @@ _EXTENSIONS = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
 }
-_FORMATS = {"csv": "csv", "jsonl": "jsonl", "json": "jsonl", "parquet": "parquet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,20 +157,9 @@ def _format_of(path: Path) -> str | None:
 
 
 def _default_format(relation: Relation) -> str | None:
-    """The format of the WITH clause.
-
-    Raises:
-        RunError: for one that is no kind of file.
-    """
-    named = relation.options.get("format")
-    if named is None:
-        return None
-    format_ = _FORMATS.get(named.lower())
-    if format_ is None:
-        raise RunError(
-            f"format '{named}' of {relation.name} is not one of csv, json, jsonl, parquet"
-        )
-    return format_
+    """The format of the WITH clause; none for one that is no kind of file, when a file was bound in its place."""
+    format_ = format_called(relation.options.get("format", ""))
+    return None if format_ is None else format_.reader
 
 
 def _cannot_read(path: Path, error: Exception) -> RunError:

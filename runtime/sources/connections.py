@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from cqc.compiler.catalog import fold
+from cqc.compiler.diagnostics import InternalError
+from cqc.compiler.source_formats import CONNECTIONS
 from cqc.runtime.file_feed import FileFeed
 from cqc.runtime.sources.kafka import KafkaFeed
 from cqc.runtime.sources.rate import RateFeed
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
     from cqc.compiler.catalog import Relation
     from cqc.runtime.range import Range
-
-CONNECTIONS = ("kafka", "socket", "rate")
 
 Done = dict[str, "int | None"]
 
@@ -87,5 +87,7 @@ def open_feed(
             return KafkaFeed(name, relation, follow=follow, done=done)
         case "socket":
             return SocketFeed(name, relation, spool, done=done)
-        case _:
+        case "rate":
             return RateFeed(name, relation, done=done)
+        case other:
+            raise InternalError(f"nobody reads the format {other}")

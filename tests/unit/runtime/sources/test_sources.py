@@ -89,8 +89,9 @@ def test_what_is_not_there_is_one_sentence(tmp_path: Path) -> None:
         open_source(TIMED, tmp_path / "gone.csv")
     with pytest.raises(RunError, match="s has no data: use --bind s=PATH"):
         open_source(TIMED)
-    with pytest.raises(RunError, match="format 'kafka' of s is not one of"):
-        open_source(relation({"ts": T.BIGINT}, options={"format": "kafka"}), tmp_path)
+    by_connection = relation({"ts": T.BIGINT}, options={"format": "kafka"})
+    with pytest.raises(RunError, match=r"cannot tell what .*s\.dat is"):
+        open_source(by_connection, write(tmp_path / "s.dat", "1"))
 
 
 def test_a_parquet_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
