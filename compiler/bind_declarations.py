@@ -15,7 +15,7 @@ from cqc.compiler.bind_scope import Environment, Scope
 from cqc.compiler.catalog import Column, Relation, Settings, fold
 from cqc.compiler.diagnostics import Severity
 from cqc.compiler.durations import SECOND_US
-from cqc.compiler.suggest import did_you_mean
+from cqc.compiler.suggest import did_you_mean, listed
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _by_watermark(
             watermark.column.span,
             place=node.name.text,
             column=watermark.column.text,
-            detail=f"Columns of {node.name.text}: {', '.join(names)}.",
+            detail=f"Columns of {node.name.text}: {listed(names)}.",
             hint=did_you_mean(watermark.column.text, names),
         )
         return None, 0
