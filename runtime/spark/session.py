@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 _PREFIX = "cqc-spark-"
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
+_TRIES = 4
 _LOOPBACK = "127.0.0.1"
 _STREAMING = "org.apache.spark.sql.execution.streaming.checkpointing"
 SETTINGS = {
@@ -170,7 +173,7 @@ class Session:
     def _own_settings(self, master: str | None) -> list[tuple[str, str]]:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return [
-            ("spark.master", master or "local[*]"),
+            ("spark.master", with_retries(master or "local[*]")),
             ("spark.sql.shuffle.partitions", str(cores)),
             ("spark.local.dir", str(self._folder)),
             ("spark.sql.warehouse.dir", str(self._folder / "warehouse")),
@@ -179,6 +182,15 @@ class Session:
                 f"{_JVM_OPTIONS} {self._jvm_options} -Djava.io.tmpdir={self._folder}",
             ),
         ]
+
+
+def with_retries(master: str) -> str:
+    """The master, with as many tries of a task as on a cluster.
+
+    In local mode a task has one, so that a worker which could not connect in time, on a busy machine, would end the run.
+    """
+    found = _LOCAL.fullmatch(master)
+    return master if found is None else f"local[{found[1] or '1'},{_TRIES}]"
 
 
 def spark_failed(error: BaseException, session: Session | None) -> RunError:

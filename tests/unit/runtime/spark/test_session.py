@@ -4,7 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cqc.runtime.spark.session import Session
+import pytest
+
+from cqc.runtime.spark.session import Session, with_retries
 from tests.waiting import PATIENCE_S
 
 
@@ -35,3 +37,19 @@ def test_a_session_closed_by_two_threads_at_a_time_is_closed_once(tmp_path: Path
     assert java.wait(PATIENCE_S) != 0
     assert java.stdin is not None
     assert java.stdin.closed
+
+
+@pytest.mark.parametrize(
+    ("master", "used"),
+    [
+        ("local", "local[1,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[2,1]", "local[2,1]"),
+        ("local[none]", "local[none]"),
+        ("local-cluster[2,1,1024]", "local-cluster[2,1,1024]"),
+        ("spark://host:7077", "spark://host:7077"),
+    ],
+)
+def test_a_task_has_several_tries_in_local_mode_too(master: str, used: str) -> None:
+    assert with_retries(master) == used
