@@ -11,20 +11,19 @@ shows where that was, and some modules turn it into another one, or drop it.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from cqc.cli.stop_at_once import STOPS, end_at_once, end_on_interrupt, heard
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType, TracebackType
     from typing import Self
 
-STOPS = (signal.SIGINT, signal.SIGTERM)
-INTERRUPTED = 130
 PATIENCE_S = 3.0
 
 
@@ -50,7 +49,7 @@ class Interrupts:
         # Python lets only the main thread say what a signal does. The handler may be another than Python's: a Spark session in
         # the same process sets its own.
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.getsignal(number) for number in _heard()}
+            self._before = {number: signal.getsignal(number) for number in heard()}
             for number in self._before:
                 signal.signal(number, self._note)
             signal.signal(signal.SIGALRM, self._again)
@@ -85,7 +84,7 @@ class Interrupts:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._times += 1
         if self._times > 2:
-            _end_at_once(number, frame)
+            end_at_once(number, frame)
         if self._times == 2:
             raise KeyboardInterrupt
         if self._closing:
@@ -101,16 +100,10 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-def end_on_interrupt() -> None:
-    """There is nothing to clean up: a stop ends the process at once. Background jobs, which ignore Ctrl-C, go on ignoring it."""
-    for number in _heard():
-        signal.signal(number, _end_at_once)
-
-
 def raise_on_interrupt() -> None:
     """From now on a stop is an exception, for whoever has something to clean up."""
     for number in STOPS:
-        if signal.getsignal(number) is _end_at_once:
+        if signal.getsignal(number) is end_at_once:
             signal.signal(number, signal.default_int_handler)
 
 
@@ -126,23 +119,10 @@ def loading() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in _heard()}
+    before = {number: signal.getsignal(number) for number in heard()}
     end_on_interrupt()
     try:
         yield
     finally:
         for number, action in before.items():
             signal.signal(number, action)
-
-
-def _heard() -> list[signal.Signals]:
-    """The signals that ask for a stop, without those that whoever started the process wants to be ignored."""
-    return [number for number in STOPS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
-
-
-def _end_at_once(number: int, frame: object) -> None:
-    del number, frame
-    try:
-        os.write(2, b"interrupted\n")
-    finally:
-        os._exit(INTERRUPTED)

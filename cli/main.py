@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cqc.cli.interrupts import INTERRUPTED, end_on_interrupt, raise_on_interrupt
+from cqc.cli.interrupts import raise_on_interrupt
+from cqc.cli.stop_at_once import INTERRUPTED, end_on_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from cqc.cli.interrupts import INTERRUPTED, Interrupts, loading
+from cqc.cli.interrupts import Interrupts, loading
 from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.report import nothing_to_run, show_summary
+from cqc.cli.stop_at_once import INTERRUPTED
 from cqc.runtime.errors import OutputClosed, RunError
 
 if TYPE_CHECKING:

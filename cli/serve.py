@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cqc.cli.interrupts import INTERRUPTED, STOPS, end_on_interrupt, loading
+from cqc.cli.interrupts import loading
 from cqc.cli.options import parse_binds, parse_strategy, strategy_options
 from cqc.cli.programs import load_program, program_argument
+from cqc.cli.stop_at_once import INTERRUPTED, STOPS, end_on_interrupt
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -101,31 +101,6 @@ def test_a_stop_of_a_run_that_follows_is_a_clean_one(
     assert "Traceback" not in messages
 
 
-def test_a_third_stop_ends_a_run_that_does_not_stop() -> None:
-    """One that drops exceptions and does not come to the end of its micro-batch: nothing else would end it."""
-    text = (
-        "import time\n"
-        "from cqc.cli import interrupts\n"
-        "interrupts.PATIENCE_S = 0.01\n"
-        "with interrupts.Interrupts(deferred=True):\n"
-        "    print('running', flush=True)\n"
-        "    while True:\n"
-        "        try:\n"
-        "            time.sleep(60)\n"
-        "        except KeyboardInterrupt:\n"
-        "            print('no', flush=True)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    process.stdout.readline()
-    process.send_signal(signal.SIGTERM)
-    assert process.stdout.readline() == "no\n"  # after a while
-    process.send_signal(signal.SIGTERM)
-    assert process.stdout.readline() == "no\n"
-    process.send_signal(signal.SIGTERM)
-    assert end(process)[0] == 130
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -228,7 +203,9 @@ def stopped_while(
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
-@pytest.mark.parametrize("loaded", ["click", "cqc.cli.run", "pyarrow", "cqc.runtime.engine"])
+@pytest.mark.parametrize(
+    "loaded", ["cqc.cli.interrupts", "click", "cqc.cli.run", "pyarrow", "cqc.runtime.engine"]
+)
 @STOPS
 def test_a_stop_while_modules_are_loaded_is_a_clean_one(
     loaded: str, stop: signal.Signals, many: Path

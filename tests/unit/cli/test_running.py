@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import pytest
 
 import cqc
-from cqc.cli.interrupts import STOPS, Interrupts
+from cqc.cli.interrupts import Interrupts
 from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.running import drive, run_to_end
+from cqc.cli.stop_at_once import STOPS
 from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run import RunSummary
@@ -107,6 +108,23 @@ def test_a_stop_waits_for_the_micro_batch_in_hand_and_a_second_one_does_not(
     run = FakeRun(ask)
     assert is_stopped(run, deferred=True)
     assert run.done == done
+
+
+def test_a_third_stop_ends_the_process(
+    stop: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else would end a run that drops exceptions and does not come to the end of its micro-batch."""
+    ended: list[int] = []
+    monkeypatch.setattr(
+        "cqc.cli.interrupts.end_at_once", lambda number, frame: ended.append(number)
+    )
+    with Interrupts(deferred=True):
+        signal.raise_signal(stop)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(stop)
+        assert ended == []
+        signal.raise_signal(stop)
+    assert ended == [stop]
 
 
 def test_a_stop_is_heard_at_once_where_a_run_stops_by_itself(stop: signal.Signals) -> None:
