@@ -17,7 +17,6 @@ import shutil
 import sys
 import tempfile
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -235,7 +234,6 @@ def _why_in_java(error: Exception) -> str:
 
 def _be_silent() -> None:
     """Let pyspark and py4j say nothing to the user: what matters comes as an exception, and `spark_failed` says it."""
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     # Threads that wait for an answer from a JVM that was ended complain at the root of all loggers.
     logging.getLogger().addFilter(_is_not_of_py4j)

@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
+from pyspark.sql.pandas.utils import require_minimum_pandas_version
 
 from cqc.runtime.spark.session import Session, with_retries
 from tests.waiting import PATIENCE_S
@@ -53,3 +55,10 @@ def test_a_session_closed_by_two_threads_at_a_time_is_closed_once(tmp_path: Path
 )
 def test_a_task_has_several_tries_in_local_mode_too(master: str, used: str) -> None:
     assert with_retries(master) == used
+
+
+def test_the_pandas_that_is_installed_is_one_that_spark_supports() -> None:
+    """Spark asks this before it starts Python operators, as in `--distribute`, and warns the user of one that is too new."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        require_minimum_pandas_version()
