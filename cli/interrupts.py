@@ -1,7 +1,8 @@
-"""Ctrl-C ends a run between two micro-batches, so that every result found is written, whole and once.
+"""Ctrl-C and SIGTERM end a run between two micro-batches, so that every result found is written, whole and once.
 
-The first Ctrl-C is noted, and heard when the micro-batch in hand is done. A second one is heard at once, and so is the
-first when the micro-batch does not end soon: it may be waiting for input that never comes.
+Both are asked the same thing, by a person and by a service manager, and both get the same answer. The first one is noted, and
+heard when the micro-batch in hand is done. A second one is heard at once, and so is the first when the micro-batch does not
+end soon: it may be waiting for input that never comes. A third one ends the process where it stands.
 
 Nothing is open and nothing has been said while modules are loaded, and nothing is left to do after a command, so there the
 process simply ends, with the exit code of an interrupted run. An exception would not do: raised in the middle of an import it
@@ -10,43 +11,48 @@ shows where that was, and some modules turn it into another one, or drop it.
 
 from __future__ import annotations
 
-import os
 import signal
+import sys
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from cqc.cli.stop_at_once import STOPS, end_at_once, end_on_interrupt, heard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType, TracebackType
     from typing import Self
 
-INTERRUPTED = 130
 PATIENCE_S = 0.6  # an answer within a second
 
 
 class Interrupts:
-    """While it is entered, SIGINT waits for `check`.
+    """While it is entered, signals that ask for a stop are noted, and wait for `check`.
 
     Args:
-        deferred: with False, for runs that stop cleanly by themselves, nothing changes.
+        deferred: with False, for runs that stop cleanly wherever they are, the first one is an exception at once.
     """
 
     def __init__(self, *, deferred: bool) -> None:
-        # Python lets only the main thread say what a signal does.
-        self._wanted = deferred and threading.current_thread() is threading.main_thread()
-        self._entered = False
-        self._asked = False
-        self._before = signal.getsignal(signal.SIGINT)
+        self._deferred = deferred
+        self._times = 0
+        self._closing = False
+        self._before: dict[int, Any] = {}
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody has asked to stop."""
+        return self._times > 0
 
     def __enter__(self) -> Self:
-        # A shell starts background jobs with SIGINT ignored, and it stays so. The handler may be another than Python's: a
-        # Spark session in the same process sets its own.
-        self._before = signal.getsignal(signal.SIGINT)
-        if self._wanted and callable(self._before):
-            signal.signal(signal.SIGINT, self._note)
-            signal.signal(signal.SIGALRM, signal.default_int_handler)
-            self._entered = True
+        # Python lets only the main thread say what a signal does. The handler may be another than Python's: a Spark session in
+        # the same process sets its own.
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.getsignal(number) for number in heard()}
+            for number in self._before:
+                signal.signal(number, self._note)
+            signal.signal(signal.SIGALRM, self._again)
         return self
 
     def __exit__(
@@ -55,53 +61,68 @@ class Interrupts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._entered:
+        if self._before:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, self._before)
+        for number, action in self._before.items():
+            signal.signal(number, action)
 
     def check(self) -> None:
-        """Between two micro-batches: raise KeyboardInterrupt when somebody asked to stop."""
-        if self._asked:
+        """Between two micro-batches: raise KeyboardInterrupt when somebody asked to stop.
+
+        Nothing happens in another thread than the one that hears signals, in which the run is stopped.
+        """
+        if self.asked and threading.current_thread() is threading.main_thread():
             raise KeyboardInterrupt
+
+    def now_closing(self) -> None:
+        """The run is over, and what it holds is being closed: that is not given up for the first who asks to stop."""
+        self._closing = True
+        if self._before:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
-        if self._asked:
+        self._times += 1
+        if self._times > 2:
+            end_at_once(number, frame)
+        if self._times == 2:
             raise KeyboardInterrupt
-        self._asked = True
+        if self._closing:
+            return
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+        if not self._deferred:
+            raise KeyboardInterrupt
 
-
-def end_on_interrupt() -> None:
-    """There is nothing to clean up: Ctrl-C ends the process at once. Background jobs, which ignore it, go on ignoring it."""
-    if callable(signal.getsignal(signal.SIGINT)):
-        signal.signal(signal.SIGINT, _end_at_once)
+    def _again(self, number: int, frame: FrameType | None) -> None:
+        """The run has not stopped: the micro-batch takes long, or Python dropped the exception, as it does in a finalizer."""
+        del number, frame
+        if sys.exception() is None:  # else the run is on its way out, and may take its time
+            raise KeyboardInterrupt
 
 
 def raise_on_interrupt() -> None:
-    """From now on Ctrl-C is an exception, for whoever has something to clean up."""
-    if signal.getsignal(signal.SIGINT) is _end_at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """From now on a stop is an exception, for whoever has something to clean up."""
+    for number in STOPS:
+        if signal.getsignal(number) is end_at_once:
+            signal.signal(number, signal.default_int_handler)
+
+
+def ignore_interrupts() -> None:
+    """While Python takes itself apart signals do what they do to any process: it would end by one, with all work done."""
+    for number in STOPS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
 def loading() -> Iterator[None]:
     """While modules are loaded that take a while, before anything is open."""
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before) or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, _end_at_once)
+    before = {number: signal.getsignal(number) for number in heard()}
+    end_on_interrupt()
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _end_at_once(number: int, frame: object) -> None:
-    del number, frame
-    try:
-        os.write(2, b"interrupted\n")
-    finally:
-        os._exit(INTERRUPTED)
+        for number, action in before.items():
+            signal.signal(number, action)

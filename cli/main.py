@@ -1,7 +1,7 @@
 """The command `cqc`: the group, its exit codes and what a user sees when something goes wrong.
 
 Commands are loaded when they are named, so that `cqc --help` answers at once. Exit codes are the same for all commands:
-0 done, 1 the program has errors, 2 wrong usage (click's own), 3 the run failed, 130 interrupted.
+0 done, 1 the program has errors, 2 wrong usage (click's own), 3 the run failed, 130 interrupted, by Ctrl-C or by SIGTERM.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import signal
 import sys
 import traceback
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cqc.cli.interrupts import INTERRUPTED, end_on_interrupt, raise_on_interrupt
+from cqc.cli.interrupts import raise_on_interrupt
+from cqc.cli.stop_at_once import INTERRUPTED, end_on_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ COMMANDS = {
 }
 CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch"}
 
-PROGRAM_HAS_ERRORS, FAILED, TERMINATED = 1, 3, 143
+PROGRAM_HAS_ERRORS, FAILED = 1, 3
 
 
 class LazyGroup(click.Group):
@@ -93,21 +93,12 @@ def cqc() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     _prepare_streams()
-    # A service manager's stop is a clean one too: files are closed and nothing is left running. Python drops an exception that
-    # a signal raises inside a finalizer; the run then goes on to its end, and its exit code still says that it was stopped.
-    stops: list[int] = []
-
-    def stop(number: int, frame: object) -> None:
-        del frame
-        stops.append(number)
-        sys.exit(TERMINATED)
-
-    signal.signal(signal.SIGTERM, stop)
+    end_on_interrupt()
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     code = run_command([argument for argument in given if argument != "--debug"], debug=debug)
     end_on_interrupt()
-    sys.exit(_flush_output(TERMINATED if stops else code))
+    sys.exit(_flush_output(code))
 
 
 def run_command(arguments: list[str], *, debug: bool = False) -> int:

@@ -1,4 +1,4 @@
-"""A run as a person sees it: progress while it goes, a clean stop on Ctrl-C, a summary at the end."""
+"""A run as a person sees it: progress while it goes, a clean stop on Ctrl-C and on SIGTERM, a summary at the end."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from cqc.cli.interrupts import INTERRUPTED, Interrupts, loading
+from cqc.cli.interrupts import Interrupts, loading
 from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.report import nothing_to_run, show_summary
+from cqc.cli.stop_at_once import INTERRUPTED
 from cqc.runtime.errors import OutputClosed, RunError
 
 if TYPE_CHECKING:
@@ -40,20 +41,23 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
         return nothing_to_run()
     run = open_run(program, options)
     shown = Progress(enabled=wants_progress(options, quiet=quiet, asked=progress))
-    # A run that waits for input must hear Ctrl-C at once; a finite one soon comes to the end of its micro-batch.
-    interrupts = Interrupts(deferred=options.engine == "local" and not options.follow)
-    try:
-        interrupted = drive(run, shown, interrupts)
-    except BaseException:
-        with suppress(RunError):  # what went wrong first is what the user should read
-            run.abandon()
-        raise
-    finally:
-        shown.end()
-    summary = run.close()
+    # On Spark micro-batches are done in another thread, and a stop lets the one in hand finish.
+    interrupts = Interrupts(deferred=options.engine == "local")
+    with interrupts:
+        try:
+            drive(run, shown, interrupts)
+        except BaseException:
+            interrupts.now_closing()
+            with suppress(RunError):  # what went wrong first is what the user should read
+                run.abandon()
+            raise
+        finally:
+            shown.end()
+        interrupts.now_closing()
+        summary = run.close()
     if not quiet:
-        tell(summary, interrupted=interrupted)
-    return INTERRUPTED if interrupted else 0
+        tell(summary, interrupted=interrupts.asked)
+    return INTERRUPTED if interrupts.asked else 0
 
 
 def open_run(program: Program, options: RunOptions) -> Run:
@@ -84,26 +88,25 @@ def open_run(program: Program, options: RunOptions) -> Run:
     return BatchRun(program, options) if endless else LocalRun(program, options)
 
 
-def drive(run: Run, shown: Progress, interrupts: Interrupts) -> bool:
-    """Run to the end, or until somebody stops it (True) or the results' reader has gone."""
+def drive(run: Run, shown: Progress, interrupts: Interrupts) -> None:
+    """Run to the end, or until somebody stops it or the results' reader has gone."""
 
     class Observer:
-        """Called after each micro-batch; `say` is for what happens before the first."""
+        """Called after each micro-batch; `say` is for what happens before the first, `waiting` while there is none."""
 
-        say = shown.say
+        say, waiting = shown.say, interrupts.check
 
         def __call__(self, tuples: int) -> None:
             shown(tuples)
             interrupts.check()
 
     try:
-        with interrupts:
-            run.to_end(Observer())
+        run.to_end(Observer())
     except KeyboardInterrupt:
-        return True
+        if not interrupts.asked:
+            raise
     except OutputClosed:
         pass  # `| head` has seen enough
-    return False
 
 
 def tell(summary: RunSummary, *, interrupted: bool) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cqc.cli.interrupts import INTERRUPTED, loading
+from cqc.cli.interrupts import loading
 from cqc.cli.options import parse_binds, parse_strategy, strategy_options
 from cqc.cli.programs import load_again, program_argument
+from cqc.cli.stop_at_once import INTERRUPTED, STOPS, end_on_interrupt
 from cqc.cli.tokens import (
     READ_TOKEN_VARIABLE,
     TOKEN_VARIABLE,
@@ -158,17 +159,21 @@ def _limits(given: dict[str, Any]) -> Any:
 
 
 def _serve(server: ServiceServer) -> int:
-    """Serve until a signal; both Ctrl-C and SIGTERM are a clean stop."""
+    """Serve until a signal; both Ctrl-C and SIGTERM are a clean stop, and a second one does not wait for it.
+
+    To be ended by SIGTERM is how a service ends when all is well, so it has the exit code 0.
+    """
     received: list[int] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         del frame
         received.append(number)
         server.stop()
+        end_on_interrupt()
 
     # The engine's thread may compute for long; the one that answers requests must not wait 5 ms for each of its turns.
     sys.setswitchinterval(_SWITCH_S)
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous = {number: signal.signal(number, stop) for number in STOPS}
     click.echo(f"serving on {server.address} (Ctrl-C stops)", err=True)
     try:
         server.serve_until_stopped()

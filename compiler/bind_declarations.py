@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler import syntax
 from cqc.compiler.bind_literals import bind_number, duration_us, scaled
+from cqc.compiler.bind_options import bind_options
 from cqc.compiler.bind_scope import Environment, Scope
 from cqc.compiler.catalog import Column, Relation, Settings, fold
 from cqc.compiler.diagnostics import Severity
 from cqc.compiler.durations import SECOND_US
-from cqc.compiler.suggest import did_you_mean
+from cqc.compiler.suggest import did_you_mean, listed
 from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _inner(node: syntax.Expression) -> syntax.Expression:
 
 def _relation(scope: Scope, node: syntax.CreateRelation, folder: str) -> Relation | None:
     columns = _columns(scope, node)
-    options = _options(scope, node)
+    options = bind_options(scope, node)
     delay_us = 0
     event_time: int | None = None
     if node.is_stream:
@@ -126,65 +127,6 @@ def _columns(scope: Scope, node: syntax.CreateRelation) -> tuple[Column, ...]:
         else:
             columns[fold(name)] = Column(name, declared.type)
     return tuple(columns.values())
-
-
-# The keys of WITH, by format; a format that is not here is the run's to refuse.
-_FILE_KEYS = ("format", "path")
-_KEYS = {
-    **dict.fromkeys(("csv", "json", "jsonl", "parquet"), _FILE_KEYS),
-    "kafka": ("format", "servers", "topic", "subscribe", "value", "starting"),
-    "socket": ("format", "host", "port", "value"),
-    "rate": ("format", "rows_per_second", "rows"),
-}
-_HANDED_ON = "kafka."  # keys that begin so are for the Kafka client
-
-
-def _options(scope: Scope, node: syntax.CreateRelation) -> dict[str, str]:
-    options = _given_options(scope, node)
-    format_ = options.get("format")
-    known = _FILE_KEYS if format_ is None else _KEYS.get(format_.lower())
-    for option in node.options:
-        key = fold(option.key.text)
-        if known is None or key in known or (format_ is not None and key.startswith(_HANDED_ON)):
-            continue
-        what = "WITH" if format_ is None else f"format '{format_}'"
-        others = f"It has {', '.join(known)}."
-        scope.report(
-            "CQ069",
-            option.key.span,
-            what=what,
-            key=option.key.text,
-            detail=others,
-            hint=did_you_mean(key, known) or _format_hint(key),
-        )
-    return options
-
-
-def _format_hint(key: str) -> str | None:
-    """Which format a key belongs to."""
-    formats = [format_ for format_, keys in _KEYS.items() if key in keys]
-    return f"Add `format = '{formats[0]}'`." if formats else None
-
-
-def _given_options(scope: Scope, node: syntax.CreateRelation) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for option in node.options:
-        key = fold(option.key.text)
-        if key in options:
-            scope.report("CQ026", option.key.span, key=option.key.text)
-        else:
-            options[key] = _option_text(option.value)
-    return options
-
-
-def _option_text(
-    value: syntax.StringLiteral | syntax.NumberLiteral | syntax.BooleanLiteral,
-) -> str:
-    match value:
-        case syntax.StringLiteral(value=text) | syntax.NumberLiteral(text=text):
-            return text
-        case syntax.BooleanLiteral(value=truth):
-            return "true" if truth else "false"
 
 
 def _refuse_watermarks(scope: Scope, node: syntax.CreateRelation) -> None:
@@ -258,7 +200,7 @@ def _by_watermark(
             watermark.column.span,
             place=node.name.text,
             column=watermark.column.text,
-            detail=f"Columns of {node.name.text}: {', '.join(names)}.",
+            detail=f"Columns of {node.name.text}: {listed(names)}.",
             hint=did_you_mean(watermark.column.text, names),
         )
         return None, 0

@@ -33,7 +33,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ027": (_ERROR, "there is no setting {name}"),
     "CQ028": (_ERROR, "SET {name} takes a duration"),
     "CQ029": (_ERROR, "query {name} is defined twice"),
-    "CQ069": (_WARNING, "{what} has no option {key}"),
+    "CQ069": (_ERROR, "{what} has no option {key}"),
+    "CQ070": (_ERROR, "there is no format '{name}'"),
+    "CQ071": (_ERROR, "{key} takes {expected}, not '{text}'"),
+    "CQ072": (_ERROR, "format '{format}' is for streams, and {table} is a table"),
     # Names
     "CQ030": (_ERROR, "there is no stream or table {name}"),
     "CQ031": (_ERROR, "{place} has no column {column}"),

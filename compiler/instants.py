@@ -1,7 +1,8 @@
 """Timestamps as text and as microseconds since the epoch.
 
 ISO 8601 with `T` or a space, with or without a zone and a fraction; without a zone the text is UTC. A fraction finer than
-a microsecond is cut off, as in Spark. The calendar is the proleptic Gregorian one, years 1 to 9999.
+a microsecond is cut off, as in Spark. The calendar is the proleptic Gregorian one, years 1 to 9999;
+only arithmetic goes beyond them, and what it finds there is written with a sign: `+10000-01-01T00:00:00Z`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _DAY_US = 86_400_000_000
 _LAST_DAY = date.max.toordinal() - _EPOCH_DAY
 _FIRST_DAY = 1 - _EPOCH_DAY
+_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 
 _TEXT = re.compile(
     r"""\s*(\d{4})-(\d{1,2})-(\d{1,2})
@@ -66,11 +68,19 @@ def format_instant(us: int) -> str:
         format_instant(1_500_000) == "1970-01-01T00:00:01.500000Z"
     """
     days, in_day = divmod(us, _DAY_US)
-    # Beyond the calendar only arithmetic can go; the number itself is then the honest answer.
-    if not _FIRST_DAY <= days <= _LAST_DAY:
-        return f"{us}us"
     seconds, micros = divmod(in_day, 1_000_000)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
     tail = f".{micros:06d}" if micros else ""
-    return f"{date.fromordinal(days + _EPOCH_DAY)}T{hour:02d}:{minute:02d}:{second:02d}{tail}Z"
+    return f"{_day_text(days)}T{hour:02d}:{minute:02d}:{second:02d}{tail}Z"
+
+
+def _day_text(days: int) -> str:
+    """The date so many days after the epoch. Years that no text is read with have a sign, as in ISO 8601 and Spark."""
+    if _FIRST_DAY <= days <= _LAST_DAY:
+        return str(date.fromordinal(days + _EPOCH_DAY))
+    cycles, in_cycle = divmod(days, _CYCLE_DAYS)  # the calendar repeats itself
+    day = date.fromordinal(in_cycle + _EPOCH_DAY)
+    year = day.year + _CYCLE_YEARS * cycles
+    sign = "+" if year > 9999 else "-" if year < 0 else ""
+    return f"{sign}{abs(year):04d}-{day.month:02d}-{day.day:02d}"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_MOST_LISTED = 50
 TUMBLING_WINDOW = "BEGIN AFTER NOW - 1 MINUTE END NOW EVERY 1 MINUTE"
 _TUMBLING_HINT = f"A tumbling window is `{TUMBLING_WINDOW}`."
 _HOPPING_HINT = "A hopping window is `BEGIN AFTER NOW - 5 MINUTES END NOW EVERY 1 MINUTE`."
@@ -77,6 +78,18 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
             if distance == 0:
                 break
     return best
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names one after the other; of very many the first ones.
+
+    Example:
+        listed(["ts", "pressure"]) == "ts, pressure"
+    """
+    every = list(names)
+    if len(every) <= _MOST_LISTED:
+        return ", ".join(every)
+    return f"{', '.join(every[:_MOST_LISTED])} and {len(every) - _MOST_LISTED:,} more"
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:

@@ -11,8 +11,8 @@ Example:
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # not from `typing`: the command must hear Ctrl-C before that is loaded
 if TYPE_CHECKING:
     import cqc.spark as spark
     from cqc.compiler import CompileError, Diagnostic, Program, compile, compile_files  # noqa: A004  the public name

@@ -64,6 +64,7 @@ class BatchRun(LocalRun):
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Run micro-batches until the input has ended; with `follow` until somebody interrupts."""
+        waiting = getattr(progress, "waiting", None)
         self.read_tables()
         while True:
             ranges = self.next_ranges()
@@ -73,6 +74,8 @@ class BatchRun(LocalRun):
                     progress(self.engine.tuples_read)
             elif self.awaits_more():
                 time.sleep(LOOK_S)
+                if waiting is not None:
+                    waiting()
             else:
                 break
         self.end_of_input()

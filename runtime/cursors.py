@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from cqc.runtime.errors import RunError
 from cqc.runtime.file_trace import checksum
 from cqc.runtime.range import Range
+from cqc.runtime.sources.csv import header_too_long
 from cqc.runtime.sources.csv_records import (
     BLOCK_BYTES,
     csv_blocks,
@@ -23,6 +24,8 @@ from cqc.runtime.sources.csv_records import (
     scan_records,
 )
 from cqc.runtime.sources.jsonl import line_blocks
+from cqc.runtime.sources.long_lines import LongLine
+from cqc.runtime.sources.packed import is_packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +63,9 @@ def open_cursor(stream: str, file: SourceFile, start: int | None, *, whole_lines
         RunError: when the file cannot be read.
     """
     try:
-        if file.path.suffix.lower() == ".gz" or not file.path.is_file():
+        if is_packed(file.path) and whole_lines:
+            raise RunError(f"{file.path} is still being written")  # whoever follows it comes back
+        if is_packed(file.path) or not file.path.is_file():
             return WholeFile(stream, file, start)
         if file.format == "parquet":
             return ParquetCursor(stream, file, start)
@@ -135,16 +140,16 @@ class TextCursor:
         self, stream: str, file: SourceFile, start: int | None, *, whole_lines: bool
     ) -> None:
         self._stream, self._path, self._format = stream, str(file.path), file.format
-        self._file = file.path.open("rb")
         self._header = _header_bytes(file.path) if file.format == "csv" else 0
+        self._file = file.path.open("rb")
         self._at = self._header if start is None else start
         self._begun = start is not None
         self._whole_lines = whole_lines
         self._too_early = not self._begun and file.format == "csv" and not self._has_header_line()
         self._file.seek(self._at)
-        self._blocks: Iterator[bytes] = (csv_blocks if file.format == "csv" else line_blocks)(
-            self._file, BLOCK_BYTES
-        )
+        self._blocks: Iterator[bytes | LongLine] = (
+            csv_blocks if file.format == "csv" else line_blocks
+        )(self._file, BLOCK_BYTES)
         self._ends: list[int] = []  # where the records of the block end that are not handed out yet
 
     def take(self, rows: int | None) -> tuple[Range, int] | None:
@@ -178,6 +183,10 @@ class TextCursor:
 
     def _next_block(self) -> None:
         block = next(self._blocks, b"")
+        if isinstance(block, LongLine):
+            if block.has_end or not self._whole_lines:
+                self._ends = [self._at + block.size]
+            return
         if self._whole_lines and not block.endswith(b"\n"):
             block = block[: block.rfind(b"\n") + 1]
         if block:
@@ -201,6 +210,8 @@ def _header_bytes(path: Path) -> int:
     """How many bytes the header takes, with blank lines before it."""
     with path.open("rb") as file:
         block = next(csv_blocks(file), b"")
+    if isinstance(block, LongLine):
+        raise header_too_long(str(path))
     at = len(_BOM) if block.startswith(_BOM) else 0
     for record in scan_records(block[at:]):
         fields = record.fields

@@ -215,7 +215,8 @@ class Intake:
         found = self._places.get(names)
         if found is None:
             given = self._match_columns(names)
-            found = [None if name is None else names.index(name) for name in given]
+            places = {name: at for at, name in reversed(list(enumerate(names)))}
+            found = [None if name is None else places[name] for name in given]
             if len(self._places) > 1000:  # tables whose columns never repeat
                 self._places.clear()
             self._places[names] = found

@@ -21,7 +21,7 @@ from cqc.runtime.left_out import LeftOut
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_query
-from cqc.runtime.sinks.table import TableSink
+from cqc.runtime.sinks.table import TableFolderSink, TableSink
 from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
 from cqc.runtime.sources.connections import is_connection
 
@@ -200,10 +200,15 @@ class LocalRun:
         return Output(path)
 
     def _open_sink(self, shapes: Mapping[str, Shape] | None) -> None:
-        self._sink = open_sink(self._options.sink, self._options.out, shapes)
+        relations = self._catalog.relations
+        binds = self._options.binds
+        live = self._options.follow or any(
+            is_connection(relations[name], binds) for name in self._used
+        )
+        self._sink = open_sink(self._options.sink, self._options.out, shapes, live=live)
 
     def _close_sink(self) -> None:
-        if self._failed and isinstance(self._sink, TableSink):
+        if self._failed and isinstance(self._sink, TableSink | TableFolderSink):
             self._sink.abandon()
         else:
             self._sink.close()

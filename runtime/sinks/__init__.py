@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.sinks.csv import CsvFolderSink, CsvSink
-from cqc.runtime.sinks.jsonl import JsonLinesSink
+from cqc.runtime.sinks.jsonl import JsonLinesFolderSink, JsonLinesSink
 from cqc.runtime.sinks.none import NoneSink
 from cqc.runtime.sinks.parquet import ParquetFileSink, ParquetFolderSink
-from cqc.runtime.sinks.table import TableSink
+from cqc.runtime.sinks.table import HOLD_ROWS, TableFolderSink, TableSink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +33,8 @@ def open_sink(
 
     Args:
         kind: the format.
-        out: a file, or a folder (an existing one, or a path without an extension for csv and parquet); None is
-            standard output.
+        out: a file, or a folder with a file for each query (an existing one, or a path that ends with a slash, or for
+            csv and parquet one without an extension); None is standard output.
         shapes: the result columns of the queries by name; None when queries may come and go.
         live: the run does not end by itself, so results must not wait for its end.
 
@@ -50,9 +50,12 @@ def open_sink(
             return NoneSink()
         case "table":
             on_terminal = path is None and sys.stdout.isatty()
+            hold_rows = 0 if live else HOLD_ROWS
+            if path is not None and folder:
+                return TableFolderSink(path, shapes or (), hold_rows=hold_rows)
             return TableSink(
                 path,
-                hold_rows=0 if live else 20_000,
+                hold_rows=hold_rows,
                 most_rows=ROWS_ON_TERMINAL if on_terminal and not live else None,
             )
         case "csv":
@@ -66,6 +69,8 @@ def open_sink(
                 return ParquetFolderSink(path, shapes)
             return ParquetFileSink(path, shapes)
         case "jsonl":
-            return JsonLinesSink(path, folder=folder)
+            if path is not None and folder:
+                return JsonLinesFolderSink(path, shapes or ())
+            return JsonLinesSink(path)
         case _:
             raise RunError(f"there is no sink {kind} (there are: {', '.join(SINKS)})")

@@ -8,12 +8,12 @@ columns these follow; where they differ, or may come to differ, the row is one J
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from cqc.runtime.sinks.csv_text import csv_field, csv_json_rows, csv_rows, csv_times
 from cqc.runtime.sinks.lines import LineStyle, result_lines
-from cqc.runtime.sinks.output import Output, make_folder
+from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import Shape, shape_of_block, time_label
+from cqc.runtime.sinks.query_files import QueryFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,12 +28,6 @@ def common_shape(shapes: Mapping[str, Shape] | None) -> Shape | None:
     """The one shape that all queries have, if there is one."""
     distinct = set(shapes.values()) if shapes else set()
     return distinct.pop() if len(distinct) == 1 else None
-
-
-def file_of_query(folder: Path, query: str, extension: str) -> Path:
-    """The file of a query; characters that no file name has are written as %XX."""
-    name = quote(query, safe=" ()[]{}+,;=@!$&'~#^").replace(".", "%2E")
-    return folder / f"{name}.{extension}"
 
 
 class CsvSink:
@@ -74,9 +68,7 @@ class CsvFolderSink:
     """A file for each query; queries without results have one with a header only."""
 
     def __init__(self, folder: Path, shapes: Mapping[str, Shape] | None) -> None:
-        make_folder(folder)
-        self._folder = folder
-        self._begun: set[str] = set()
+        self._files = QueryFiles(folder, "csv")
         for query, shape in (shapes or {}).items():
             self._begin(query, shape)
 
@@ -84,20 +76,14 @@ class CsvFolderSink:
         for block in blocks:
             if not len(block):
                 continue
-            if block.query not in self._begun:
+            if not self._files.has(block.query):
                 self._begin(block.query, shape_of_block(block))
-            # Opened for each micro-batch: thousands of queries are more than a process may keep open.
-            file = Output(file_of_query(self._folder, block.query, "csv"), append=True)
-            for text in result_lines([block], _style(lambda block: "", "", block.names)):
-                file.write(text)
-            file.close()
+            style = _style(lambda block: "", "", block.names)
+            self._files.append(block.query, result_lines([block], style))
 
     def close(self) -> None:
-        return
+        """Every file is complete after each micro-batch."""
 
     def _begin(self, query: str, shape: Shape) -> None:
-        self._begun.add(query)
-        file = Output(file_of_query(self._folder, query, "csv"))
         header = ",".join(map(csv_field, [time_label(shape), *shape.names]))
-        file.write(f"{header}\n".encode())
-        file.close()
+        self._files.append(query, [f"{header}\n".encode()])

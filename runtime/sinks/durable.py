@@ -18,6 +18,8 @@ from cqc.runtime.sinks.growing import Growing, Known, check, leave
 from cqc.runtime.sinks.output import Output, cannot_write, make_folder
 from cqc.runtime.sinks.parquet_batches import ParquetBatches
 from cqc.runtime.sinks.printed import Printed, check_printed
+from cqc.runtime.sinks.query_files import file_of_query
+from cqc.runtime.sinks.table import TableFolderSink, TableSink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from cqc.runtime.sinks.protocol import Shape
 
 ONE_PLACE = "-"  # the name of results that go to one file, or to standard output
+_EXTENSIONS = {"jsonl": "jsonl", "csv": "csv", "parquet": "parquet", "table": "txt"}
 
 
 class DurableSink:
@@ -76,6 +79,9 @@ class DurableSink:
                 self._opened(name)
             else:
                 leave(was)
+        if kind in ("jsonl", "table") and self._is_folder and number < 0:
+            for query in shapes or ():  # else what an earlier run found would stand for its results
+                self._opened(file_of_query(Path(), query, _EXTENSIONS[kind]).name)
         if kind not in ("none", "parquet") and not self._is_folder:
             self._opened(ONE_PLACE)
 
@@ -88,7 +94,7 @@ class DurableSink:
             private_folder(self._aside)
         except OSError as error:
             raise cannot_write(self._aside, error) from error
-        headers = self._staged("header", [])
+        headers = self._staged("header", []) if self._kind == "csv" else {}
         for name, path in self._staged("rows", batches).items():
             if self._parquet is not None:
                 if any(len(block) for blocks in batches for block in blocks):
@@ -119,12 +125,17 @@ class DurableSink:
         """The files that a sink of the format makes of the results, by name."""
         folder = self._aside / part
         make_folder(folder)
-        extension = {"jsonl": "jsonl", "csv": "csv", "parquet": "parquet"}.get(self._kind, "txt")
+        extension = _EXTENSIONS[self._kind]
         place = f"{folder}/" if self._is_folder else str(folder / f"results.{extension}")
-        sink = open_sink(self._kind, place, self._shapes)
+        # Headers and Parquet's types are there from the start, other files when there is something in them.
+        shapes = self._shapes if self._kind in ("csv", "parquet") else None
+        sink = open_sink(self._kind, place, shapes)
         for blocks in batches:
             sink.write(blocks)
-        sink.close()
+        if isinstance(sink, TableSink | TableFolderSink):
+            sink.abandon()  # a micro-batch without results does not say that there are none
+        else:
+            sink.close()
         files = sorted(folder.iterdir())
         return {path.name if self._is_folder else ONE_PLACE: path for path in files}
 
@@ -134,6 +145,8 @@ class DurableSink:
         data = path.read_bytes()
         skipped = header.stat().st_size if header is not None and file.length else 0
         if len(data) > skipped:
+            if self._kind == "table" and file.length:
+                file.append(b"\n")  # between two tables
             file.append(data[skipped:])
 
     def _opened(self, name: str) -> Growing | Printed:

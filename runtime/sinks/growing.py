@@ -55,19 +55,32 @@ class Growing:
         self.path = path
         self.length = 0 if known is None else bring_back(path, known, option)
         is_new = not path.exists()
-        self._output = Output(path, append=True)
+        output = Output(path, append=True)
         try:
-            os.ftruncate(self._output.fileno(), self.length)
+            os.ftruncate(output.fileno(), self.length)
             self._last = _last_bytes(path, self.length)
             if is_new:
                 sync_folder(path.parent)
+            self._place = _place_of(os.fstat(output.fileno()))
         except OSError as error:
             raise cannot_write(path, error) from error
+        finally:
+            output.close()
+        self._kept: Known | None = None  # what it is, since it was last kept
 
     def append(self, data: bytes | memoryview) -> None:
-        self._output.write(data)
+        # Opened each time: a folder has a file for each query, which may be more than a process may keep open.
+        if not self.path.exists():
+            raise self._changed("was moved or deleted")
+        output = Output(self.path, append=True)
+        try:
+            self._check(os.fstat(output.fileno()))
+            output.write(data)
+        finally:
+            output.close()
         self.length += len(data)
         self._last = (self._last + bytes(data[-_TAIL:]))[-_TAIL:]
+        self._kept = None
 
     write = append
 
@@ -81,27 +94,40 @@ class Growing:
             RunError: when that fails, or somebody else has changed the file.
         """
         del number
+        if self._kept is not None:
+            return self._kept
         try:
-            os.fsync(self._output.fileno())
-            here, there = os.fstat(self._output.fileno()), self.path.stat()
+            with self.path.open("rb") as file:
+                os.fsync(file.fileno())
+                here = os.fstat(file.fileno())
         except FileNotFoundError as error:
             raise self._changed("was moved or deleted") from error
         except OSError as error:
             raise cannot_write(self.path, error) from error
-        if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
+        self._check(here)
+        where = str(self.path.absolute())
+        self._kept = Known(self.length, where, here.st_ino, _digest(self._last))
+        return self._kept
+
+    def close(self) -> None:
+        """Nothing is open between two micro-batches."""
+
+    def _check(self, here: os.stat_result) -> None:
+        """See that the file of this name is the one that was written, and nobody else wrote."""
+        if _place_of(here) != self._place:
             raise self._changed("was moved or replaced")
         if here.st_size != self.length:
             raise self._changed("was written or cut by somebody else")
-        return Known(self.length, str(self.path.absolute()), here.st_ino, _digest(self._last))
-
-    def close(self) -> None:
-        self._output.close()
 
     def _changed(self, how: str) -> RunError:
         return RunError(
             f"{self.path} {how} while results were written to it: the micro-batch under way does not count; "
             "start again to go on from the one before"
         )
+
+
+def _place_of(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def check(path: Path, known: Known, option: str = "--out") -> None:

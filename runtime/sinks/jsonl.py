@@ -1,4 +1,4 @@
-"""JSON lines: one object a result, on standard output or in a file.
+"""JSON lines: one object a result, on standard output, in a file, or in a file for each query of a folder.
 
 {"query": "q1", "ts": "2024-01-01T00:00:05Z", "row": {"pressure": 120.0, "rate": 52}}
 """
@@ -8,22 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.runtime.sinks.lines import result_lines
-from cqc.runtime.sinks.output import Output, make_folder
+from cqc.runtime.sinks.output import Output
+from cqc.runtime.sinks.query_files import QueryFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from cqc.runtime.results import ResultBlock
 
 
 class JsonLinesSink:
-    """Writes result lines; in a folder they go to `results.jsonl`."""
+    """Writes result lines to one place."""
 
-    def __init__(self, path: Path | None, *, folder: bool = False) -> None:
-        if path is not None and folder:
-            make_folder(path)
-            path = path / "results.jsonl"
+    def __init__(self, path: Path | None) -> None:
         self._output = Output(path)
 
     def write(self, blocks: Sequence[ResultBlock]) -> None:
@@ -33,3 +31,23 @@ class JsonLinesSink:
 
     def close(self) -> None:
         self._output.close()
+
+
+class JsonLinesFolderSink:
+    """Writes result lines to a file for each query, `NAME.jsonl`; queries without results have an empty one."""
+
+    def __init__(self, folder: Path, queries: Iterable[str] = ()) -> None:
+        self._files = QueryFiles(folder, "jsonl")
+        for query in queries:
+            self._files.append(query, ())
+
+    def write(self, blocks: Sequence[ResultBlock]) -> None:
+        of_query: dict[str, list[ResultBlock]] = {}
+        for block in blocks:
+            of_query.setdefault(block.query, []).append(block)
+        for query, own in of_query.items():
+            if any(map(len, own)):
+                self._files.append(query, result_lines(own))
+
+    def close(self) -> None:
+        """Every file is complete after each micro-batch."""

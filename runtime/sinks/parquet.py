@@ -17,11 +17,12 @@ from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import ARROW_TYPES, to_arrow
 from cqc.runtime.errors import RunError
 from cqc.runtime.results import NO_TIME, ResultBlock, merge
-from cqc.runtime.sinks.csv import common_shape, file_of_query
+from cqc.runtime.sinks.csv import common_shape
 from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.json_text import json_rows
 from cqc.runtime.sinks.output import cannot_write, make_folder
 from cqc.runtime.sinks.protocol import Shape, shape_of_block, time_label
+from cqc.runtime.sinks.query_files import file_of_query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,21 +22,24 @@ from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.json_text import double_texts
 from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_block, time_label
+from cqc.runtime.sinks.query_files import QueryFiles
 from cqc.runtime.timestamps import format_column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from cqc.runtime.columns import Column
     from cqc.runtime.results import ResultBlock
 
 WIDEST = 60
+HOLD_ROWS = 20_000
+NO_RESULTS = b"(no results)\n"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class TableSink:
-    """Writes tables.
+    """Writes tables to one place.
 
     Args:
         path: a file; None is standard output.
@@ -45,27 +48,21 @@ class TableSink:
     """
 
     def __init__(
-        self, path: Path | None, *, hold_rows: int = 20_000, most_rows: int | None = None
+        self, path: Path | None, *, hold_rows: int = HOLD_ROWS, most_rows: int | None = None
     ) -> None:
         self._output = Output(path)
         self._most_rows = most_rows
-        self._hold_rows = hold_rows
-        self._held: dict[tuple[str, tuple[str, ...]], list[ResultBlock]] = {}
-        self._rows = 0
+        self._held = _Held(hold_rows)
         self._empty = True
 
     def write(self, blocks: Sequence[ResultBlock]) -> None:
-        for block in blocks:
-            if len(block):
-                self._held.setdefault((block.query, block.names), []).append(block)
-                self._rows += len(block)
-        if self._rows > self._hold_rows:
+        if self._held.add(blocks):
             self._let_go()
 
     def close(self) -> None:
         self._let_go()
         if self._empty:
-            self._output.write(b"(no results)\n")
+            self._output.write(NO_RESULTS)
         self._output.close()
 
     def abandon(self) -> None:
@@ -74,13 +71,68 @@ class TableSink:
         self._output.close()
 
     def _let_go(self) -> None:
-        for (query, _), blocks in self._held.items():
+        for query, blocks in self._held.take():
             self._output.write(b"" if self._empty else b"\n")
             self._empty = False
             self._output.write(_table(query, blocks, self._most_rows).encode())
-        self._held.clear()
-        self._rows = 0
         self._output.flush()
+
+
+class TableFolderSink:
+    """Writes the tables of each query to a file of its own, `NAME.txt`."""
+
+    def __init__(
+        self, folder: Path, queries: Iterable[str] = (), *, hold_rows: int = HOLD_ROWS
+    ) -> None:
+        self._files = QueryFiles(folder, "txt")
+        self._held = _Held(hold_rows)
+        self._silent = set(queries)
+        for query in self._silent:
+            self._files.append(query, ())
+
+    def write(self, blocks: Sequence[ResultBlock]) -> None:
+        if self._held.add(blocks):
+            self._let_go()
+
+    def close(self) -> None:
+        self._let_go()
+        for query in self._silent:
+            self._files.append(query, [NO_RESULTS])
+
+    def abandon(self) -> None:
+        """Show what there is without saying that it was all: the run has failed."""
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for query, blocks in self._held.take():
+            is_first = query in self._silent or not self._files.has(query)
+            self._silent.discard(query)
+            table = _table(query, blocks, None).encode()
+            self._files.append(query, [table] if is_first else [b"\n", table])
+
+
+class _Held:
+    """Rows that wait for their table."""
+
+    def __init__(self, most_rows: int) -> None:
+        self._most_rows = most_rows
+        self._blocks: dict[tuple[str, tuple[str, ...]], list[ResultBlock]] = {}
+        self._rows = 0
+
+    def add(self, blocks: Sequence[ResultBlock]) -> bool:
+        """Hold back more rows; whether they are too many."""
+        for block in blocks:
+            if len(block):
+                self._blocks.setdefault((block.query, block.names), []).append(block)
+                self._rows += len(block)
+        return self._rows > self._most_rows
+
+    def take(self) -> list[tuple[str, list[ResultBlock]]]:
+        """All rows, by table."""
+        taken = [(query, blocks) for (query, _), blocks in self._blocks.items()]
+        self._blocks.clear()
+        self._rows = 0
+        return taken
 
 
 def _table(query: str, blocks: list[ResultBlock], most_rows: int | None) -> str:

@@ -6,16 +6,22 @@ the order of its files' names. What a file is, its extension says; where it says
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.source_formats import format_called
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken, split_taken
 from cqc.runtime.sources.csv import read_csv
 from cqc.runtime.sources.jsonl import read_jsonl
+from cqc.runtime.sources.packed import (
+    CANNOT_UNPACK,
+    inner_name,
+    is_packed,
+    is_packed_otherwise,
+    unpacked,
+)
 from cqc.runtime.sources.parquet import read_parquet
 
 if TYPE_CHECKING:
@@ -39,7 +45,6 @@ _EXTENSIONS = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
 }
-_FORMATS = {"csv": "csv", "jsonl": "jsonl", "json": "jsonl", "parquet": "parquet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +89,12 @@ def source_files(relation: Relation, path: str | Path | None = None) -> list[Sou
             raise RunError(f"there is no {place} to read {relation.name} from")
     except OSError as error:
         raise _cannot_read(place, error) from error
+    _refuse_other_packing(place)
     format_ = _format_of(place) or default
     if format_ is None:
         raise RunError(
-            f"cannot tell what {place} is: name it .csv, .jsonl or .parquet, or say WITH (format = ...)"
+            f"cannot tell what {place} is: name it .csv, .jsonl or .parquet (.gz or .zst after it when it is packed), "
+            "or say WITH (format = ...)"
         )
     return [SourceFile(place, format_)]
 
@@ -108,12 +115,8 @@ def read_file(relation: Relation, file: SourceFile) -> Iterator[Taken]:
     """The rows of one file, in chunks of any size."""
     try:
         with file.path.open("rb") as opened:
-            if file.path.suffix.lower() == ".gz":
-                with gzip.open(opened) as unpacked:
-                    yield from _READERS[file.format](relation, unpacked, str(file.path))  # type: ignore[arg-type]  # it reads bytes
-            else:
-                yield from _READERS[file.format](relation, opened, str(file.path))
-    except (OSError, EOFError, zlib.error) as error:
+            yield from _READERS[file.format](relation, unpacked(file.path, opened), str(file.path))
+    except CANNOT_UNPACK as error:
         raise _cannot_read(file.path, error) from error
 
 
@@ -141,6 +144,8 @@ def _files_in(folder: Path, default: str | None, relation: Relation) -> list[Sou
         (file for file in folder.iterdir() if file.is_file() and file.name[0] not in "._"),
         key=lambda file: file.name,
     )
+    for file in present:
+        _refuse_other_packing(file)
     known = [SourceFile(file, format_) for file in present if (format_ := _format_of(file))]
     if known or not present:
         return known
@@ -152,25 +157,22 @@ def _files_in(folder: Path, default: str | None, relation: Relation) -> list[Sou
 
 
 def _format_of(path: Path) -> str | None:
-    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return _EXTENSIONS.get(name.suffix.lower())
+    return _EXTENSIONS.get(inner_name(path).suffix.lower())
+
+
+def _refuse_other_packing(path: Path) -> None:
+    if is_packed_otherwise(path) and _format_of(path.with_suffix("")):
+        raise RunError(
+            f"cannot read {path}: only .gz and .zst are unpacked; pack it so, or unpack it"
+        )
+    if is_packed(path) and _format_of(path) == "parquet":
+        raise RunError(f"cannot read {path}: Parquet is packed inside; unpack it")
 
 
 def _default_format(relation: Relation) -> str | None:
-    """The format of the WITH clause.
-
-    Raises:
-        RunError: for one that is no kind of file.
-    """
-    named = relation.options.get("format")
-    if named is None:
-        return None
-    format_ = _FORMATS.get(named.lower())
-    if format_ is None:
-        raise RunError(
-            f"format '{named}' of {relation.name} is not one of csv, json, jsonl, parquet"
-        )
-    return format_
+    """The format of the WITH clause; none for one that is no kind of file, when a file was bound in its place."""
+    format_ = format_called(relation.options.get("format", ""))
+    return None if format_ is None else format_.reader
 
 
 def _cannot_read(path: Path, error: Exception) -> RunError:

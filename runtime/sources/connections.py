@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from cqc.compiler.catalog import fold
+from cqc.compiler.diagnostics import InternalError
+from cqc.compiler.source_formats import CONNECTIONS
 from cqc.runtime.file_feed import FileFeed
 from cqc.runtime.file_trace import Begun
 from cqc.runtime.sources.kafka import KafkaFeed
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from cqc.compiler.catalog import Relation
     from cqc.runtime.file_trace import Place
     from cqc.runtime.range import Range
-
-CONNECTIONS = ("kafka", "socket", "rate")
 
 
 class Feed(Protocol):
@@ -93,5 +93,7 @@ def open_feed(
             return KafkaFeed(name, relation, follow=follow, done=stops)
         case "socket":
             return SocketFeed(name, relation, spool, done=done)
-        case _:
+        case "rate":
             return RateFeed(name, relation, done=stops)
+        case other:
+            raise InternalError(f"nobody reads the format {other}")

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from cqc.compiler.catalog import fold
+from cqc.compiler.suggest import listed
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import Column, text_column
 from cqc.runtime.errors import RunError
@@ -32,6 +33,7 @@ from cqc.runtime.sources.csv_records import (
     scan_records,
     unquote,
 )
+from cqc.runtime.sources.long_lines import LONGEST_LINE, LongLine
 from cqc.runtime.timestamps import parse_iso
 
 if TYPE_CHECKING:
@@ -58,18 +60,30 @@ def read_csv(
     """The rows of one file; `keep_rejects` says whether rows that do not fit are kept with the reason.
 
     Raises:
-        RunError: when the header lacks a declared column.
+        RunError: when the header lacks a declared column, or does not end.
     """
-    blocks = csv_blocks(file)
-    first = next(blocks, b"").removeprefix(_BOM)
-    header, first = _take_header(first)
-    if header is None:
-        return
-    reader = CsvReader(relation, header, name, keep_rejects=keep_rejects)
-    if first:
-        yield reader.read(first)
-    for block in blocks:
-        yield reader.read(block)
+    reader: CsvReader | None = None
+    for number, block in enumerate(csv_blocks(file)):
+        if isinstance(block, LongLine):
+            if reader is None:
+                raise header_too_long(name)
+            yield reader.reject(block)
+            continue
+        rows = block.removeprefix(_BOM) if number == 0 else block
+        if reader is None:
+            header, rows = _take_header(rows)
+            if header is None:
+                continue
+            reader = CsvReader(relation, header, name, keep_rejects=keep_rejects)
+        if rows:
+            yield reader.read(rows)
+
+
+def header_too_long(name: str) -> RunError:
+    """The sentence for a file whose first line does not end."""
+    return RunError(
+        f"cannot read {name} as CSV: its first line has no end within {LONGEST_LINE:,} bytes"
+    )
 
 
 def _take_header(block: bytes) -> tuple[list[str] | None, bytes]:
@@ -106,7 +120,10 @@ class CsvReader:
         self._keep_rejects = keep_rejects
         self._intake = Intake(relation)
         self._header = header
-        self._fields = [self._field_of(column.name, name) for column in relation.columns]
+        places: dict[str, list[int]] = {}
+        for at, title in enumerate(header):
+            places.setdefault(fold(title), []).append(at)
+        self._fields = [self._field_of(column.name, places, name) for column in relation.columns]
         # Arrow wants distinct names; positions are.
         self._names = [str(at) for at in range(len(header))]
         wanted = list(dict.fromkeys(str(at) for at in self._fields))
@@ -138,12 +155,16 @@ class CsvReader:
         kept = row_of if self._keep_rejects else None
         return self._intake.assemble(conversions, sum(part.read for part in parts), kept, rejects)
 
-    def _field_of(self, column: str, name: str) -> int:
-        places = [at for at, title in enumerate(self._header) if fold(title) == fold(column)]
+    def reject(self, line: LongLine) -> Taken:
+        """A line that is too long."""
+        return line.rejected(self._intake)
+
+    def _field_of(self, column: str, all_places: dict[str, list[int]], name: str) -> int:
+        places = all_places.get(fold(column))
         if not places:
             raise RunError(
                 f"{name} has no column {column} for {self._relation.name} "
-                f"(its header: {', '.join(self._header)})"
+                f"(its header: {listed(self._header)})"
             )
         if len(places) > 1:
             raise RunError(f"{name} has more than one column {column}")

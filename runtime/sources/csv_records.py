@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.sources.long_lines import LongLine, line_pieces
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
@@ -70,11 +72,17 @@ def unquote(field: bytes) -> bytes:
         close += 2
 
 
-def csv_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Blocks of whole records, about `size` bytes each."""
+def csv_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes | LongLine]:
+    """Blocks of whole records, about `size` bytes each, and the lines that are too long."""
     rest = b""
-    while chunk := file.read(size):
-        rest += chunk
+    for piece in line_pieces(file, size, csv=True):
+        if isinstance(piece, LongLine):
+            if rest:  # its last record has a quote that is not closed within the longest field
+                yield rest
+            yield piece
+            rest = b""
+            continue
+        rest += piece
         end = last_record_end(rest)
         if end:
             yield rest[:end]

@@ -18,6 +18,7 @@ import pyarrow.json as pa_json
 from cqc.compiler.types import ColumnType
 from cqc.runtime.columns import ARROW_TYPES
 from cqc.runtime.intake import Intake, Reject
+from cqc.runtime.sources.long_lines import LongLine, line_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,10 @@ def read_jsonl(relation: Relation, file: BinaryIO, name: str) -> Iterator[Taken]
     del name  # nothing in a file of this kind concerns the file as a whole
     reader = JsonLinesReader(relation)
     for number, block in enumerate(line_blocks(file)):
-        yield reader.read(block.removeprefix(_BOM) if number == 0 else block)
+        if isinstance(block, LongLine):
+            yield reader.reject(block)
+        else:
+            yield reader.read(block.removeprefix(_BOM) if number == 0 else block)
 
 
 class JsonLinesReader:
@@ -62,6 +66,10 @@ class JsonLinesReader:
             if table is not None:
                 return self._intake.take_arrow(table, _objects_of(block))
         return _read_lines(self._intake, block)
+
+    def reject(self, line: LongLine) -> Taken:
+        """A line that is too long."""
+        return line.rejected(self._intake)
 
     def _by_arrow(self, block: bytes) -> pa.Table | None:
         lines = _object_lines(block)
@@ -105,18 +113,9 @@ def _objects_of(block: bytes) -> Callable[[int], Any]:
     return object_of
 
 
-def line_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Blocks of whole lines, about `size` bytes each; a longer line is a block of its own."""
-    rest: list[bytes] = []
-    while chunk := file.read(size):
-        end = chunk.rfind(b"\n") + 1
-        if not end:
-            rest.append(chunk)
-            continue
-        yield b"".join([*rest, chunk[:end]])
-        rest = [chunk[end:]]
-    if last := b"".join(rest):
-        yield last
+def line_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes | LongLine]:
+    """Blocks of whole lines, about `size` bytes each, and the lines that are too long."""
+    return line_pieces(file, size)
 
 
 def _decoded(block: bytes) -> str:

@@ -159,7 +159,7 @@ def _place(relation: Relation) -> tuple[str, str]:
 
 def _consumer(servers: str, relation: Relation) -> Any:
     try:
-        from confluent_kafka import Consumer
+        from confluent_kafka import Consumer, KafkaException
     except ImportError as error:
         raise RunError(
             f"{relation.name} is read from Kafka, which needs `pip install confluent-kafka`"
@@ -169,18 +169,20 @@ def _consumer(servers: str, relation: Relation) -> Any:
         for key, value in relation.options.items()
         if key.startswith("kafka.") and key != "kafka.bootstrap.servers"
     }
-    return Consumer(
-        {
-            "group.id": "cqc",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "error",
-            "enable.partition.eof": True,
-            "socket.timeout.ms": 10_000,
-            "log_level": 0,
-            **passed,
-            "bootstrap.servers": servers,
-        }
-    )
+    settings = {
+        "group.id": "cqc",
+        "enable.auto.commit": False,
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+        "socket.timeout.ms": 10_000,
+        "log_level": 0,
+        **passed,
+        "bootstrap.servers": servers,
+    }
+    try:
+        return Consumer(settings)
+    except KafkaException as error:  # an option that was handed on and means nothing there
+        raise _cannot_read(_place(relation)[1], servers, error) from error
 
 
 def _cannot_read(topic: str, servers: str, error: Exception) -> RunError:

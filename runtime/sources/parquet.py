@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cqc.compiler.catalog import fold
+from cqc.compiler.suggest import listed
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake import Intake
 
@@ -64,12 +65,13 @@ def _wanted(relation: Relation, names: list[str], file: str) -> list[str]:
     by_fold: dict[str, str] = {}
     for name in names:
         by_fold.setdefault(fold(name), name)
+    present = set(names)
     wanted = []
     for column in relation.columns:
-        found = column.name if column.name in names else by_fold.get(fold(column.name))
+        found = column.name if column.name in present else by_fold.get(fold(column.name))
         if found is None:
             raise RunError(
-                f"{file} has no column {column.name} for {relation.name} (it has: {', '.join(names)})"
+                f"{file} has no column {column.name} for {relation.name} (it has: {listed(names)})"
             )
         wanted.append(found)
     return wanted

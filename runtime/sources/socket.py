@@ -25,6 +25,7 @@ from cqc.runtime.file_feed import FileFeed
 from cqc.runtime.file_trace import Begun
 from cqc.runtime.private_files import open_private, private_folder
 from cqc.runtime.sinks.output import cannot_write
+from cqc.runtime.sources.long_lines import LONGEST_LINE
 from cqc.runtime.sources.spool_sums import SpoolSums
 
 if TYPE_CHECKING:
@@ -117,13 +118,17 @@ class SocketFeed:
         return sorted(self._folder.iterdir())
 
     def _receive(self) -> None:
-        rest = b""
+        # A line that has not ended. Of one that is too long only so much is kept that whoever reads it can tell.
+        rest = bytearray()
         try:
             while data := _received(self._connection):
-                whole, line_end, rest = (rest + data).rpartition(b"\n")
-                self._keep(whole + line_end)
+                whole, line_end, begun = data.rpartition(b"\n")
+                if line_end:
+                    self._keep(bytes(rest) + whole + line_end)
+                    rest.clear()
+                rest += begun[: LONGEST_LINE + 1 - len(rest)]
             if rest:
-                self._keep(rest + b"\n")
+                self._keep(bytes(rest) + b"\n")
         except OSError as error:  # `take` tells it
             self._failure = error
 

@@ -17,7 +17,6 @@ import shutil
 import sys
 import tempfile
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 _PREFIX = "cqc-spark-"
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
+_TRIES = 4
 _LOOPBACK = "127.0.0.1"
 _IN_ONE_JVM = re.compile(r"local(\[[^\]]*\])?")
 _STREAMING = "org.apache.spark.sql.execution.streaming.checkpointing"
@@ -135,11 +136,12 @@ class Session:
 
     def close(self) -> None:
         """End the JVM if it is ours, and remove every file it made."""
-        if self._java is not None:
-            self._java.kill()
-            self._java.wait(timeout=30)
-            self._java.stdin.close()
-            self._java = None
+        # Taken first: the thread that starts Spark closes it too, when its JVM is ended under it.
+        java, self._java = self._java, None
+        if java is not None:
+            java.kill()
+            java.wait(timeout=30)
+            java.stdin.close()
             _forget_context()
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.close)
@@ -182,7 +184,7 @@ class Session:
     def _own_settings(self, master: str | None) -> list[tuple[str, str]]:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return [
-            ("spark.master", master or "local[*]"),
+            ("spark.master", with_retries(master or "local[*]")),
             ("spark.sql.shuffle.partitions", str(cores)),
             ("spark.local.dir", str(self._folder)),
             ("spark.sql.warehouse.dir", str(self._folder / "warehouse")),
@@ -191,6 +193,15 @@ class Session:
                 f"{_JVM_OPTIONS} {self._jvm_options} -Djava.io.tmpdir={self._folder}",
             ),
         ]
+
+
+def with_retries(master: str) -> str:
+    """The master, with as many tries of a task as on a cluster.
+
+    In local mode a task has one, so that a worker which could not connect in time, on a busy machine, would end the run.
+    """
+    found = _LOCAL.fullmatch(master)
+    return master if found is None else f"local[{found[1] or '1'},{_TRIES}]"
 
 
 def spark_failed(error: BaseException, session: Session | None) -> RunError:
@@ -235,7 +246,6 @@ def _why_in_java(error: Exception) -> str:
 
 def _be_silent() -> None:
     """Let pyspark and py4j say nothing to the user: what matters comes as an exception, and `spark_failed` says it."""
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     # Threads that wait for an answer from a JVM that was ended complain at the root of all loggers.
     logging.getLogger().addFilter(_is_not_of_py4j)

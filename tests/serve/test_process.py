@@ -1,6 +1,7 @@
 """The command `cqc serve` as a process: it starts, is killed, starts again, and stops cleanly."""
 
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.serve.process import ROOT, first_result, serving
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, wait_until
 
 PROGRAM = """
 CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = 'in');
@@ -67,6 +68,30 @@ def test_ctrl_c_is_a_clean_stop(tmp_path: Path) -> None:
         assert client.get("/health").json()["status"] == "ok"
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=PATIENCE_S) == 130
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_second_stop_does_not_wait_for_a_request(stop: signal.Signals, tmp_path: Path) -> None:
+    program = tmp_path / "program.cq"
+    program.write_text("CREATE STREAM s (ts BIGINT); SELECT ts FROM s")
+    with serving(program) as (process, client):
+        address = (client.base_url.host, client.base_url.port)
+        with socket.create_connection(address, timeout=PATIENCE_S) as half:
+            half.sendall(b"POST /streams/s HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n")
+            half.sendall(b"Content-Type: application/json\r\n\r\n[{")
+            assert client.get("/health").is_success  # so what was sent before has been heard
+            process.send_signal(stop)
+            wait_until(lambda: not listens(address), "it did not stop")
+            process.send_signal(stop)
+            assert process.wait(timeout=PATIENCE_S) == 130
+
+
+def listens(address: tuple[str, int | None]) -> bool:
+    try:
+        socket.create_connection(address, timeout=PATIENCE_S).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize(

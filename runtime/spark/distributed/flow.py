@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,9 +80,6 @@ class Flow:
 
     def through(self, source: DataFrame, task: Task, *, cells: bool) -> DataFrame:
         """What tasks and cells find in the source, as blobs."""
-        warnings.filterwarnings(
-            "ignore", "PySpark does not yet fully support pandas", FutureWarning
-        )
         sent = source.mapInArrow(task, SENT)
         if not cells:
             return sent.select("blob")

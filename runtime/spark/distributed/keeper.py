@@ -17,6 +17,7 @@ import shutil
 import signal
 import socket
 import tempfile
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -36,6 +37,7 @@ _PREFIX = "cqc-keepers-"
 _DOOR = "door"  # the socket where keepers are asked for
 _MOST = 64  # keepers on a node
 _MOST_SPECS = 2
+_PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2)  # between tries to reach a keeper
 
 
 def start() -> None:
@@ -195,7 +197,25 @@ def _serve(listening: socket.socket, life: int, answer: Callable[[Connection], N
 
 
 def _connected(folder: str, name: str) -> Connection:
-    """A connection to a keeper, which is started if need be."""
+    """A connection to a keeper, which is started if need be.
+
+    On a busy machine one that is there may not be reached at once, and without it the whole cell would be read again; so it is
+    tried a few times, with growing pauses.
+
+    Raises:
+        OSError: when there is nobody.
+    """
+    for pause_s in _PAUSES_S:
+        try:
+            return _connected_now(folder, name)
+        except FileNotFoundError:  # the folder has gone, and with it all keepers
+            raise
+        except OSError:
+            time.sleep(pause_s)
+    return _connected_now(folder, name)
+
+
+def _connected_now(folder: str, name: str) -> Connection:
     try:
         return _connect(folder, name)
     except OSError:

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
 
 import cqc
 from cqc.runtime.intake import Intake
@@ -18,6 +21,9 @@ from cqc.runtime.spark.distributed.coordinator import Coordinator
 from cqc.runtime.spark.distributed.spec import Spec, digest
 from cqc.runtime.spark.distributed.wire import Output, pack_tuples
 from tests.spark.distributed.cluster import MemoryStore
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
@@ -63,6 +69,39 @@ def main() -> None:
     os.environ[keeper.FOLDER] = folder
     told += [asker.give("b"), asker.give("a")]
     sys.stdout.write(json.dumps({"told": told, "folder": folder}))
+
+
+@pytest.mark.parametrize("fails", [ConnectionRefusedError, BlockingIOError])
+@pytest.mark.parametrize("times", [1, 4])
+def test_a_keeper_that_is_not_reached_at_once_is_tried_again(
+    fails: type[OSError], times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listening = keeper._listen(str(tmp_path), "0")
+    tries, pauses = [], []
+
+    def busy(folder: str, name: str) -> Connection:
+        tries.append(name)
+        if len(tries) <= 2 * times:  # a try asks for the keeper, and then at the door
+            raise fails
+        return real(folder, name)
+
+    real = keeper._connect
+    monkeypatch.setattr(keeper, "_connect", busy)
+    monkeypatch.setattr("time.sleep", pauses.append)
+    keeper._connected(str(tmp_path), "0").close()
+    listening.close()
+    assert len(pauses) == times
+    assert pauses == sorted(set(pauses))  # they grow
+
+
+def test_a_keeper_that_is_never_reached_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asker = Asker(tmp_path)
+    (tmp_path / keeper._DOOR).touch()  # whoever listened there has gone
+    monkeypatch.setenv(keeper.FOLDER, str(tmp_path))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    assert asker.give("a") == ("worker", 0, False)
 
 
 def test_a_keeper_has_the_cell_at_hand_and_a_worker_can_do_without(tmp_path: Path) -> None:

@@ -70,6 +70,25 @@ class Killed:
         return (self.folder / "log").read_text(encoding="utf-8")
 
 
+def test_a_worker_that_fails_to_connect_is_tried_again(tmp_path: Path) -> None:
+    place = Killed(tmp_path)
+    module = ["-m", "tests.spark.distributed.refused", str(tmp_path), "run"]
+    finished = subprocess.run(
+        [
+            *[sys.executable, *module, str(tmp_path / "program.cq"), "--distribute"],
+            *["--partitions", "2", "--master", "local[2]", "--out", str(tmp_path / "out")],
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert len(list(tmp_path.glob("refused-*"))) == 2
+    assert lines_of(tmp_path / "out") == lines_of(place.folder / "expected")
+
+
 @pytest.mark.parametrize("point", ["before_the_commit", "after_the_commit", "inside_the_output"])
 def test_a_run_whose_driver_is_killed_goes_on(point: str, tmp_path: Path) -> None:
     place = Killed(tmp_path)

@@ -44,12 +44,18 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out or "", err or ""
 
 
-def test_ctrl_c_stops_cleanly_with_every_result_written(many: Path, tmp_path: Path) -> None:
+STOPS = pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+
+
+@STOPS
+def test_a_stop_leaves_every_result_written_and_a_summary(
+    stop: signal.Signals, many: Path, tmp_path: Path
+) -> None:
     with (tmp_path / "messages").open("w") as stderr:
         process = start("run", many, "--engine", "local", "--rows-per-batch", "10", stderr=stderr)
     assert process.stdout is not None
     first = process.stdout.readline()
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, stop)
     lines = [first, *process.stdout]
     assert end(process)[0] == 130
     messages = (tmp_path / "messages").read_text()
@@ -73,13 +79,25 @@ def test_ctrl_c_inside_generated_code_has_the_same_exit_code() -> None:
     assert (finished.returncode, finished.stderr) == (130, "interrupted\n")
 
 
-def test_a_service_managers_stop_is_quiet(many: Path) -> None:
-    process = start("run", many, "--engine", "local", "--rows-per-batch", "10")
+@STOPS
+@pytest.mark.parametrize("checkpoint", [False, True], ids=["plain", "checkpoint"])
+def test_a_stop_of_a_run_that_follows_is_a_clean_one(
+    stop: signal.Signals, checkpoint: bool, tmp_path: Path
+) -> None:
+    program = tmp_path / "p.cq"
+    program.write_text(
+        "CREATE STREAM s (ts BIGINT) WITH (path = 's.csv'); SELECT ts FROM s; SELECT COUNT(*) FROM s BEGIN 0 END NOW;"
+    )
+    (tmp_path / "s.csv").write_text("ts\n1\n2\n")
+    kept = ("--checkpoint", tmp_path / "state") if checkpoint else ()
+    process = start("run", program, "--engine", "local", "--follow", *kept)
     assert process.stdout is not None
-    process.stdout.readline()
-    process.terminate()
-    code, _, messages = end(process)
-    assert code == 143
+    lines = [process.stdout.readline() for _ in range(2)]
+    process.send_signal(stop)
+    code, rest, messages = end(process)
+    assert [json.loads(line)["row"]["ts"] for line in lines] == [1, 2]
+    assert (code, rest) == (130, "")
+    assert messages.splitlines()[:2] == ["interrupted", "s: 2 read, 0 late, 0 rejected"]
     assert "Traceback" not in messages
 
 
@@ -166,14 +184,16 @@ def test_output_is_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
     assert "x = 'über'" in finished.stdout.decode()
 
 
-def interrupted_while(loaded: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command, with Ctrl-C at the moment at which a module begins to be loaded."""
+def stopped_while(
+    loaded: str, stop: signal.Signals, *arguments: str | Path
+) -> subprocess.CompletedProcess[str]:
+    """The command, with a signal at the moment at which a module begins to be loaded."""
     text = (
         "import importlib.abc, os, signal, sys\n"
         "class Interrupt(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, path, target=None):\n"
         f"        if name == {loaded!r}:\n"
-        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        f"            os.kill(os.getpid(), {int(stop)})\n"
         "sys.meta_path.insert(0, Interrupt())\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from cqc.cli.entry import main\n"
@@ -183,9 +203,14 @@ def interrupted_while(loaded: str, *arguments: str | Path) -> subprocess.Complet
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
-@pytest.mark.parametrize("loaded", ["click", "cqc.cli.run", "pyarrow", "cqc.runtime.engine"])
-def test_ctrl_c_while_modules_are_loaded_is_a_clean_stop(loaded: str, many: Path) -> None:
-    finished = interrupted_while(loaded, "run", many, "--engine", "local")
+@pytest.mark.parametrize(
+    "loaded", ["cqc.cli.interrupts", "click", "cqc.cli.run", "pyarrow", "cqc.runtime.engine"]
+)
+@STOPS
+def test_a_stop_while_modules_are_loaded_is_a_clean_one(
+    loaded: str, stop: signal.Signals, many: Path
+) -> None:
+    finished = stopped_while(loaded, stop, "run", many, "--engine", "local")
     assert finished.returncode == 130
     assert (finished.stdout, finished.stderr) == ("", "interrupted\n")
 

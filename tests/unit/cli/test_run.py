@@ -236,6 +236,27 @@ def test_csv_sink(run: Call, place: Path) -> None:
         assert list(csv.reader(file))[1] == ["2024-01-01T00:00:02Z", "2", "NaN"]
 
 
+@pytest.mark.parametrize("checkpoint", [False, True], ids=["plain", "checkpoint"])
+@pytest.mark.parametrize(
+    ("sink", "ending"),
+    [("jsonl", "jsonl"), ("csv", "csv"), ("table", "txt"), ("parquet", "parquet")],
+)
+def test_a_folder_gets_a_file_for_each_query(
+    run: Call, place: Path, sink: str, ending: str, checkpoint: bool
+) -> None:
+    kept = ("--checkpoint", place / "state") if checkpoint else ()
+    finished = run(
+        *("--sink", sink, "--out", f"{place}/new/folder/", *kept),
+        program="-",
+        stdin=f"CREATE STREAM s (ts TIMESTAMP, x BIGINT, y DOUBLE) WITH (path = '{place}/s.csv');"
+        'CREATE QUERY "a/b" AS SELECT x FROM s; CREATE QUERY two AS SELECT x FROM s WHERE x > 1;',
+    )
+    assert (finished.code, finished.out) == (0, ""), finished.err
+    names = {path.name.partition(".")[0] for path in (place / "new" / "folder").iterdir()}
+    assert names == {"a%2Fb", "two"}
+    assert all(path.name.endswith(ending) for path in (place / "new" / "folder").iterdir())
+
+
 def test_parquet_sink(run: Call, place: Path) -> None:
     assert run("--only", "big", "--sink", "parquet", "--out", "all.parquet").code == 0
     assert pq.read_table(place / "all.parquet").column("x").to_pylist() == [2, 3]

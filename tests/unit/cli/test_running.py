@@ -1,4 +1,4 @@
-"""How a run ends: by itself, by Ctrl-C, because nobody reads its results, or because it failed."""
+"""How a run ends: by itself, by Ctrl-C or SIGTERM, because nobody reads its results, or because it failed."""
 
 import signal
 import time
@@ -11,6 +11,7 @@ import cqc
 from cqc.cli.interrupts import Interrupts
 from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.running import drive, run_to_end
+from cqc.cli.stop_at_once import STOPS
 from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run import RunSummary
@@ -25,6 +26,13 @@ def python_hears_ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def stop(request: pytest.FixtureRequest) -> signal.Signals:
+    """The two ways to ask a run to stop."""
+    number: signal.Signals = request.param
+    return number
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +73,11 @@ def interrupt() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def interrupt_twice() -> None:
-    interrupt()
-    interrupt()
+def is_stopped(run: FakeRun, *, deferred: bool) -> bool:
+    """Run it; whether somebody stopped it."""
+    with Interrupts(deferred=deferred) as interrupts:
+        drive(run, QUIET, interrupts)
+    return interrupts.asked
 
 
 def fail() -> None:
@@ -78,32 +88,85 @@ def close_output() -> None:
     raise OutputClosed
 
 
-@pytest.mark.parametrize(
-    ("happens", "interrupted", "done"),
-    [
-        (nothing, False, [1, 2, 3]),
-        (interrupt, True, [1, 2]),
-        (interrupt_twice, True, [1]),
-        (close_output, False, [1]),
-    ],
-)
-def test_ctrl_c_waits_for_the_micro_batch_in_hand_and_a_second_one_does_not(
-    happens: Callable[[], None], interrupted: bool, done: list[int]
+@pytest.mark.parametrize(("happens", "done"), [(nothing, [1, 2, 3]), (close_output, [1])])
+def test_a_run_that_nobody_stops_is_not_stopped(
+    happens: Callable[[], None], done: list[int]
 ) -> None:
     run = FakeRun(happens)
-    assert drive(run, QUIET, Interrupts(deferred=True)) is interrupted
+    assert not is_stopped(run, deferred=True)
     assert run.done == done
 
 
-def test_ctrl_c_is_heard_at_once_where_a_run_stops_by_itself() -> None:
-    run = FakeRun(interrupt)
-    assert drive(run, QUIET, Interrupts(deferred=False))
+@pytest.mark.parametrize(("times", "done"), [(1, [1, 2]), (2, [1])])
+def test_a_stop_waits_for_the_micro_batch_in_hand_and_a_second_one_does_not(
+    times: int, done: list[int], stop: signal.Signals
+) -> None:
+    def ask() -> None:
+        for _ in range(times):
+            signal.raise_signal(stop)
+
+    run = FakeRun(ask)
+    assert is_stopped(run, deferred=True)
+    assert run.done == done
+
+
+def test_a_third_stop_ends_the_process(
+    stop: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else would end a run that drops exceptions and does not come to the end of its micro-batch."""
+    ended: list[int] = []
+    monkeypatch.setattr(
+        "cqc.cli.interrupts.end_at_once", lambda number, frame: ended.append(number)
+    )
+    with Interrupts(deferred=True):
+        signal.raise_signal(stop)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(stop)
+        assert ended == []
+        signal.raise_signal(stop)
+    assert ended == [stop]
+
+
+def test_a_stop_is_heard_at_once_where_a_run_stops_by_itself(stop: signal.Signals) -> None:
+    run = FakeRun(lambda: signal.raise_signal(stop))
+    assert is_stopped(run, deferred=False)
     assert run.done == [1]
 
 
-def test_signals_are_as_before_when_the_run_is_over() -> None:
-    drive(FakeRun(interrupt), QUIET, Interrupts(deferred=True))
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def test_a_stop_that_python_drops_in_a_finalizer_is_heard_after_the_micro_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            interrupt()
+
+    dropped: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda told: dropped.append(told.exc_type))
+    run = FakeRun(lambda: Finalized() and None)
+    assert is_stopped(run, deferred=False)
+    assert run.done == [1, 2]
+    assert dropped == [KeyboardInterrupt]
+
+
+def test_a_run_that_is_being_closed_is_closed_before_it_stops(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stop: signal.Signals
+) -> None:
+    class SlowToClose(FakeRun):
+        def close(self) -> RunSummary:
+            signal.raise_signal(stop)
+            return super().close()
+
+    run = SlowToClose(nothing)
+    monkeypatch.setattr("cqc.cli.running.open_run", lambda *_: run)
+    assert run_to_end(cqc.compile(PROGRAM), RunOptions(), quiet=False, progress=False) == 130
+    assert (run.done, run.closed) == ([1, 2, 3], 1)
+    assert "0 tuples in 1.00 s" in capsys.readouterr().err
+
+
+def test_signals_are_as_before_when_the_run_is_over(stop: signal.Signals) -> None:
+    before = [signal.getsignal(number) for number in STOPS]
+    is_stopped(FakeRun(lambda: signal.raise_signal(stop)), deferred=True)
+    assert [signal.getsignal(number) for number in STOPS] == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
@@ -113,7 +176,7 @@ def test_another_handler_of_ctrl_c_is_put_back_after_the_run() -> None:
 
     signal.signal(signal.SIGINT, another)
     run = FakeRun(interrupt)
-    assert drive(run, QUIET, Interrupts(deferred=True))
+    assert is_stopped(run, deferred=True)
     assert run.done == [1, 2]
     assert signal.getsignal(signal.SIGINT) is another
 
@@ -131,17 +194,17 @@ def test_a_micro_batch_that_does_not_end_is_interrupted_after_a_while(
             time.sleep(0.01)
 
     run = FakeRun(wait_for_input)
-    assert drive(run, QUIET, Interrupts(deferred=True))
+    assert is_stopped(run, deferred=True)
     assert run.done == [1]
 
 
-def test_an_ignored_interrupt_stays_ignored() -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def test_an_ignored_stop_stays_ignored(stop: signal.Signals) -> None:
+    before = signal.signal(stop, signal.SIG_IGN)
     try:
-        assert not drive(FakeRun(interrupt), QUIET, Interrupts(deferred=True))
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert not is_stopped(FakeRun(lambda: signal.raise_signal(stop)), deferred=True)
+        assert signal.getsignal(stop) is signal.SIG_IGN
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(stop, before)
 
 
 PROGRAM = "CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s;"

@@ -58,9 +58,9 @@ def test_a_table_has_no_event_time_even_with_a_column_named_ts() -> None:
 
 def test_options_are_texts_under_folded_keys() -> None:
     options = declare(
-        "CREATE TABLE s (a BIGINT) WITH (Format = 'RATE', ROWS = 5, rows_per_second = TRUE)"
+        "CREATE STREAM s (ts BIGINT) WITH (Format = 'KAFKA', TOPIC = 5, Servers = TRUE)"
     ).options
-    assert options == {"format": "RATE", "rows": "5", "rows_per_second": "true"}
+    assert options == {"format": "KAFKA", "topic": "5", "servers": "true"}
 
 
 def test_settings_are_durations() -> None:

@@ -52,8 +52,20 @@ def test_instants_are_shown_with_microseconds_where_there_are_any(us: int, text:
     assert format_instant(us) == text
 
 
-def test_an_instant_outside_the_calendar_is_shown_as_its_number() -> None:
-    assert format_instant(2**63 - 1) == "9223372036854775807us"
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [
+        (parse_instant("9999-12-31T23:59:59.999999Z"), "9999-12-31T23:59:59.999999Z"),
+        (parse_instant("9999-12-31T23:59:59-14:00"), "+10000-01-01T13:59:59Z"),
+        (parse_instant("0001-01-01T00:00:00+14:00"), "0000-12-31T10:00:00Z"),
+        (parse_instant("0001-01-01T00:00:00Z"), "0001-01-01T00:00:00Z"),
+        # As java.time.Instant shows them.
+        (2**63 - 1, "+294247-01-10T04:00:54.775807Z"),
+        (-(2**63), "-290308-12-21T19:59:05.224192Z"),
+    ],
+)
+def test_years_that_no_text_is_read_with_are_shown_with_a_sign(us: int, text: str) -> None:
+    assert format_instant(us) == text
 
 
 @given(st.datetimes(timezones=st.just(UTC)))

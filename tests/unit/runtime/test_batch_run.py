@@ -268,3 +268,16 @@ def test_the_summary_counts_the_results_of_every_query_that_had_the_name(place: 
     put(place, "c.csv", "3,3", "4,4")
     step(run)
     assert run.close().queries["all_of_it"] == len(found(place)) == 3
+
+
+def test_tables_of_a_run_that_follows_do_not_wait_for_its_end(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("ts,x\n1,1\n")
+    program = cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s")
+    out = tmp_path / "out.txt"
+    options = RunOptions(
+        binds={"s": str(tmp_path / "s.csv")}, follow=True, sink="table", out=str(out)
+    )
+    run = BatchRun(program, options)
+    run.process(run.next_ranges())
+    assert out.read_text() == "q1 (1 result)\nts  x\n--  -\n 1  1\n"
+    run.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -206,7 +207,55 @@ def test_other_formats_are_cut_back_too(sink: str, options: RunOptions, tmp_path
         assert lines[0].startswith("query,")
         assert len(lines) == 12
     else:
-        assert out.read_text().count("q1") >= 1
+        tables = out.read_text().split("\n\n")  # one for each micro-batch, each with its title
+        titles = [table.partition("\n")[0] for table in tables]
+        assert titles == ["q1 (2 results)"] * 5 + ["q1 (1 result)"]
+
+
+@pytest.mark.parametrize(("sink", "ending"), [("jsonl", "jsonl"), ("table", "txt")])
+def test_a_folder_of_results_is_cut_back_and_goes_on(
+    sink: str, ending: str, options: RunOptions, tmp_path: Path
+) -> None:
+    program = cqc.compile(
+        DECLARED
+        + "CREATE QUERY p AS SELECT x FROM a; CREATE QUERY none AS SELECT x FROM a WHERE x > 9"
+    )
+    out = tmp_path / "folder"
+    out.mkdir()
+    (out / f"none.{ending}").write_text("what an earlier run left")
+    options = replace(options, sink=sink, out=f"{out}/")
+    run = DurableRun(program, options)
+    run.read_tables()
+    run.process(run.next_ranges())
+    run.close()
+    with (out / f"p.{ending}").open("a") as file:
+        file.write("a micro-batch that does not count")
+    again = DurableRun(program, options)
+    again.to_end()
+    again.close()
+    assert sorted(file.name for file in out.iterdir()) == [f"none.{ending}", f"p.{ending}"]
+    assert (out / f"none.{ending}").read_text() == ""
+    text = (out / f"p.{ending}").read_text()
+    assert "does not count" not in text
+    rows = text.count('"row"') if sink == "jsonl" else len(text.splitlines()) - 4 * 6 + 1
+    assert rows == 11
+
+
+def test_a_folder_may_have_more_files_than_a_process_may_open(
+    options: RunOptions, tmp_path: Path
+) -> None:
+    queries = "".join(f"CREATE QUERY p{number} AS SELECT x FROM a;" for number in range(300))
+    program = cqc.compile(DECLARED + queries)
+    run = DurableRun(program, replace(options, out=f"{tmp_path}/folder/"))
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened = len(list(Path("/dev/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 50, before[1]))
+    try:
+        run.to_end()
+        run.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert len(list((tmp_path / "folder").iterdir())) == 300
 
 
 def test_two_runs_cannot_use_one_checkpoint(options: RunOptions) -> None:

@@ -22,11 +22,11 @@ from cqc.runtime.columns import from_python
 from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.results import NO_TIME, ResultBlock, in_time_order
 from cqc.runtime.sinks import open_sink
-from cqc.runtime.sinks.csv import file_of_query
 from cqc.runtime.sinks.lines import result_lines
 from cqc.runtime.sinks.none import NoneSink
 from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_block
+from cqc.runtime.sinks.query_files import file_of_query
 from cqc.runtime.sinks.table import display_width
 from cqc.runtime.sources.csv import read_csv
 from tests.unit.runtime.relations import block, relation
@@ -136,10 +136,45 @@ def test_a_query_without_columns_has_empty_rows() -> None:
 
 
 def test_jsonl_to_a_file_and_to_a_folder(tmp_path: Path) -> None:
-    write("jsonl", tmp_path / "out.jsonl", PUSHED)
-    write("jsonl", tmp_path, PUSHED)
-    assert (tmp_path / "out.jsonl").read_text() == (tmp_path / "results.jsonl").read_text()
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2
+    write("jsonl", tmp_path / "out.jsonl", PUSHED, PULLED)
+    write("jsonl", f"{tmp_path}/new/", PUSHED, PULLED)
+    own = [(tmp_path / "new" / f"{query}.jsonl").read_text().splitlines() for query in ("q1", "q2")]
+    assert list(map(len, own)) == [2, 1]
+    assert sorted((tmp_path / "out.jsonl").read_text().splitlines()) == sorted([*own[0], *own[1]])
+
+
+@pytest.mark.parametrize(("kind", "ending"), [("jsonl", "jsonl"), ("table", "txt")])
+def test_what_an_earlier_run_left_in_a_folder_does_not_stand_for_results(
+    kind: str, ending: str, tmp_path: Path
+) -> None:
+    (tmp_path / f"silent.{ending}").write_text("old")
+    (tmp_path / f"q1.{ending}").write_text("old")
+    write(kind, tmp_path, PUSHED, block("silent", {"x": (T.BIGINT, [])}, []))
+    assert (tmp_path / f"silent.{ending}").read_text() == (
+        "" if kind == "jsonl" else "(no results)\n"
+    )
+    assert "old" not in (tmp_path / f"q1.{ending}").read_text()
+
+
+def test_the_names_of_files_keep_queries_apart_and_inside_the_folder(tmp_path: Path) -> None:
+    queries = [
+        "a/b",
+        "a%2Fb",
+        "..",
+        ".",
+        "a b",
+        "a:b",
+        "é",
+        "e\u0301",
+        "x" * 400,
+        "x" * 401,
+        "日" * 99,
+    ]
+    files = {file_of_query(tmp_path, query, "jsonl") for query in queries}
+    assert len(files) == len(queries)
+    for file in files:
+        file.touch()
+        assert file.parent == tmp_path
 
 
 def test_csv_of_queries_alike_has_real_columns(tmp_path: Path) -> None:
@@ -248,6 +283,19 @@ def test_a_table_cuts_what_is_too_wide(tmp_path: Path) -> None:
     last = (tmp_path / "out.txt").read_text().splitlines()[-1]
     assert last.endswith("x…")
     assert display_width(last) == 20 + 2 + 60
+
+
+def test_a_folder_has_the_tables_of_each_query_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cqc.runtime.sinks.HOLD_ROWS", 0)
+    sink = open_sink("table", f"{tmp_path}/new/", {"q1": shape_of_block(PUSHED)})
+    sink.write([PULLED, PUSHED])
+    sink.write([PULLED])
+    sink.close()
+    one = "q2 (1 result)\n at    n\n---  ---\n1.5  0.5\n"
+    assert (tmp_path / "new" / "q2.txt").read_text() == f"{one}\n{one}"
+    assert (tmp_path / "new" / "q1.txt").read_text().startswith("q1 (2 results)\n")
 
 
 def test_live_tables_do_not_wait_for_the_end(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""Where rows may come from: every format that WITH may name, with its options and what they may say.
+
+This is the one list. `cqc check` reads it to refuse what nobody would understand, and the runtime to find the reader of a
+format, so that a program which passes the check is not refused for its words when it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LARGEST_PORT = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """An option that is one of some words, in any case."""
+
+    words: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        *others, last = (f"'{word}'" for word in self.words)
+        return f"{', '.join(others)} or {last}"
+
+    def takes(self, text: str) -> bool:
+        return text.lower() in self.words
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An option that is a whole number, from 1 on."""
+
+    most: int | None = None
+
+    @property
+    def expected(self) -> str:
+        return "a whole number above 0" if self.most is None else f"a number from 1 to {self.most}"
+
+    def takes(self, text: str) -> bool:
+        # Not isdigit() alone, which takes digits that int() does not, such as superscripts.
+        if not (text.isascii() and text.isdigit()):
+            return False
+        return int(text) >= 1 and (self.most is None or int(text) <= self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An option that may be any text but an empty one."""
+
+    expected: str = "a text"
+
+    def takes(self, text: str) -> bool:
+        return text != ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFormat:
+    """One format.
+
+    Attributes:
+        options: what WITH may say beside the format itself.
+        reader: which parser reads its files; None where rows come by a connection.
+        handed_on: options that begin so are for somebody else, who knows what they mean.
+    """
+
+    options: Mapping[str, Words | Number | Text]
+    reader: str | None = None
+    handed_on: str | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return ("format", *self.options)
+
+    def has(self, key: str) -> bool:
+        """Whether a key of WITH (folded) means something here."""
+        return key in self.keys or (self.handed_on is not None and key.startswith(self.handed_on))
+
+
+_FILE = {"path": Text("a path")}
+_VALUE = Words(("json", "csv"))
+
+FORMATS: dict[str, SourceFormat] = {
+    "csv": SourceFormat(_FILE, "csv"),
+    "json": SourceFormat(_FILE, "jsonl"),
+    "jsonl": SourceFormat(_FILE, "jsonl"),
+    "parquet": SourceFormat(_FILE, "parquet"),
+    "kafka": SourceFormat(
+        {
+            "servers": Text("host:port"),
+            "topic": Text("the name of a topic"),
+            "subscribe": Text("the name of a topic"),  # Spark's word for it
+            "value": _VALUE,
+            "starting": Words(("earliest", "latest")),
+        },
+        handed_on="kafka.",
+    ),
+    "socket": SourceFormat({"host": Text("a host"), "port": Number(LARGEST_PORT), "value": _VALUE}),
+    "rate": SourceFormat({"rows_per_second": Number(), "rows": Number()}),
+}
+CONNECTIONS = tuple(name for name, format_ in FORMATS.items() if format_.reader is None)
+WITHOUT_FORMAT = SourceFormat(_FILE)  # what the files are, their names say
+
+
+def format_called(name: str) -> SourceFormat | None:
+    """The format of a name, in any case."""
+    return FORMATS.get(name.lower())

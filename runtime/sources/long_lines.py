@@ -1,0 +1,94 @@
+"""Text in pieces of whole lines, with a limit to how long a line may be.
+
+A line is held in memory as a whole, and parsed as a whole; one that does not end, because a file is something else than it
+says or its writer failed, would take all memory and all time there is. So a line of more than `LONGEST_LINE` bytes is passed
+over without being held, and stands in the pieces as a `LongLine`; the row is rejected, and reading goes on with the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cqc.runtime.intake import Reject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from cqc.runtime.intake import Intake, Taken
+
+LONGEST_LINE = 16 * 1024 * 1024
+_SHOWN = 200  # bytes of a line that is too long
+_CSV_LINE_END = re.compile(
+    rb"\r\n|\n|\r(?!\Z)"
+)  # a carriage return at the end may be half of a line end
+
+
+@dataclass(frozen=True, slots=True)
+class LongLine:
+    """A line that is too long: how it begins, how many bytes it has with its line end, and whether it has one."""
+
+    beginning: bytes
+    size: int
+    has_end: bool
+
+    def rejected(self, intake: Intake) -> Taken:
+        """What becomes of its row."""
+        megabytes = LONGEST_LINE / (1024 * 1024)
+        shown = self.beginning.decode(errors="replace")
+        reason = f"line is longer than {megabytes:g} MB"
+        return intake.take_objects([], 1, [Reject(reason, {"line": f"{shown}…"})])
+
+
+def line_pieces(file: BinaryIO, size: int, *, csv: bool = False) -> Iterator[bytes | LongLine]:
+    """Pieces of whole lines, about `size` bytes each; the last one may lack its line end.
+
+    Args:
+        file: what to read.
+        size: how much to read at a time.
+        csv: a carriage return alone ends a line too.
+    """
+    size = min(size, LONGEST_LINE)  # so that only a line over several chunks can be too long
+    held: list[bytes] = []  # a line that has not ended
+    length = 0
+    while chunk := _read(file, size, csv=csv):
+        first, last = _line_ends(chunk, csv=csv)
+        if held and length + (first or len(chunk)) > LONGEST_LINE:
+            beginning = b"".join(held)[:_SHOWN]
+            while not first and (more := _read(file, size, csv=csv)):
+                length += len(chunk)
+                chunk = more
+                first, last = _line_ends(chunk, csv=csv)
+            yield LongLine(beginning, length + (first or len(chunk)), bool(first))
+            held, length = [], 0
+            if not first:
+                return
+            chunk, last = chunk[first:], last - first
+        if last:
+            yield b"".join([*held, chunk[:last]])
+            held, length = [], 0
+        if len(chunk) > last:
+            held.append(chunk[last:])
+            length += len(chunk) - last
+    if held:
+        yield b"".join(held)
+
+
+def _read(file: BinaryIO, size: int, *, csv: bool) -> bytes:
+    """A chunk; one that ends with a carriage return has the next byte too, which may be the other half of a line end."""
+    chunk = file.read(size)
+    return chunk + file.read(1) if csv and chunk.endswith(b"\r") else chunk
+
+
+def _line_ends(chunk: bytes, *, csv: bool) -> tuple[int, int]:
+    """Where the first and the last line end in a chunk are over; 0 where it has none."""
+    last = chunk.rfind(b"\n") + 1
+    if last or not csv or b"\r" not in chunk:
+        if not csv or b"\r" not in chunk:
+            return chunk.find(b"\n") + 1, last
+    else:
+        last = chunk.rfind(b"\r", 0, len(chunk) - 1) + 1
+    found = _CSV_LINE_END.search(chunk)
+    return (0 if found is None else found.end()), last
