@@ -15,7 +15,8 @@ from cqc.compiler import Program
 from cqc.compiler.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken
-from cqc.runtime.live_programs import LivePrograms, new_relations, refuse, say
+from cqc.runtime.live_programs import LivePrograms, new_relations, refuse
+from cqc.runtime.notices import say
 from cqc.runtime.plan import Planner
 from cqc.runtime.query_set import first_set, texts_of
 from cqc.runtime.ranges import read_range

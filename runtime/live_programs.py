@@ -7,13 +7,13 @@ running set stays as it was. A stream or table that is new is declared too; one 
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.compiler import CompileError, compile_sources
 from cqc.compiler.embed import decode_source
 from cqc.runtime.errors import RunError
+from cqc.runtime.notices import say
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
@@ -91,9 +91,3 @@ def new_relations(catalog: Catalog, running: Catalog) -> list[Relation]:
 def refuse(reason: str) -> None:
     """Tell the user why the files change nothing."""
     say(f"{reason.rstrip()}\nerror: the program has errors; the queries that run stay as they were")
-
-
-def say(text: str) -> None:
-    """Tell the user something while the run goes on."""
-    sys.stderr.write(f"{text.rstrip()}\n")
-    sys.stderr.flush()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.live_programs import say
+from cqc.runtime.notices import say
 from cqc.runtime.sealed import ADVICE, DamagedError, EarlierVersionError
 from cqc.runtime.sinks.parquet_batches import check_shown
 from cqc.runtime.sinks.printed import check_printed
