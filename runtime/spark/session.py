@@ -209,6 +209,8 @@ def spark_failed(error: BaseException, session: Session | None) -> RunError:
     log = "" if session is None else f"; {session.keep_log()}"
     if isinstance(error, PySparkException):
         reason = reason_of(error)
+    elif isinstance(error, Py4JJavaError):
+        reason = _thrown(text_of(error)) or "its process has gone"
     else:
         reason = "its process has gone"  # there is nobody left who could say why
     return RunError(f"Spark failed: {reason}{log}")
@@ -220,6 +222,14 @@ def reason_of(error: PySparkException) -> str:
     said = said.partition("terminated with exception:")[2] or said
     said = said.partition("SQLSTATE")[0].strip()
     return said or _thrown(getattr(error, "_stackTrace", None) or "") or type(error).__name__
+
+
+def text_of(error: BaseException) -> str:
+    """What an exception says; nothing when it is one of a JVM that has gone."""
+    try:
+        return str(error)
+    except (Py4JError, OSError):
+        return ""
 
 
 def _thrown(trace: str) -> str:

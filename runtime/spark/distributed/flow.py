@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from cqc.runtime.errors import RunError
 from cqc.runtime.spark.distributed.spec import digest
 from cqc.runtime.spark.distributed.worker import FOUND, SENT, CellProcessor, found_blob, spec_name
+from cqc.runtime.spark.session import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,10 +88,10 @@ class Flow:
         return sent.groupBy("key").transformWithState(processor, FOUND, "update", "none")
 
 
-def worker_failed(error: PySparkException) -> RunError | None:
+def worker_failed(error: BaseException) -> RunError | None:
     """What a worker has to say to the user, when it was one of ours that could not go on."""
     marker = f"{RunError.__module__}.{RunError.__name__}: "
-    told = [line for line in str(error).splitlines() if line.startswith(marker)]
+    told = [line for line in text_of(error).splitlines() if line.startswith(marker)]
     return RunError(told[-1].removeprefix(marker)) if told else None
 
 

@@ -272,9 +272,11 @@ class DistributedHandle:
                 self._publish()
                 self._changed.notify_all()
         except BaseException as error:  # it loses its type on the way through the JVM
-            own = worker_failed(error) if isinstance(error, PySparkException) else None
+            own: BaseException = error
+            if isinstance(error, PySparkException | Py4JError):
+                own = worker_failed(error) or spark_failed(error, None)
             with self._changed:
-                self._failure = own or error
+                self._failure = own
                 self._changed.notify_all()
             raise
 

@@ -12,8 +12,10 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no
 from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S
+from cqc.runtime.errors import RunError
 from cqc.runtime.private_files import private_folder
 from cqc.runtime.spark.distributed.coordinator import refuse_guard
+from cqc.runtime.sealed import ADVICE
 from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
@@ -226,14 +228,22 @@ class DistributedRun:
                     self._ended.set()
                 else:
                     self._go_on()
-            except PySparkException as error:  # its text cannot be asked for when the JVM has gone
-                self._failure = worker_failed(error) or spark_failed(error, self._session)
+            except (PySparkException, Py4JError) as error:
+                self._failure = worker_failed(error) or self._spark_failed(error)
                 self._ended.set()
                 raise
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 self._ended.set()
                 raise
+
+    def _spark_failed(self, error: BaseException) -> RunError:
+        """What went wrong inside Spark; where it has not come beyond its checkpoint, that is perhaps the reason."""
+        failure = spark_failed(error, self._session)
+        work = self._work
+        if isinstance(work, DurableWork) and work.has_only_begun:
+            return RunError(f"{failure}; if that comes again, {work.spark} is damaged: {ADVICE}")
+        return failure
 
     def _go_on(self) -> None:
         """Give Spark the next micro-batch, if there is one; the last one has no tuples and ends the input."""

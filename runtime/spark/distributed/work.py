@@ -215,6 +215,11 @@ class DurableWork(Work, DurableRun):
         """Whether the run before came to the end of its input and nothing has come since."""
         return self._idle and self._last is not None and self._last.ended
 
+    @property
+    def has_only_begun(self) -> bool:
+        """Whether this run goes on from a checkpoint and nothing has counted since."""
+        return self._idle and self._last is not None
+
     def spread(self, partitions: int) -> Spec:
         """Go on where the last micro-batch that counts left the streams."""
         self._partitions = partitions
