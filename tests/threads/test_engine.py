@@ -329,6 +329,11 @@ def test_who_gives_up_waiting_is_passed_over() -> None:
     together(turns.close)
 
 
+no_warning_of_forks = pytest.mark.filterwarnings(
+    "ignore:.*multi-threaded.*fork:DeprecationWarning"  # from Python 3.12 on
+)
+
+
 def _child(engine: cqc.Engine, connection: Any) -> None:
     try:
         engine.push("a", [{"ts": 1, "k": 1, "x": 0.9}])
@@ -349,12 +354,14 @@ def in_a_fork(engine: cqc.Engine) -> Any:
         process.join()
 
 
+@no_warning_of_forks
 def test_a_fork_has_an_engine_of_its_own() -> None:
     engine = cqc.Engine(cqc.compile(PROGRAM))
     assert in_a_fork(engine) == [("filtered", 1, 1, 0.9)]
     assert drained(engine) == Counter()
 
 
+@no_warning_of_forks
 def test_a_fork_in_the_middle_of_a_call_gets_an_error_and_does_not_wait_for_ever() -> None:
     inside, go_on = threading.Event(), threading.Event()
 
