@@ -114,6 +114,7 @@ def damaged(text: str, noise: bytes, at: int) -> bytes:
 @example(["[" * 5_000], "", b"", 0)
 @example(['{"ts": 1, "x": ' + "[" * 900 + "]" * 900 + "}"], "", b"", 0)
 @example(['{"ts": 1}'] * 200, " ", b"", 0)
+@example(['{"ts": 1e308}', '{"ts": -1e308}'], "", b"", 0)  # once an OverflowError
 def test_an_array_has_the_rows_that_python_finds_in_it(
     rows: list[str], space: str, noise: bytes, at: int
 ) -> None:
