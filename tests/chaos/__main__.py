@@ -63,6 +63,7 @@ class Chaos:
         self.deadline = time.monotonic() + minutes * 60
         self.problems: list[BaseException] = []
         self.running: set[Episode] = set()
+        self.is_interrupted = False
 
     def try_engine(self, engine: str) -> None:
         try:
@@ -88,7 +89,7 @@ class Chaos:
                 thread.join()
         except KeyboardInterrupt:  # what is under way is given up, and nothing is left behind
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            say("interrupted")
+            self.is_interrupted = True
             self.deadline = 0.0
             for episode in list(self.running):
                 episode.watched.forbid()
@@ -164,11 +165,15 @@ def report(chaos: Chaos) -> int:
         say(words)
     if chaos.problems:
         say(f"the harness itself failed: {chaos.problems[0]!r}")
+    if chaos.is_interrupted:
+        say("interrupted: what was under way is not in the table")
     is_well = ledger.is_clean and not chaos.problems
     if not is_well:
         say(f"seed {chaos.seed}, evidence in {chaos.kept}")
     say(ledger.verdict())
-    return 0 if is_well else 1
+    if not is_well:
+        return 1
+    return 130 if chaos.is_interrupted else 0
 
 
 if __name__ == "__main__":
