@@ -7,6 +7,7 @@ time is itself a number a duration becomes that number. NULL takes the type of w
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -165,9 +166,28 @@ def cast_hint(value: Expression, target: ColumnType, met: Expression | None = No
         text = value.value.strip()
         if text.lstrip("-").replace(".", "", 1).isdecimal():
             return f"Write `{text}` without quotes, or {cast}."
+        if not _is_number(text, target):
+            return _number_hint(value, met)
     elif type(met) is Literal and target in _NUMERIC:
         return f"Write `'{_one_line(met.span)}'` to compare texts, or {cast} to compare numbers."
     return f"Write {cast}."
+
+
+def _is_number(text: str, target: ColumnType) -> bool:
+    """Whether CAST makes a number of a text."""
+    try:
+        number = float(text)
+    except ValueError:
+        return False
+    return target is _DOUBLE or math.isfinite(number)
+
+
+def _number_hint(constant: Expression, met: Expression | None) -> str:
+    """What to write for a text that is no number where one is wanted: a CAST of it would be NULL."""
+    number = f"Write a number in place of `{_one_line(constant.span)}`"
+    if met is None or type(met) is Literal:
+        return f"{number}."
+    return f"{number}, or `CAST({_one_line(met.span)} AS STRING)` to compare texts."
 
 
 def _one_line(span: Span) -> str:

@@ -1,4 +1,4 @@
-"""What the time bounds of a query say to its author: unbounded state is an error, a contradiction a warning.
+"""What the bounds of a query say to its author: unbounded state is an error; a contradiction, or no condition at all, a warning.
 
 A push join keeps a tuple of an item until no tuple still to come can meet it. That is `ts_other - ts_item <= d` for every
 other stream, or ROWS on the item; where nothing bounds it, every tuple would be kept for ever.
@@ -19,6 +19,7 @@ from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
 from cqc.compiler.rewrites.push_negations import push_negations
 from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
 from cqc.compiler.time_bounds import contradiction, limits_of_windows
+from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from cqc.compiler.time_bounds import TimeLimit
 
 
-def check_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
-    """The error of an unbounded join, or the warning that a query can never match."""
+def check_bounds(query: Query, normal: NormalQuery, *, is_whole: bool = True) -> list[Diagnostic]:
+    """The error of an unbounded join, or the warning that a query can never match, or that it joins everything.
+
+    `is_whole`: nothing of the query was left out for a mistake in it, after which advice on its style can wait.
+    """
     if len(query.items) > 1 and query.pull is None and not normal.bounds.contradictory:
         bounds = _bounds_as_written(query, normal)
         pair = _unbounded_pair(normal, bounds)
@@ -38,7 +42,42 @@ def check_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
             return [_unbounded(query, bounds, *pair)]
     if normal.bounds.contradictory or NEVER in normal.filters:
         return [_never_matches(query, normal)]
+    if is_whole and _joins_everything(query):
+        return [_without_condition(query)]
     return []
+
+
+def _joins_everything(query: Query) -> bool:
+    """Whether nothing says which tuples belong together. ROWS does: `B [ROWS 1]` is the latest value of B."""
+    if len(query.items) < 2 or query.where is not None or query.window is not None:
+        return False
+    return all(item.rows is None for item in query.items)
+
+
+def _without_condition(query: Query) -> Diagnostic:
+    first, second = query.items[:2]
+    key = _common_key(first, second)
+    left, right = name_text(first.alias), name_text(second.alias)
+    hint = None if key is None else f"Add `WHERE {left}.{key} = {right}.{key}`."
+    return make(
+        "CQ092",
+        first.span,
+        left=first.alias,
+        right=second.alias,
+        detail="There is no WHERE, ON or WINDOW that says which of them belong together.",
+        hint=hint,
+        more=(second.span,),
+    )
+
+
+def _common_key(first: Item, second: Item) -> str | None:
+    """A column that both have and that may say what belongs together: a text or a whole number, and no event time."""
+    theirs = {column.name for column in second.relation.columns}
+    for at, column in enumerate(first.relation.columns):
+        is_key = column.type in (ColumnType.BIGINT, ColumnType.STRING)
+        if is_key and column.name in theirs and at != first.relation.event_time:
+            return name_text(column.name)
+    return None
 
 
 def _bounds_as_written(query: Query, normal: NormalQuery) -> TimeBounds:

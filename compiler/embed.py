@@ -116,7 +116,8 @@ def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
     bound = bind_program(parsed, user_functions())
     diagnostics.extend(without_follow_ons(mistakes, bound.diagnostics))
     for query in bound.unselected:
-        diagnostics.extend(without_follow_ons(mistakes, check_bounds(query, normalise(query))))
+        found = check_bounds(query, normalise(query), is_whole=False)
+        diagnostics.extend(without_follow_ons(mistakes, found))
     has_errors = any(each.severity is Severity.ERROR for each in diagnostics)
     graph = Graph()
     program_ = Program(bound.catalog, graph, ())

@@ -79,6 +79,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     # Warnings
     "CQ090": (_WARNING, "query {name} can never match"),
     "CQ091": (_WARNING, "the hint is not used"),
+    "CQ092": (_WARNING, "every tuple of {left} is joined with every one of {right}"),
 }
 
 

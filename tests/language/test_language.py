@@ -60,8 +60,11 @@ def run_case(case: LanguageCase, make: Callable[[cqc.Program, int], Executor]) -
     program = cqc.compile(case.text)
     executor = make(program, seed)
     queries = {query.name: query for query in program.queries}
-    codes = [diagnostic.code for diagnostic in program.warnings]
-    assert codes == [step.name for step in case.of_kind("warning")], f"{case}: {codes}"
+    expected = [step.name for step in case.of_kind("warning")]
+    # Most cases about windows pair everything with everything on purpose; only those about the warning name it.
+    ignored = set() if "CQ092" in expected else {"CQ092"}
+    codes = [diagnostic.code for diagnostic in program.warnings if diagnostic.code not in ignored]
+    assert codes == expected, f"{case}: {codes}"
     waiting: list[Step] = []
     for step in case.steps:
         if step.kind == "input":

@@ -161,6 +161,10 @@ def test_equal_expressions_are_equal_wherever_they_are_written() -> None:
     ("name > 5", "Write `'5'` to compare texts, or `CAST(name AS BIGINT)` to compare numbers."),
     ("name > bed", "Write `CAST(name AS BIGINT)`."),
     ("bed = '5'", "Write `5` without quotes, or `CAST('5' AS BIGINT)`."),
+    ("bed = 'five'", "Write a number in place of `'five'`, or `CAST(bed AS STRING)` to compare texts."),
+    ("bed = 'NaN'", "Write a number in place of `'NaN'`, or `CAST(bed AS STRING)` to compare texts."),
+    ("bed + 'five' > 1", "Write a number in place of `'five'`."),
+    ("bed = '1e2'", "Write `CAST('1e2' AS BIGINT)`."),
     ("name = \"Ann\"", "Texts are written in single quotes: `'Ann'`."),
     ("bed - 1 > 4 SECONDS", "Write `(bed - 1) * INTERVAL 1 SECOND`."),
 ])  # fmt: skip

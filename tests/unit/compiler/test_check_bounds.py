@@ -29,8 +29,8 @@ def warnings(query: str) -> list[Diagnostic]:
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT A.x FROM A, B MAXWINDOW 1 SEC",
-        "SELECT A.x FROM A [RANGE 1 SEC], B [RANGE 2 SEC]",
+        "SELECT A.x FROM A, B WHERE A.x = B.x MAXWINDOW 1 SEC",
+        "SELECT A.x FROM A [RANGE 1 SEC], B [RANGE 2 SEC] WHERE A.x < B.x",
         "SELECT A.x FROM A [ROWS 5], B [ROWS 1]",
         "SELECT A.x FROM A [ROWS 5], B WINDOW A.ts - B.ts <= 1 SEC",
         "SELECT A.x FROM A, B WINDOW A.ts = B.ts",
@@ -40,11 +40,27 @@ def warnings(query: str) -> list[Diagnostic]:
         "SELECT A.x FROM A, B WHERE A.ts > '2024-01-01' AND B.ts < '2024-01-02' WINDOW A.ts < B.ts",
         "SELECT A.x FROM A, t WHERE A.x = t.x",
         "SELECT x FROM A",
-        "SELECT A.x FROM A, B BEGIN NOW - 10 END NOW",
+        "SELECT A.x FROM A, B WHERE A.x = B.x BEGIN NOW - 10 END NOW",
+        "SELECT A.x FROM A, B WHERE TRUE MAXWINDOW 1 SEC",
+        "SELECT A.x FROM A JOIN B ON A.x = B.x MAXWINDOW 1 SEC",
     ],
 )
 def test_bounded_joins_compile_without_a_word(query: str) -> None:
     assert warnings(query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT A.x FROM A, B MAXWINDOW 1 SEC", "Add `WHERE A.x = B.x`."),
+        ("SELECT A.x FROM A [RANGE 1 SEC], B [RANGE 2 SEC]", "Add `WHERE A.x = B.x`."),
+        ("SELECT A.x FROM A, t", "Add `WHERE A.x = t.x`."),
+        ("SELECT a.x FROM A a, A b BEGIN NOW - 10 END NOW", "Add `WHERE a.x = b.x`."),
+    ],
+)
+def test_a_join_without_any_condition_is_warned_about(query: str, hint: str) -> None:
+    (found,) = warnings(query)
+    assert (found.code, found.hint) == ("CQ092", hint)
 
 
 @pytest.mark.parametrize(
