@@ -24,7 +24,7 @@ from cqc.runtime.function_faults import noted_in
 from cqc.runtime.sealed import DamagedError, read_sealed
 from cqc.runtime.spark.distributed.cell_store import unpack_entries
 from cqc.runtime.spark.distributed.partial_pulls import PartialEngine, PartialPulls
-from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState
+from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState, opened
 from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output, unpack_tuples
 
@@ -225,7 +225,7 @@ class Cells:
             change = Change.from_text(text)
             if change.normal is not None and change.group is not None:
                 if change.group.number == group:
-                    adopt(change.functions)
+                    adopt(opened(change.functions, self._spec.key))
                     mine.add(change.name)
                     yield change.batch, change.name, change.normal
             elif change.normal is None and change.name in mine:
@@ -242,7 +242,7 @@ class Cells:
                     running.discard(change.name)
             elif change.group is not None and change.group.number == group:
                 _set_clocks(engine, header)
-                adopt(change.functions)
+                adopt(opened(change.functions, self._spec.key))
                 engine._add(change.normal)
                 running.add(change.name)
 

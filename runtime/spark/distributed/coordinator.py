@@ -6,6 +6,7 @@ knows between two micro-batches is in `CoordinatorState`, which a checkpoint hol
 
 from __future__ import annotations
 
+import secrets
 import time
 import uuid
 from collections import Counter
@@ -27,7 +28,7 @@ from cqc.runtime.pull_plan import PullPlan
 from cqc.runtime.results import ResultBlock, in_time_order
 from cqc.runtime.sealed import ADVICE
 from cqc.runtime.spark.distributed.skew import Skew
-from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec
+from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec, signed
 from cqc.runtime.spark.distributed.stage_one import bare_program
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output
 from cqc.runtime.stream_line import StreamCount
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cqc.compiler import Program
+    from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.normal import NormalQuery
     from cqc.compiler.partitioning import Placement
@@ -128,6 +130,7 @@ class Coordinator:
         refuse_guard(program)
         self.program = program
         self._strategy = strategy
+        self._key = secrets.token_bytes(32)
         # It is given no tuples: it knows the queries, in words and as nodes of the shared graph.
         self.engine = Engine(bare_program(program.catalog), strategy=strategy, keep_past=False)
         wanted = {fold(name) for name in only}
@@ -202,8 +205,14 @@ class Coordinator:
             tells_rejects,
             tells_late,
             moved,
-            functions_in(list(self._first_queries.values())),
+            self.functions(),
+            self._key,
         )
+
+    def functions(self) -> tuple[UserFunction, ...]:
+        """Of users, as far as queries call them that are there from the start or came later."""
+        changes = map(Change.from_text, self.state.changes)
+        return functions_in([*self._first_queries.values(), *(each.normal for each in changes)])
 
     def resume(self, state: CoordinatorState, *, moved: bool = False) -> None:
         """Go on from a state; queries that came and left before it come and leave again.
@@ -311,7 +320,7 @@ class Coordinator:
             group: Group | None = self._chooser.groups_with(self._past)
         else:
             group = self._chooser.add(node)
-        functions = functions_in(normal)
+        functions = signed(functions_in(normal), self._key)
         change = Change(batch, query.name, normal, group, functions=functions)
         self.state.changes.append(change.to_text())
         return QueryHandle(query.name)

@@ -11,7 +11,7 @@ import json
 import tempfile
 import threading
 from collections import deque
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,7 @@ class DistributedHandle:
             )
             if last is not None:
                 self.coordinator.resume(CoordinatorState.from_json(last["state"]))
+                spec = replace(spec, functions=self.coordinator.functions())
                 self._next = int(last["batch"]) + 1
                 self._headers[str(last["batch"])] = last["header"]
             elif checkpoint is not None:

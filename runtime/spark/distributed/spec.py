@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import json
 import zlib
 from dataclasses import asdict, dataclass, field, replace
@@ -60,7 +61,8 @@ class Spread:
 class Change:
     """A query that came (`normal` is set) or left, in force from micro-batch `batch` on; or a value that is spread.
 
-    `group` is where a query is answered; None: where its tuples are read. `functions` are those of users that it calls.
+    `group` is where a query is answered; None: where its tuples are read. `functions` are those of users that it calls, as
+    `signed` makes them: code, which is run only where the run that sent it says so.
     """
 
     batch: int
@@ -68,7 +70,7 @@ class Change:
     normal: NormalQuery | None
     group: Group | None
     spread: Spread | None = None
-    functions: tuple[UserFunction, ...] = ()
+    functions: str = ""
 
     def to_text(self) -> str:
         """As data, since it is kept in checkpoints, and small, since it goes with every micro-batch."""
@@ -159,6 +161,7 @@ class Spec:
         None  # the folder with what cells begin with, after a change of their number
     )
     functions: tuple[UserFunction, ...] = ()  # of users, as far as the queries call them
+    key: bytes = b""  # by which functions that come later are signed; no file has it
 
     def pack(self) -> bytes:
         return _dumps(self)
@@ -174,6 +177,26 @@ class Spec:
             raise RunError(f"what executors were sent as {wanted} is something else")
         spec: Spec = cloudpickle.loads(packed)
         return spec
+
+
+def signed(functions: tuple[UserFunction, ...], key: bytes) -> str:
+    """Functions as text that can be opened with the key of the run alone."""
+    if not functions:
+        return ""
+    packed = _dumps(functions)
+    return f"{hmac.digest(key, packed, 'sha256').hex()} {base64.b64encode(packed).decode('ascii')}"
+
+
+def opened(text: str, key: bytes) -> tuple[UserFunction, ...]:
+    """What was signed; nothing when it was signed by another run, which sends its functions anew."""
+    if not text:
+        return ()
+    signature, _, code = text.partition(" ")
+    packed = base64.b64decode(code)
+    if not hmac.compare_digest(hmac.digest(key, packed, "sha256").hex(), signature):
+        return ()
+    functions: tuple[UserFunction, ...] = cloudpickle.loads(packed)
+    return functions
 
 
 def _dumps(what: object) -> bytes:

@@ -18,7 +18,7 @@ from cqc.runtime.engine import Engine
 from cqc.runtime.function_faults import noted_in
 from cqc.runtime.intake import Intake, join_taken
 from cqc.runtime.spark.distributed.routing import Router
-from cqc.runtime.spark.distributed.spec import Change, Layout
+from cqc.runtime.spark.distributed.spec import Change, Layout, opened
 from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class StageOne:
             elif change.normal is not None:
                 if change.group is not None and change.group.number == len(self._routers):
                     self._add_group(change.group)
-                adopt(change.functions)
+                adopt(opened(change.functions, self._spec.key))
                 self._add(change.name, change.normal, change.group)
             else:
                 self._remove(change.name)

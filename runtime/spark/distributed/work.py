@@ -11,7 +11,7 @@ ours; a micro-batch that counts here but not yet there is repeated for the cells
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,6 +233,7 @@ class DurableWork(Work, DurableRun):
         else:
             tables = self.coordinator.state.counts
             self.coordinator.resume(self._before, moved=moves)
+            spec = replace(spec, functions=self.coordinator.functions())
             for name, line in self.engine.lines.items():
                 if not line.relation.is_stream:
                     self.coordinator.state.counts[name] = tables[name]

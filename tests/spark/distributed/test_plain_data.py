@@ -81,3 +81,17 @@ def test_no_file_of_a_checkpoint_is_unpickled() -> None:
         "runtime/spark/distributed/spec.py",
         "runtime/spark/distributed/wire.py",
     }
+
+
+def test_functions_that_another_run_signed_are_not_run() -> None:
+    from cqc.compiler.functions.registered import UserFunction
+    from cqc.compiler.types import ColumnType
+    from cqc.runtime.spark.distributed.spec import opened, signed
+
+    function = UserFunction("twice", lambda values: 2 * values, ColumnType.BIGINT, 1)
+    text = signed((function,), b"key of this run")
+    (again,) = opened(text, b"key of this run")
+    assert again.name == "twice"
+    assert opened(text, b"key of another run") == ()
+    assert opened(text.replace(" ", " QUJD"), b"key of this run") == ()
+    assert signed((), b"any") == ""
