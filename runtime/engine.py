@@ -536,7 +536,8 @@ class Engine:
     def kept_bytes(self) -> dict[str, int]:
         """By query, what is kept for it beside the tuples of its streams; queries that share it have a part each."""
         joins = self._circuit.kept_bytes()
-        return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in self.queries}
+        names = self._counted_from
+        return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in names}
 
     @reads
     def measure(self) -> list[OperatorCount]:
