@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 import cqc
+from cqc.runtime.errors import Halted
 from cqc.runtime.operators.found_within import Flood
 from cqc.runtime.operators.metaqueues import MetaQueue
 from cqc.runtime.operators.multi_join import MultiJoin
-from cqc.runtime.operators.work_watch import Halted, WorkWatch
+from cqc.runtime.operators.work_watch import WorkWatch
 from cqc.runtime.options import Strategy
 
 DECLARED = """
