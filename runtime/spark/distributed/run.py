@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 from cqc.runtime.batch_run import LOOK_S
 from cqc.runtime.errors import RunError
 from cqc.runtime.private_files import private_folder
-from cqc.runtime.spark.distributed.coordinator import refuse_guard
 from cqc.runtime.sealed import ADVICE
+from cqc.runtime.spark.distributed.coordinator import refuse_guard
 from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,10 @@ from cqc.runtime.errors import Halted
 from cqc.runtime.operators.found_within import Flood
 from cqc.runtime.operators.metaqueues import MetaQueue
 from cqc.runtime.operators.multi_join import MultiJoin
-from cqc.runtime.operators.work_watch import WorkWatch
 from cqc.runtime.options import Strategy
+
+if TYPE_CHECKING:
+    from cqc.runtime.operators.work_watch import WorkWatch
 
 DECLARED = """
 CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT);
