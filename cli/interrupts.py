@@ -1,8 +1,9 @@
 """Ctrl-C and SIGTERM end a run between two micro-batches, so that every result found is written, whole and once.
 
 Both are asked the same thing, by a person and by a service manager, and both get the same answer. The first one is noted, and
-heard when the micro-batch in hand is done. A second one is heard at once, and so is the first when the micro-batch does not
-end soon: it may be waiting for input that never comes. A third one ends the process where it stands.
+heard when the micro-batch in hand is done. When that does not end soon, it is asked to give up: a join does so between two
+calls of its kernels, whoever else works for it included. What does not hear that either is interrupted where it stands: it may
+be waiting for input that never comes. A second one is heard at once. A third one ends the process.
 
 Nothing is open and nothing has been said while modules are loaded, and nothing is left to do after a command, so there the
 process simply ends, with the exit code of an interrupted run. An exception would not do: raised in the middle of an import it
@@ -20,11 +21,13 @@ from typing import TYPE_CHECKING, Any
 from cqc.cli.stop_at_once import STOPS, end_at_once, end_on_interrupt, heard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType, TracebackType
     from typing import Self
 
-PATIENCE_S = 0.6  # an answer within a second
+# An answer within a second.
+GRACE_S = 0.25  # for the micro-batch in hand to end
+PATIENCE_S = 0.6  # for it to give up
 
 
 class Interrupts:
@@ -32,10 +35,13 @@ class Interrupts:
 
     Args:
         deferred: with False, for runs that stop cleanly wherever they are, the first one is an exception at once.
+        give_up: tells the run not to finish what it has in hand.
     """
 
-    def __init__(self, *, deferred: bool) -> None:
+    def __init__(self, *, deferred: bool, give_up: Callable[[], None] = lambda: None) -> None:
         self._deferred = deferred
+        self._give_up = give_up
+        self._was_told = False
         self._times = 0
         self._closing = False
         self._before: dict[int, Any] = {}
@@ -89,13 +95,20 @@ class Interrupts:
             raise KeyboardInterrupt
         if self._closing:
             return
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
         if not self._deferred:
+            self._was_told = True  # the exception says it
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
             raise KeyboardInterrupt
+        signal.setitimer(signal.ITIMER_REAL, min(GRACE_S, PATIENCE_S))
 
     def _again(self, number: int, frame: FrameType | None) -> None:
         """The run has not stopped: the micro-batch takes long, or Python dropped the exception, as it does in a finalizer."""
         del number, frame
+        if not self._was_told:
+            self._was_told = True
+            self._give_up()
+            signal.setitimer(signal.ITIMER_REAL, max(PATIENCE_S - GRACE_S, 0.001))
+            return
         if sys.exception() is None:  # else the run is on its way out, and may take its time
             raise KeyboardInterrupt
 

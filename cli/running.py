@@ -11,7 +11,7 @@ from cqc.cli.interrupts import Interrupts, loading
 from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.report import nothing_to_run, show_summary
 from cqc.cli.stop_at_once import INTERRUPTED
-from cqc.runtime.errors import OutputClosed, RunError
+from cqc.runtime.errors import Halted, OutputClosed, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,8 @@ class Run(Protocol):
 
     def abandon(self) -> RunSummary: ...
 
+    def give_up(self) -> None: ...
+
 
 def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: bool) -> int:
     """Run the program, show what it did and return the exit code.
@@ -42,7 +44,7 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
     run = open_run(program, options)
     shown = Progress(enabled=wants_progress(options, quiet=quiet, asked=progress))
     # On Spark micro-batches are done in another thread, and a stop lets the one in hand finish.
-    interrupts = Interrupts(deferred=options.engine == "local")
+    interrupts = Interrupts(deferred=options.engine == "local", give_up=run.give_up)
     with interrupts:
         try:
             drive(run, shown, interrupts)
@@ -102,7 +104,7 @@ def drive(run: Run, shown: Progress, interrupts: Interrupts) -> None:
 
     try:
         run.to_end(Observer())
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Halted):
         if not interrupts.asked:
             raise
     except OutputClosed:

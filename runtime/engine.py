@@ -497,10 +497,9 @@ class Engine:
         return {**before, **running}
 
     @property
-    @reads
     def tuples_read(self) -> int:
-        """Rows of all streams and tables so far."""
-        return sum(line.count.read for line in self._lines.values())
+        """Rows of all streams and tables so far; it can be asked in the middle of any other call, and never waits."""
+        return sum(line.count.read for line in list(self._lines.values()))
 
     @changes
     def on_left_out(
@@ -536,9 +535,8 @@ class Engine:
     def kept_bytes(self) -> dict[str, int]:
         """By query, what is kept for it beside the tuples of its streams; queries that share it have a part each."""
         joins = self._circuit.kept_bytes()
-        return {
-            name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in self._counted_from
-        }
+        names = self._counted_from
+        return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in names}
 
     @reads
     def measure(self) -> list[OperatorCount]:

@@ -1,7 +1,7 @@
 """The ways in which a run can end early.
 
 `RunError` is a sentence for the user (exit code 3). `OutputClosed` is no error at all: whoever read the results has gone,
-as `cqc run ... | head` does, and the run ends quietly.
+as `cqc run ... | head` does, and the run ends quietly. Nor is `Halted`: somebody asked for it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ class ReentrantCallError(RunError):
 
 class OutputClosed(Exception):  # noqa: N818 - it is an event, not an error
     """The reader of the results has closed its end of the pipe."""
+
+
+class Halted(Exception):  # noqa: N818 - it was asked for
+    """Everything has to stop: what was begun is not done, and the engine is not used any more."""
 
 
 class LostSourceError(RunError):

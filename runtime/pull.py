@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cqc.runtime.stream_line import StreamLine
 
 _INSTANTS_AT_ONCE = 1 << 16
+_MOST_WARNINGS = 1_000
 _ROUNDS_BETWEEN_LOOKS = 64
 
 
@@ -549,6 +550,8 @@ class PullQueries:
             return
         query.warned = True
         asked, kept = (show_instant(us, query.time_type) for us in (begin_us, kept_from_us))
+        if len(self.warnings) >= _MOST_WARNINGS:
+            del self.warnings[0]  # of queries that come and go
         self.warnings.append(
             f"query {query.name} asks from {asked}, but history is kept from {kept} on:"
             " it is answered from what is kept"

@@ -161,6 +161,10 @@ class LocalRun:
         self.engine.closing_invocations(self._options.at_us)
         self._write()
 
+    def give_up(self) -> None:
+        """Let the micro-batch in hand stop in the middle, with `Halted`; called by a signal or from another thread."""
+        self.engine.watch.halt("the run is stopping")
+
     def abandon(self) -> RunSummary:
         """Close the sink after a failure: what was found is shown, and nothing is said of what was not."""
         self._failed = True

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from cqc.runtime.operators.shared_state import SharedState
 
 
+_NARROWER = 4  # how many times as wide as it needs to be the lineage is when it is made narrower
+
 _SEATING = (
     "_words", "_inputs", "_filters", "_work", "_items_of", "_free_items", "_parts", "_table", "_counts",
     "_failures_of_gone", "_tuples_in", "_results", "_seconds", "phases", "counts_only", "why_apart",
@@ -41,6 +43,8 @@ _SEATING = (
 
 class JoinSeating:
     """The hosts and bodies of one node."""
+
+    _keeps_by_slot = False  # whether a join has more by slot than the lineage of base tuples
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
         """`states` by folded relation name. The node's items are in the order of its first host."""
@@ -266,12 +270,15 @@ class JoinSeating:
         assert isinstance(seat, JoinSeat)
         self._plan = None
         part = seat.slot.part
-        if self._table.leave(seat):
+        is_gone = self._table.leave(seat)
+        if is_gone:
             for item in part.items:
                 self._filters[item].remove(seat.slot.number)
         part.seats -= 1
         if not part.seats and len(self._parts) > 1:
             self._drop_part(part)
+        if is_gone:
+            self._narrow()
 
     def _epoch(self, part: JoinPart, *, past: bool) -> Hashable:
         streams = [each.state for each in part.stream_inputs]
@@ -287,6 +294,29 @@ class JoinSeating:
                 wider = np.zeros((each.state.capacity, words), np.uint64)
                 wider[:, : self._words] = each.lineage.values
                 each.lineage.values = wider
+        self._words = words
+        self._counts = np.zeros(words * WORD_BITS, np.int64)
+
+    def _narrow(self) -> None:
+        """When most have left, number the slots anew and give back the lineage that they had: a quarter is enough by then."""
+        words = word_count(len(self._table))
+        if self._keeps_by_slot or words * _NARROWER > self._words:
+            return
+        before, now = self._table.compact()
+        for items in self._items_of.values():
+            for each in [self._inputs[item] for item in items]:
+                state = each.state
+                live = slice(state.first - state.base, state.head - state.base)
+                narrower = np.zeros((state.capacity, words), np.uint64)
+                move_bits(each.lineage.values[live], before, narrower[live], now)
+                each.lineage.values = narrower
+                self._failures_of_gone += self._filters[each.item].failures
+                self._filters[each.item] = ItemFilter(
+                    tuple(column.type for column in state.relation.columns)
+                )
+        for slot in self._table.slots.values():
+            for each, formula in zip(slot.part.inputs, slot.body.filters, strict=True):
+                self._filters[each.item].add(slot.number, formula)
         self._words = words
         self._counts = np.zeros(words * WORD_BITS, np.int64)
 

@@ -247,7 +247,7 @@ class SlotTable:
 
     def __init__(self) -> None:
         self.slots: dict[int, Slot] = {}
-        self.size = 0  # slots ever given: the lineage has a bit for each
+        self.size = 0  # slots given and not taken back by `compact`: the lineage has a bit for each
         self.totals = SlotTotals()
         self._by_key: dict[Hashable, Slot] = {}
         self._clean: list[int] = []
@@ -298,6 +298,19 @@ class SlotTable:
         del self.slots[slot.number]
         self._soiled.append(slot.number)
         return True
+
+    def compact(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Number the slots without gaps; their numbers before and now. Whatever bits the freed ones have, the caller drops."""
+        self._keys = None
+        slots = list(self.slots.values())
+        before = np.array([slot.number for slot in slots], np.int64)
+        self.totals = SlotTotals()
+        for number, slot in enumerate(slots):
+            slot.move(number, self.totals)
+        self.slots = dict(enumerate(slots))
+        self.size = len(slots)
+        self._clean, self._soiled = [], []
+        return before, np.arange(self.size)
 
     def take_soiled(self) -> list[int]:
         """Freed slots whose bits the caller now clears on all stored tuples, when there are enough to be worth it."""

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.errors import Halted
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,10 +31,6 @@ LOOK_S = 0.005
 _TELL_S = 0.25  # how long a turn may take before it is worth telling who is at work
 _FOREVER = float("inf")
 REMOVED = "it is being removed"
-
-
-class Halted(Exception):  # noqa: N818 - it was asked for
-    """Everything has to stop: what was begun is not done, and the engine is not used any more."""
 
 
 class Unwanted(Exception):  # noqa: N818 - it was asked for, or a limit says so

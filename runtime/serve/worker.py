@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from cqc.runtime.operators.work_watch import Halted
+from cqc.runtime.errors import Halted
 from cqc.runtime.serve.engine_thread import EngineThread
 from cqc.runtime.serve.refusal import Refusal, Status
 

@@ -1,7 +1,8 @@
 """One run of a program on Spark Structured Streaming: a single streaming query delivers the input of all its streams.
 
 The engine is in this process, behind `foreachBatch`. Spark starts while the tables are read. The thread that waits for the
-end is never inside a call to the JVM, so that Ctrl-C is heard at once.
+end is never inside a call to the JVM, so that Ctrl-C is heard at once. A micro-batch that takes long then is given up by the
+engine, between two calls of a kernel: it does not count, and Spark hears nothing of it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S, BatchRun
 from cqc.runtime.durable_run import DurableRun
+from cqc.runtime.errors import Halted
 from cqc.runtime.spark.feed import Feed, ranges_of
 from cqc.runtime.spark.session import spark_failed
 from cqc.runtime.spark.starting import Starting
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.session import Session
 
 BATCHES_PER_QUERY = 2_000
+_GRACE_S = 0.25  # for the micro-batch under way, when the run is to stop
 
 
 class SparkRun:
@@ -95,8 +98,12 @@ class SparkRun:
             self._stream(first)
         self._run.end_of_input()
 
+    def give_up(self) -> None:
+        """Let the micro-batch under way stop in the middle."""
+        self._run.give_up()
+
     def close(self) -> RunSummary:
-        """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
+        """Let the micro-batch under way finish if it does so soon, end Spark, close the sink and say what was done."""
         with self._let_finish():
             return self._run.close()
 
@@ -107,11 +114,19 @@ class SparkRun:
 
     @contextmanager
     def _let_finish(self) -> Iterator[None]:
-        self._stopping = True
+        self._stop_soon()
         with self._working:
             if self._starting is not None:
                 self._starting.close()
             yield
+
+    def _stop_soon(self) -> None:
+        """Nothing begins any more; what is under way has a moment to finish."""
+        self._stopping = True
+        if self._working.acquire(timeout=_GRACE_S):
+            self._working.release()
+        else:
+            self.give_up()
 
     def _stream(self, first: list[Range]) -> None:
         """Let Spark deliver micro-batches until there is no input left.
@@ -147,8 +162,11 @@ class SparkRun:
                 if self._hungry:
                     with self._working:
                         self._go_on()
+        except BaseException:
+            self._stop_soon()  # else Spark waits for the micro-batch to finish when it is stopped
+            raise
         finally:
-            self._stopping = not self._next
+            self._stopping = self._stopping or not self._next
             if self._starting is None or self._next:
                 query.stop()
         if self._failure is not None:
@@ -176,6 +194,8 @@ class SparkRun:
                 if self._progress is not None:
                     self._progress(self._run.engine.tuples_read)
                 self._go_on()
+            except Halted:
+                pass  # the run is stopping, and this micro-batch does not count
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 self._ended.set()

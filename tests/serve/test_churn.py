@@ -75,3 +75,14 @@ def test_churn_does_not_grow_with_time() -> None:
     *full, (states, _) = churn(queries=300, turns=12, rows=1_500)
     assert max(each for each, _ in full[8:]) <= 1.5 * max(each for each, _ in full[2:5])
     assert states < full[-1][0] / 4
+
+
+def test_warnings_of_queries_that_come_and_go_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cqc.runtime.pull._MOST_WARNINGS", 3)
+    engine = cqc.Engine(cqc.compile(PROGRAM), collect=False)
+    for number in range(9):
+        engine.push("r", [{"ts": 100 * number, "k": 1, "y": 1.0}])
+        engine.register("SELECT COUNT(*) AS n FROM r BEGIN 0 END NOW", f"q{number}")
+        engine.invoke(f"q{number}")
+        engine.unregister(f"q{number}")
+    assert [warning.split()[1] for warning in engine.warnings] == ["q6", "q7", "q8"]

@@ -100,6 +100,9 @@ class DistributedRun:
             self._session = self._starting.result()
         self._stream()
 
+    def give_up(self) -> None:
+        """Joins are done by executors, which stop when Spark ends their tasks."""
+
     def close(self) -> RunSummary:
         """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
         with self._let_finish():

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import cqc
+from cqc.runtime.errors import Halted
 from cqc.runtime.operators.found_within import Flood
 from cqc.runtime.operators.metaqueues import MetaQueue
 from cqc.runtime.operators.multi_join import MultiJoin
-from cqc.runtime.operators.work_watch import Halted, WorkWatch
 from cqc.runtime.options import Strategy
+
+if TYPE_CHECKING:
+    from cqc.runtime.operators.work_watch import WorkWatch
 
 DECLARED = """
 CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT);
