@@ -6,10 +6,15 @@ run goes on, Spark reads some of them again.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,10 +29,13 @@ from cqc.runtime.spark.feed import Feed
 from cqc.runtime.spark.run import SparkRun
 from tests.spark.distributed.test_damage import flip
 from tests.spark.distributed.test_run import Patience, Stopped, lines_of
+from tests.spark.test_command import children
+from tests.waiting import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from pyspark.sql import DataFrame
 
     from cqc.runtime.spark.session import Session
 
@@ -119,6 +127,11 @@ def flips_are_refused_or_harmless(
             assert "\n" not in said
         assert "Traceback" not in capsys.readouterr().err
     return outcomes
+
+
+def last_commit(checkpoint: Path) -> int:
+    found = (checkpoint / "commits").glob("*.json")
+    return max((int(file.stem) for file in found), default=-1)
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -235,6 +248,63 @@ def test_a_file_of_ranges_that_is_damaged_on_its_way_through_spark_is_noticed(
     file.unlink()
     with pytest.raises(RunError, match=r"^Spark failed: .*jsonl does not exist"):
         feed.taken(batch, session)
+
+
+def test_a_file_that_spark_cannot_fetch_is_one_sentence_and_a_start_goes_on(
+    options: RunOptions,
+    session: Session,
+    expected: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken = Feed.taken
+    left = [3]
+
+    def taken_too_late(self: Feed, batch: DataFrame, session: Session | None) -> list[Range]:
+        left[0] -= 1
+        if not left[0]:
+            self._file(self._number - 1).unlink()
+        return taken(self, batch, session)
+
+    with monkeypatch.context() as context:
+        context.setattr(Feed, "taken", taken_too_late)
+        said = outcome(options, session)
+    assert said is not None
+    assert said.startswith("Spark failed: ")
+    assert said.endswith("; start again to go on from the last micro-batch that counts")
+    assert outcome(options, session) is None
+    assert lines_of(tmp_path / "out.jsonl") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks /proc for child processes")
+def test_a_run_whose_spark_is_killed_says_so_and_goes_on_when_it_is_started_again(
+    options: RunOptions, expected: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "p.cq").write_text(PROGRAM)
+    binds = [word for stream in "ab" for word in ("--bind", f"{stream}={tmp_path / stream}.csv")]
+    command = [sys.executable, "-m", "cqc.cli.main", "run", str(tmp_path / "p.cq"), *binds]
+    files = ["--out", str(options.out), "--checkpoint", str(options.checkpoint)]
+    for commits in (1, 2, 5, 8):
+        process = subprocess.Popen(
+            [*command, *files, "--engine", "spark", "--rows-per-batch", "2"],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_until(lambda least=2 * commits: last_commit(tmp_path / "checkpoint") >= least)
+        for java in children(process.pid):
+            os.kill(java, signal.SIGKILL)
+        told = process.communicate(timeout=PATIENCE_S)[1]
+        assert process.returncode == 3, told
+        errors = [line for line in told.splitlines() if line.startswith("error: ")]
+        assert len(errors) == 1
+        assert errors[0].startswith("error: Spark failed: ")
+        assert errors[0].endswith("; start again to go on from the last micro-batch that counts")
+        assert "Traceback" not in told
+    subprocess.run([*command, *files, "--quiet"], timeout=PATIENCE_S, check=True)
+    assert lines_of(tmp_path / "out.jsonl") == expected
 
 
 ALL_OF_S = "CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s;"
