@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cqc.runtime.errors import RunError
 from cqc.runtime.range import Range
 from cqc.runtime.spark.archive_path import archive_path
-from cqc.runtime.spark.feed import Feed, ranges_of
+from cqc.runtime.spark.feed import Feed
 from cqc.runtime.spark.session import Session
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _use(session: Session) -> None:
     seen = threading.Semaphore(0)
 
     def take(batch: object, number: int) -> None:
-        ranges_of(batch)  # type: ignore[arg-type]  # pyspark calls it with a DataFrame
+        feed.taken(batch, session)  # type: ignore[arg-type]  # pyspark calls it with a DataFrame
         if number < 2:
             feed.put(some)
         seen.release()

@@ -11,14 +11,12 @@ service plans again from what it committed.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
-from pyspark.errors import PySparkException
-
 from cqc.runtime.errors import LostSourceError, RunError
-from cqc.runtime.spark.feed import Feed, ranges_of
-from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.spark.feed import Feed
+from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed
 from cqc.runtime.spark.starting import Starting
 
 if TYPE_CHECKING:
@@ -85,7 +83,8 @@ class Delivery:
         if self._starting is not None:
             self._starting.close()
         elif self._query is not None:
-            self._query.stop()
+            with suppress(*SPARK_ERRORS):  # it may have ended by itself, or its JVM
+                self._query.stop()
 
     @property
     def _has_ended(self) -> bool:
@@ -118,7 +117,7 @@ class Delivery:
                 .trigger(processingTime="0 seconds")
                 .start()
             )
-        except (PySparkException, Py4JError) as error:
+        except SPARK_ERRORS as error:
             raise LostSourceError(str(spark_failed(error, self._session))) from error
         threading.Thread(target=self._wait_for, args=(self._query,), daemon=True).start()
         return self._feed
@@ -126,7 +125,14 @@ class Delivery:
     def _take(self, batch: DataFrame, number: int) -> None:
         """What Spark calls with each micro-batch, in a thread of its own."""
         del number  # micro-batches are numbered by the service, whose checkpoint outlives Spark's
-        ranges = ranges_of(batch)
+        assert self._feed is not None
+        try:
+            ranges = self._feed.taken(batch, self._session)
+        except RunError as error:  # it loses its type on the way through the JVM
+            with self._changed:
+                self._failure = error
+                self._changed.notify_all()
+            raise
         with self._changed:
             self._delivered = ranges
             self._is_in_hand = True
@@ -138,9 +144,9 @@ class Delivery:
         failure = RunError("Spark ended its stream")
         try:
             query.awaitTermination()
-        except (PySparkException, Py4JError, OSError) as error:
+        except SPARK_ERRORS as error:
             if not self._is_stopping:
                 failure = spark_failed(error, self._session)
         with self._changed:
-            self._failure = failure
+            self._failure = self._failure or failure
             self._changed.notify_all()

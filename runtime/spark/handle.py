@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from pyspark.errors import PySparkException
-
 from cqc.compiler import Program
 from cqc.compiler.arguments import expect, expect_names, kind_of
 from cqc.compiler.catalog import fold
@@ -28,7 +26,8 @@ from cqc.runtime.options import Strategy
 from cqc.runtime.query_set import QuerySet, first_set, texts_of
 from cqc.runtime.results import rows_of
 from cqc.runtime.same_program import check_program, schema_of
-from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.sealed import ADVICE
+from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed, text_of
 from cqc.runtime.spark.slots import Slots, rows_of_table
 from cqc.runtime.spark.tables import tables_of
 
@@ -276,7 +275,11 @@ class Handle:
         if self._checkpoint is not None:
             place = self._checkpoint.folder / "spark"
             writer = writer.option("checkpointLocation", str(place))
-        self._query = writer.start()
+        try:
+            self._query = writer.start()
+        except SPARK_ERRORS as error:
+            self._let_go()
+            raise self._failed(error) from error
 
     # Results
 
@@ -360,7 +363,7 @@ class Handle:
             if number < self._number:
                 return  # it counts already; Spark had not heard of it
             try:
-                self._engine.push_batch(self._slots.split(batch.toArrow()))
+                self._engine.push_batch(self._slots.split(self._rows_of(batch)))
                 self._hand_over(number)
                 self._number = number + 1
                 self._is_new = True
@@ -368,6 +371,22 @@ class Handle:
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 raise
+
+    def _rows_of(self, batch: DataFrame) -> pa.Table:
+        try:
+            return batch.toArrow()
+        except SPARK_ERRORS as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: BaseException) -> RunError:
+        """What went wrong inside Spark; where its part of the checkpoint is named, that is perhaps the reason."""
+        failure = _failed(error)
+        if self._checkpoint is None:
+            return failure
+        place = self._checkpoint.folder / "spark"
+        if str(place.absolute()) in text_of(error):
+            return RunError(f"{failure}; if that comes again, {place} is damaged: {ADVICE}")
+        return failure
 
     def _fetch(self) -> Iterator[list[ResultBlock]]:
         """What waits at this moment, one micro-batch at a time, to each of several threads another."""
@@ -407,18 +426,18 @@ class Handle:
         """Wait for Spark, and hear why it failed."""
         try:
             found = wait()
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             self._let_go()
-            raise self._failure or _failed(error) from error
+            raise self._failure or self._failed(error) from error
         if self._failure is not None:
             self._let_go()
             raise self._failure
         return found
 
 
-def _failed(error: PySparkException) -> RunError:
+def _failed(error: BaseException) -> RunError:
     """The sentence for a streaming query that Spark gave up."""
-    reason = str(error).strip().partition("\n")[0]
+    reason = text_of(error).strip().partition("\n")[0]
     if "sources in the checkpoint offsets" in reason:
         return RunError(
             "the checkpoint was made with another number of sources: name each (`spark.readStream.name(...)`) from the "

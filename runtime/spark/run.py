@@ -10,17 +10,14 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
-
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
-from pyspark.errors import PySparkException
 
 from cqc.runtime.batch_run import LOOK_S, BatchRun
 from cqc.runtime.durable_run import DurableRun
-from cqc.runtime.errors import Halted
-from cqc.runtime.spark.feed import Feed, ranges_of
-from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.errors import Halted, RunError
+from cqc.runtime.spark.feed import Feed
+from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed
 from cqc.runtime.spark.starting import Starting
 
 if TYPE_CHECKING:
@@ -154,8 +151,8 @@ class SparkRun:
                 .trigger(processingTime="0 seconds")
                 .start()
             )
-        except (PySparkException, Py4JError) as error:
-            raise spark_failed(error, self._session) from error
+        except SPARK_ERRORS as error:
+            raise self._lost(spark_failed(error, self._session)) from error
         threading.Thread(target=self._wait_for, args=(query, ended), daemon=True).start()
         try:
             while not ended.wait(LOOK_S):
@@ -168,7 +165,8 @@ class SparkRun:
         finally:
             self._stopping = self._stopping or not self._next
             if self._starting is None or self._next:
-                query.stop()
+                with suppress(*SPARK_ERRORS):  # it may have ended by itself, or its JVM
+                    query.stop()
         if self._failure is not None:
             raise self._failure
         shutil.rmtree(folder, ignore_errors=True)
@@ -177,9 +175,9 @@ class SparkRun:
         """Hear when Spark ends the query by itself, which only a failure makes it do."""
         try:
             query.awaitTermination()
-        except (PySparkException, Py4JError, OSError) as error:
+        except SPARK_ERRORS as error:
             if self._failure is None and not self._stopping and not ended.is_set():
-                self._failure = spark_failed(error, self._session)
+                self._failure = self._lost(spark_failed(error, self._session))
         finally:
             ended.set()
 
@@ -190,7 +188,7 @@ class SparkRun:
             if self._stopping:
                 return
             try:
-                self._run.process(ranges_of(batch))
+                self._run.process(self._taken(batch))
                 if self._progress is not None:
                     self._progress(self._run.engine.tuples_read)
                 self._go_on()
@@ -200,6 +198,19 @@ class SparkRun:
                 self._failure = error
                 self._ended.set()
                 raise
+
+    def _taken(self, batch: DataFrame) -> list[Range]:
+        assert self._feed is not None
+        try:
+            return self._feed.taken(batch, self._session)
+        except RunError as error:
+            raise self._lost(error) from error
+
+    def _lost(self, failure: RunError) -> RunError:
+        """A failure of Spark's, with what to do: what counts is in our checkpoint, and nothing of Spark's outlives a run."""
+        if self._options.checkpoint is None:
+            return failure
+        return RunError(f"{failure}; start again to go on from the last micro-batch that counts")
 
     def _go_on(self) -> None:
         """Give Spark the next micro-batch, if there is one."""

@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from py4j.protocol import (  # type: ignore[import-untyped]  # it has no types
     Py4JError,
     Py4JJavaError,
@@ -59,6 +60,8 @@ SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.python.daemon.module": "cqc.runtime.spark.distributed.daemon",
 }
+# What a call into the JVM, or reading what it sends, raises when it fails there or when the JVM has gone.
+SPARK_ERRORS = (PySparkException, Py4JError, OSError, EOFError, pa.ArrowException)
 # The JVM passes on lists of files and does no heavy work of its own: a quick start beats the best code.
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
 
@@ -235,6 +238,8 @@ def text_of(error: BaseException) -> str:
 def _thrown(trace: str) -> str:
     """The exception at the bottom of a stack trace of the JVM, with the first line of code it names."""
     lines = [line.strip() for line in trace.strip().splitlines()]
+    if lines and lines[0].startswith("An error occurred while calling "):  # py4j says so before it
+        lines = [lines[1].removeprefix(": "), *lines[2:]] if lines[1:] else []
     causes = [at for at, line in enumerate(lines) if line.startswith("Caused by: ")]
     at = causes[-1] if causes else 0
     return " ".join(lines[at : at + 2]).removeprefix("Caused by: ")

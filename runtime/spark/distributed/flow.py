@@ -6,14 +6,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
 from pyspark import SparkFiles
-from pyspark.errors import PySparkException
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.spark.distributed.spec import digest
 from cqc.runtime.spark.distributed.worker import FOUND, SENT, CellProcessor, found_blob, spec_name
-from cqc.runtime.spark.session import text_of
+from cqc.runtime.spark.session import SPARK_ERRORS, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,12 +61,11 @@ class Flow:
             self._before[name] = self._spark.conf.get(name, None)
             self._spark.conf.set(name, value)
 
-    def end(self, query: StreamingQuery) -> None:
-        """Stop the query and leave the session as it was."""
-        with suppress(
-            PySparkException, Py4JError, OSError
-        ):  # it may have ended by itself, or its JVM
-            query.stop()
+    def end(self, query: StreamingQuery | None) -> None:
+        """Stop the query, if it did start, and leave the session as it was."""
+        with suppress(*SPARK_ERRORS):  # it may have ended by itself, or its JVM
+            if query is not None:
+                query.stop()
             self.restore()
 
     def restore(self) -> None:

@@ -15,8 +15,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
-from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
 from cqc.compiler.catalog import fold
@@ -24,7 +22,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.intake import join_taken
 from cqc.runtime.private_files import private_folder
 from cqc.runtime.results import rows_of
-from cqc.runtime.sealed import read_sealed_json, write_sealed, write_sealed_json
+from cqc.runtime.sealed import ADVICE, read_sealed_json, write_sealed, write_sealed_json
 from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.files import write_whole
@@ -33,7 +31,7 @@ from cqc.runtime.spark.distributed.plain_data import to_text
 from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.distributed.spec import read_queries
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
-from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed, text_of
 from cqc.runtime.spark.slots import TAG, Slots, rows_of_table
 from cqc.runtime.spark.tables import tables_of
 
@@ -147,7 +145,13 @@ class DistributedHandle:
         writer = writer.option("checkpointLocation", str(self._folder / "spark"))
         if trigger and not self._finite:
             writer = writer.trigger(**trigger)
-        self._query = writer.start()
+        try:
+            self._query = writer.start()
+        except SPARK_ERRORS as error:
+            failure = self._spark_failed(error)
+            self._flow.end(None)
+            self.stop()
+            raise failure from error
         threading.Thread(target=self._listen, args=(self._query,), daemon=True).start()
 
     # Results
@@ -209,9 +213,9 @@ class DistributedHandle:
         assert self._query is not None
         try:
             self._query.processAllAvailable()
-        except (PySparkException, Py4JError) as error:
+        except SPARK_ERRORS as error:
             self._raise_failure()
-            raise spark_failed(error, None) from error
+            raise self._spark_failed(error) from error
         self._raise_failure()
 
     def await_end(self, timeout: float | None = None) -> bool:
@@ -226,11 +230,12 @@ class DistributedHandle:
             self.finish()
             self.stop()
             return True
-        ended = (
-            self._query.awaitTermination()
-            if timeout is None
-            else self._query.awaitTermination(int(timeout) + 1)
-        )
+        limit = () if timeout is None else (int(timeout) + 1,)
+        try:
+            ended = self._query.awaitTermination(*limit)
+        except SPARK_ERRORS as error:
+            self._raise_failure()
+            raise self._spark_failed(error) from error
         self._raise_failure()
         return ended is not False
 
@@ -260,7 +265,7 @@ class DistributedHandle:
 
     def _take(self, batch: DataFrame, number: int) -> None:
         try:
-            found = found_in(batch, cells=self._cells)
+            found = self._found_in(batch)
             with self._changed:
                 if number < self._next:
                     return  # it counts already; only the cells had to see it again
@@ -273,13 +278,24 @@ class DistributedHandle:
                 self._publish()
                 self._changed.notify_all()
         except BaseException as error:  # it loses its type on the way through the JVM
-            own: BaseException = error
-            if isinstance(error, PySparkException | Py4JError):
-                own = worker_failed(error) or spark_failed(error, None)
             with self._changed:
-                self._failure = own
+                self._failure = error
                 self._changed.notify_all()
             raise
+
+    def _found_in(self, batch: DataFrame) -> list[bytes]:
+        try:
+            return found_in(batch, cells=self._cells)
+        except SPARK_ERRORS as error:
+            raise worker_failed(error) or self._spark_failed(error) from error
+
+    def _spark_failed(self, error: BaseException) -> RunError:
+        """What went wrong inside Spark; where its part of the checkpoint is named, that is perhaps the reason."""
+        failure = spark_failed(error, None)
+        place = self._folder / "spark"
+        if self._is_durable and str(place.absolute()) in text_of(error):
+            return RunError(f"{failure}; if that comes again, {place} is damaged: {ADVICE}")
+        return failure
 
     def _hand_over(self, number: int, blocks: list[ResultBlock]) -> None:
         if self._on_batch is None:
@@ -342,9 +358,9 @@ class DistributedHandle:
         """Hear when Spark ends the query by itself, so that nobody waits for ever."""
         try:
             query.awaitTermination()
-        except (PySparkException, Py4JError, OSError) as error:
+        except SPARK_ERRORS as error:
             with self._changed:
-                self._failure = self._failure or spark_failed(error, None)
+                self._failure = self._failure or self._spark_failed(error)
                 self._changed.notify_all()
 
     def _fetch(self) -> Iterator[list[ResultBlock]]:

@@ -8,9 +8,6 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
-from pyspark.errors import PySparkException
-
 from cqc.runtime.batch_run import LOOK_S
 from cqc.runtime.errors import RunError
 from cqc.runtime.private_files import private_folder
@@ -22,7 +19,7 @@ from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.moving import MovingTask, move
 from cqc.runtime.spark.distributed.work import DurableWork, Work
 from cqc.runtime.spark.distributed.worker import RangesTask
-from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed, text_of
 from cqc.runtime.spark.starting import Starting
 
 if TYPE_CHECKING:
@@ -161,8 +158,10 @@ class DistributedRun:
                 .trigger(processingTime="0 seconds")
                 .start()
             )
-        except (PySparkException, Py4JError) as error:
-            raise spark_failed(error, self._session) from error
+        except SPARK_ERRORS as error:
+            failure = self._spark_failed(error)
+            self._flow.end(None)
+            raise failure from error
         waiter = threading.Thread(target=self._wait_for, args=(query,), daemon=True)
         waiter.start()
         try:
@@ -193,8 +192,8 @@ class DistributedRun:
         self._flow.configure()
         try:
             move(self._session.spark, work.spark_before, work.last_before, task, cut, target)
-        except (PySparkException, Py4JError) as error:
-            raise spark_failed(error, self._session) from error
+        except SPARK_ERRORS as error:
+            raise worker_failed(error) or self._spark_failed(error, work.spark_before) from error
         finally:
             self._flow.restore()
 
@@ -208,9 +207,9 @@ class DistributedRun:
         """Hear when Spark ends the query by itself, which only a failure makes it do."""
         try:
             query.awaitTermination()
-        except (PySparkException, Py4JError, OSError) as error:
+        except SPARK_ERRORS as error:
             if self._failure is None and not self._stopping:
-                self._failure = spark_failed(error, self._session)
+                self._failure = self._spark_failed(error)
         self._ended.set()
 
     def _take_batch(self, batch: DataFrame, number: int) -> None:
@@ -219,7 +218,7 @@ class DistributedRun:
             if self._stopping:
                 return
             try:
-                found = found_in(batch, cells=self._has_cells)
+                found = self._found_in(batch)
                 if number < self._work.next_number:
                     return  # it counts already; only the cells had to see it again
                 ended = self._is_last(number)
@@ -231,21 +230,26 @@ class DistributedRun:
                     self._ended.set()
                 else:
                     self._go_on()
-            except (PySparkException, Py4JError) as error:
-                self._failure = worker_failed(error) or self._spark_failed(error)
-                self._ended.set()
-                raise
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 self._ended.set()
                 raise
 
-    def _spark_failed(self, error: BaseException) -> RunError:
+    def _found_in(self, batch: DataFrame) -> list[bytes]:
+        try:
+            return found_in(batch, cells=self._has_cells)
+        except SPARK_ERRORS as error:
+            raise worker_failed(error) or self._spark_failed(error) from error
+
+    def _spark_failed(self, error: BaseException, checkpoint: Path | None = None) -> RunError:
         """What went wrong inside Spark; where it has not come beyond its checkpoint, that is perhaps the reason."""
         failure = spark_failed(error, self._session)
         work = self._work
-        if isinstance(work, DurableWork) and work.has_only_begun:
-            return RunError(f"{failure}; if that comes again, {work.spark} is damaged: {ADVICE}")
+        if not isinstance(work, DurableWork):
+            return failure
+        place = checkpoint or work.spark
+        if work.has_only_begun or str(place.absolute()) in text_of(error):
+            return RunError(f"{failure}; if that comes again, {place} is damaged: {ADVICE}")
         return failure
 
     def _go_on(self) -> None:
@@ -262,7 +266,7 @@ class DistributedRun:
 
     def _is_last(self, number: int) -> bool:
         """Whether a micro-batch was the one that ends the input."""
-        with self._file(number).open(encoding="utf-8") as file:
+        with self._file(number).open(encoding="utf-8", errors="replace") as file:
             line = opened_line(file.readline())
         return bool(json.loads(line["header"])["ended"])
 

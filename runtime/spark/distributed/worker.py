@@ -103,8 +103,8 @@ class RangesTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for text in batch.column(0).to_pylist():
-                given = opened_line(text)
+            for text in batch.column(0).cast(pa.binary()).to_pylist():  # damage may be no text
+                given = opened_line(text.decode(errors="replace"))
                 header = Header.from_json(given["header"])
                 ranges = [_absolute(Range(**each), given["folder"]) for each in given["ranges"]]
                 one = stage_one(self._digest, header)

@@ -15,6 +15,7 @@ import cqc
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run import LocalRun
+from cqc.runtime.sealed import ADVICE
 from cqc.runtime.spark.distributed.run import DistributedRun
 from tests.spark.distributed.test_run import Patience, Stopped, lines_of
 
@@ -119,6 +120,8 @@ def test_a_flipped_bit_in_any_file_is_repaired_or_refused(
         if said is not None:
             outcomes["refused"] += 1
             assert "\n" not in said, file
+            assert said.endswith(ADVICE), file
+            assert str(folder) in said or "distributed/" in said, file
             continue
         outcomes["went on"] += 1
         assert lines_of(tmp_path / "out.jsonl") == lines_of(tmp_path / "local"), file
