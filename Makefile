@@ -33,7 +33,7 @@ setup: .venv/stamp
 	@[ -x $(BIN)/python ] || { echo "preparing .venv (a minute or two the first time)"; $(PYTHON) -m venv .venv; }
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt setuptools wheel
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
-	@$(BIN)/python -m cqc.runtime.spark.archive # Spark starts in half the time with it
+	@$(BIN)/python -m cqc.runtime.spark.session.archive # Spark starts in half the time with it
 	@touch $@
 
 demo: warm
@@ -54,7 +54,7 @@ test-all: warm
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=search < /dev/null
 
 # What `make check` leaves to `make test`: random programs, servers, executors, commands in processes of their own.
-LONGER := $(addprefix --ignore=tests/,property serve spark chaos unit/cli/test_process.py unit/runtime/test_durable_run.py unit/test_measuring.py unit/runtime/operators/test_metaqueues.py test_readme.py)
+LONGER := $(addprefix --ignore=tests/,property integration unit/cli/test_process.py unit/runtime/run/durable/test_durable_run.py unit/benchmarks/test_measuring.py unit/runtime/join/execute/test_metaqueues.py repository/test_readme.py)
 
 check: warm
 	@$(BIN)/ruff format --check --quiet .
@@ -66,7 +66,7 @@ check: warm
 CHAOS_MINUTES ?= 20
 CHAOS_SEED ?=
 chaos: warm
-	@CHAOS_MINUTES=$(CHAOS_MINUTES) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m tests.chaos < /dev/null
+	@CHAOS_MINUTES=$(CHAOS_MINUTES) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m tests.integration.chaos < /dev/null
 
 bench: setup
 	@$(BIN)/cqc bench $(NAME)

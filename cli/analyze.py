@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from cqc.compiler import Program
-    from cqc.runtime.engine import Engine
-    from cqc.runtime.found import OperatorCount
+    from cqc.runtime.engine.engine import Engine
+    from cqc.runtime.lineage.matches import OperatorCount
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.run import LocalRun, RunSummary
+    from cqc.runtime.run.finite_run import LocalRun, RunSummary
     from cqc.runtime.spark.run import SparkRun
 
 TOP = 10
@@ -76,7 +76,7 @@ def measured_run(program: Program, options: RunOptions) -> LocalRun | SparkRun:
 
         return SparkRun(program, options)
     with loading():
-        from cqc.runtime.run import LocalRun
+        from cqc.runtime.run.finite_run import LocalRun
 
     return LocalRun(program, options)
 

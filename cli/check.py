@@ -18,7 +18,7 @@ def check_command(programs: tuple[str, ...], form: str) -> int:
     """Report what is wrong with the programs; exit code 1 when there is an error."""
     from cqc.cli.report import show_diagnostics
     from cqc.compiler import CompileError, compile_sources
-    from cqc.compiler.diagnostics import Severity, render_json
+    from cqc.compiler.diagnostics.diagnostic import Severity, render_json
 
     try:
         diagnostics = compile_sources(read_sources(programs)).warnings

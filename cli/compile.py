@@ -8,14 +8,21 @@ import click
 
 from cqc.cli.programs import load_program, program_argument
 
-FORMS = ["explain", "json", "dot", "svg", "mermaid", "sql"]
+FORMS = {  # and where each is made; SQL is for a dialect
+    "explain": "cqc.compiler.emit.explain",
+    "json": "cqc.compiler.emit.json",
+    "dot": "cqc.compiler.graph.dot_form",
+    "svg": "cqc.compiler.emit.svg",
+    "mermaid": "cqc.compiler.emit.mermaid",
+    "sql": "cqc.compiler.emit.sql",
+}
 
 
 @click.command("compile")
 @program_argument
 @click.option(
     "--emit",
-    type=click.Choice(FORMS),
+    type=click.Choice(list(FORMS)),
     default="explain",
     show_default=True,
     help="The form to print.",
@@ -50,7 +57,7 @@ def compile_command(
 
         text = emit_sql(program, dialect=dialect)
     else:
-        text = importlib.import_module(f"cqc.compiler.emit.{emit}").emit(program)
+        text = importlib.import_module(FORMS[emit]).emit(program)
     if emit == "explain" and partitions is not None:
         from cqc.compiler.emit.explain_partitions import emit as emit_partitions
 

@@ -10,8 +10,8 @@ import click
 from cqc.cli.programs import STANDARD_INPUT, program_argument, read_sources
 
 if TYPE_CHECKING:
-    from cqc.compiler.diagnostics import Diagnostic
-    from cqc.compiler.source import SourceFile
+    from cqc.compiler.diagnostics.diagnostic import Diagnostic
+    from cqc.compiler.diagnostics.source import SourceFile
 
 
 @click.command("fmt")
@@ -25,7 +25,7 @@ def fmt_command(programs: tuple[str, ...], *, check: bool) -> int:
     A file with syntax errors is reported and left as it is; the others are formatted all the same.
     """
     from cqc.compiler import CompileError
-    from cqc.compiler.format import format_program
+    from cqc.compiler.format.formatter import format_program
 
     changed = False
     diagnostics: list[Diagnostic] = []

@@ -72,7 +72,7 @@ class LazyGroup(click.Group):
 
 
 def _probably_meant(word: str) -> str:
-    from cqc.compiler.suggest import closest
+    from cqc.compiler.diagnostics.suggest import closest
 
     if word.endswith(".cq"):
         return f" Did you mean `cqc run {word}`?"
@@ -136,7 +136,7 @@ def _forget_interrupt() -> None:
 def _explain_failure(error: Exception, *, debug: bool) -> int:
     # Imported here: --help must not pay for it.
     from cqc.cli.report import show_diagnostics
-    from cqc.compiler.diagnostics import CompileError
+    from cqc.compiler.diagnostics.diagnostic import CompileError
     from cqc.runtime.errors import RunError
 
     if debug:

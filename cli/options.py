@@ -93,7 +93,7 @@ def check_only(only: tuple[str, ...], program: Program) -> tuple[str, ...]:
     Raises:
         click.UsageError: for a name that the program does not have.
     """
-    from cqc.compiler.catalog import fold
+    from cqc.compiler.meaning.catalog import fold
 
     for name in only:
         if fold(name) not in program.graph.queries:

@@ -23,7 +23,7 @@ def package_command(out: str, *, no_kernels: bool) -> None:
     """
     from pathlib import Path
 
-    from cqc.runtime.package import build_package, how_to_use
+    from cqc.runtime.run.package import build_package, how_to_use
 
     written = build_package(Path(out), kernels=not no_kernels)
     click.echo(how_to_use(written))

@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
-    from cqc.compiler.source import SourceFile
+    from cqc.compiler.diagnostics.source import SourceFile
 
 STANDARD_INPUT = "<stdin>"
 _DATA_SUFFIXES = (".csv", ".jsonl", ".parquet")
@@ -97,7 +97,7 @@ def load_again(
         kept = _kept(checkpoint) if is_live and any(map(os.path.isdir, programs)) else None
         if kept is None:
             raise
-        from cqc.runtime.live_programs import refuse
+        from cqc.runtime.run.live_programs import refuse
 
         refuse(str(error))
         return kept
@@ -106,7 +106,7 @@ def load_again(
 def _kept(checkpoint: str | None) -> tuple[Program, list[tuple[SourceFile, str]]] | None:
     """The program that a checkpoint remembers, if there is one and it still compiles."""
     from cqc.compiler import CompileError, compile_sources
-    from cqc.runtime.program_book import kept_program
+    from cqc.runtime.run.durable.program_book import kept_program
 
     sources = None if checkpoint is None else kept_program(Path(checkpoint))
     if sources is None:

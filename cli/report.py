@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cqc.compiler.diagnostics import Severity, render_text
+from cqc.compiler.diagnostics.diagnostic import Severity, render_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.diagnostics import Diagnostic
-    from cqc.runtime.run import RunSummary
+    from cqc.compiler.diagnostics.diagnostic import Diagnostic
+    from cqc.runtime.run.finite_run import RunSummary
 
 SHOWN_QUERIES = 20
 NOTHING_TO_RUN = 1

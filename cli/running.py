@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.run import RunSummary
+    from cqc.runtime.run.finite_run import RunSummary
 
 
 class Run(Protocol):
@@ -77,9 +77,9 @@ def open_run(program: Program, options: RunOptions) -> Run:
     with loading():
         import pyarrow as pa
 
-        from cqc.runtime.batch_run import BatchRun
-        from cqc.runtime.durable_run import DurableRun
-        from cqc.runtime.run import LocalRun
+        from cqc.runtime.run.batch_run import BatchRun
+        from cqc.runtime.run.durable.durable_run import DurableRun
+        from cqc.runtime.run.finite_run import LocalRun
         from cqc.runtime.sources.connections import is_connection
 
     pa.enable_signal_handlers(False)  # else reading a file answers Ctrl-C with an error of its own

@@ -22,8 +22,8 @@ from cqc.cli.tokens import (
 if TYPE_CHECKING:
     from types import FrameType
 
-    from cqc.runtime.serve.server import ServiceServer
-    from cqc.runtime.serve.tokens import Tokens
+    from cqc.runtime.serve.http.server import ServiceServer
+    from cqc.runtime.serve.http.tokens import Tokens
 
 _SWITCH_S = 0.0005
 
@@ -110,7 +110,7 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
     program, sources = load_again(programs, given["checkpoint"], is_live=True)
     try:
         with loading():
-            from cqc.runtime.serve.server import ServeOptions, ServiceServer
+            from cqc.runtime.serve.http.server import ServeOptions, ServiceServer
     except ImportError as error:
         raise click.UsageError(f"{error.name} is missing: pip install 'cqc[serve]'") from error
 
@@ -185,7 +185,7 @@ def _serve(server: ServiceServer) -> int:
 
 
 def _require_token(host: str, tokens: Tokens) -> None:
-    from cqc.runtime.serve.hosts import is_loopback
+    from cqc.runtime.serve.http.hosts import is_loopback
 
     if not tokens and not is_loopback(host):
         raise click.UsageError(

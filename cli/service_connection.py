@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cqc.compiler.diagnostics import Diagnostic, Severity, render_text
-from cqc.compiler.source import SourceFile, Span
+from cqc.compiler.diagnostics.diagnostic import Diagnostic, Severity, render_text
+from cqc.compiler.diagnostics.source import SourceFile, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from cqc.runtime.serve.tokens import Tokens
+    from cqc.runtime.serve.http.tokens import Tokens
 
 TOKEN_VARIABLE = "CQC_TOKEN"
 READ_TOKEN_VARIABLE = "CQC_READ_TOKEN"
@@ -33,7 +33,7 @@ def read_tokens(admin: str | None, users: str | None, reader: str | None) -> Tok
     Raises:
         click.UsageError: when one of them is none, or two are the same.
     """
-    from cqc.runtime.serve.tokens import Tokens
+    from cqc.runtime.serve.http.tokens import Tokens
 
     tokens = Tokens(
         admin=read_token(admin),

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cqc.compiler.diagnostics import CompileError, Diagnostic
+    from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic
     from cqc.compiler.embed import compile, compile_files, compile_sources  # noqa: A004  the public name
     from cqc.compiler.program import Program
 
@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CompileError": "cqc.compiler.diagnostics",
-    "Diagnostic": "cqc.compiler.diagnostics",
+    "CompileError": "cqc.compiler.diagnostics.diagnostic",
+    "Diagnostic": "cqc.compiler.diagnostics.diagnostic",
     "Program": "cqc.compiler.program",
     "compile": "cqc.compiler.embed",
     "compile_files": "cqc.compiler.embed",

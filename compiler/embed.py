@@ -8,17 +8,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cqc.compiler.arguments import expect, kind_of
-from cqc.compiler.bind import bind_program
-from cqc.compiler.check_bounds import check_bounds
-from cqc.compiler.diagnostics import CompileError, Diagnostic, Severity, order
-from cqc.compiler.follow_ons import without_follow_ons
+from cqc.compiler.bind.bind_program import bind_program
+from cqc.compiler.bind.check_bounds import check_bounds
+from cqc.compiler.diagnostics.arguments import expect, kind_of
+from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, Severity, order
+from cqc.compiler.diagnostics.source import BadByte, SourceFile
 from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.graph.graph import Graph
-from cqc.compiler.parse import parse
+from cqc.compiler.parse.follow_ons import without_follow_ons
+from cqc.compiler.parse.parser import parse
 from cqc.compiler.pipeline import normalise
 from cqc.compiler.program import Program
-from cqc.compiler.source import BadByte, SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind import bind_program
+from cqc.compiler.bind.bind_program import bind_program
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.graph.lower import lower
-from cqc.compiler.normal import NormalQuery
-from cqc.compiler.parse import parse
+from cqc.compiler.meaning.normal import NormalQuery
+from cqc.compiler.parse.parser import parse
 from cqc.compiler.rewrites.carry_constants import carry_constants
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
 from cqc.compiler.rewrites.fold_constants import fold_constants
@@ -23,7 +23,7 @@ from cqc.compiler.rewrites.push_negations import push_negations
 from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
 
 if TYPE_CHECKING:
-    from cqc.compiler.bound import Query
+    from cqc.compiler.meaning.bound import Query
 
 REWRITES = (
     fold_constants,

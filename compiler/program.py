@@ -9,24 +9,30 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
-from cqc.compiler.arguments import expect
-from cqc.compiler.bind import bind_query
-from cqc.compiler.catalog import fold
-from cqc.compiler.check_bounds import check_bounds
-from cqc.compiler.diagnostics import CompileError, Diagnostic, InternalError, Severity, order
-from cqc.compiler.errors_catalogue import make
+from cqc.compiler.bind.bind_program import bind_query
+from cqc.compiler.bind.check_bounds import check_bounds
+from cqc.compiler.diagnostics.arguments import expect
+from cqc.compiler.diagnostics.diagnostic import (
+    CompileError,
+    Diagnostic,
+    InternalError,
+    Severity,
+    order,
+)
+from cqc.compiler.diagnostics.errors_catalogue import make
+from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.functions.registered import user_functions
-from cqc.compiler.parse import parse
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.parse.parser import parse
 from cqc.compiler.pipeline import normalise
-from cqc.compiler.source import SourceFile, Span
-from cqc.compiler.syntax import CreateQuery
+from cqc.compiler.syntax.tree import CreateQuery
 
 if TYPE_CHECKING:
-    from cqc.compiler.bound import Query
-    from cqc.compiler.catalog import Catalog, Relation, Settings
     from cqc.compiler.graph.graph import Graph
     from cqc.compiler.graph.nodes import QueryNode
-    from cqc.compiler.normal import NormalQuery
+    from cqc.compiler.meaning.bound import Query
+    from cqc.compiler.meaning.catalog import Catalog, Relation, Settings
+    from cqc.compiler.meaning.normal import NormalQuery
 
 _MOST_KEPT = 1_000  # bound queries that are kept as they are
 

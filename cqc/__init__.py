@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import cqc.spark as spark
     from cqc.compiler import CompileError, Diagnostic, Program, compile, compile_files  # noqa: A004  the public name
     from cqc.compiler.functions.registered import function
-    from cqc.runtime.engine import Engine
+    from cqc.runtime.deliver.results import Result
+    from cqc.runtime.engine.engine import Engine
     from cqc.runtime.errors import RunError
-    from cqc.runtime.results import Result
 
 __all__ = [
     "CompileError",
@@ -37,9 +37,9 @@ __all__ = [
 _HOMES = {
     "CompileError": "cqc.compiler",
     "Diagnostic": "cqc.compiler",
-    "Engine": "cqc.runtime.engine",
+    "Engine": "cqc.runtime.engine.engine",
     "Program": "cqc.compiler",
-    "Result": "cqc.runtime.results",
+    "Result": "cqc.runtime.deliver.results",
     "RunError": "cqc.runtime.errors",
     "compile": "cqc.compiler",
     "compile_files": "cqc.compiler",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cqc.compiler.source import SourceFile
+    from cqc.compiler.diagnostics.source import SourceFile
 
 MOST_INSTANTS = 1_000_000  # of a query with EVERY, one after the other without a row
 
@@ -111,7 +111,7 @@ def parse_instant(text: str) -> int:
     Raises:
         ValueError: for anything else.
     """
-    from cqc.compiler.instants import parse_instant as parse_text
+    from cqc.compiler.meaning.instants import parse_instant as parse_text
 
     try:
         return round(float(text) * 1_000_000)

@@ -16,7 +16,7 @@ from typing import Protocol
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -33,8 +33,8 @@ settings.load_profile("cqc")
 # Tests that start processes, servers or Spark: when those run is for the operating system to decide.
 # They get a second try, which the report shows; a test that computes gets none.
 WITH_PROCESSES = (
-    "tests/serve/",
-    "tests/spark/",
+    "tests/integration/serve/",
+    "tests/integration/spark/",
     "test_process.py",
     "test_architecture.py",
     "test_readme.py",

@@ -11,17 +11,17 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from cqc.compiler.emit.explain_query import kept_text, query_lines
-from cqc.compiler.emit.wording import duration_text, expression_text, item_names, name_text
 from cqc.compiler.graph.nodes import Direction, ThresholdKind
 from cqc.compiler.graph.picture import expression_atoms, filtered_columns
-from cqc.compiler.normal import ALWAYS
+from cqc.compiler.meaning.normal import ALWAYS
+from cqc.compiler.wording.expressions import duration_text, expression_text, item_names, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from cqc.compiler.catalog import Relation
     from cqc.compiler.graph.graph import Graph
     from cqc.compiler.graph.nodes import Body, Family, JoinHost
+    from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.program import Program
 
 _MOST_QUERIES = 40  # shown one by one

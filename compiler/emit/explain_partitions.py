@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cqc.compiler.emit.wording import name_text
-from cqc.compiler.partitioning import place
+from cqc.compiler.graph.partitioning import place
+from cqc.compiler.wording.expressions import name_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cqc.compiler.catalog import Relation
-    from cqc.compiler.partitioning import Axis, Group
+    from cqc.compiler.graph.partitioning import Axis, Group
+    from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.program import Program
 
 _MOST_NAMES = 8

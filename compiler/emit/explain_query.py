@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.emit.time_wording import pair_texts
-from cqc.compiler.emit.wording import duration_text, expression_text, formula_text, name_text
 from cqc.compiler.graph.lower import restore
 from cqc.compiler.graph.picture import expression_atoms
-from cqc.compiler.instants import format_instant
-from cqc.compiler.join_hint import hint_text
-from cqc.compiler.normal import ALWAYS, TimeBounds
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.normal import ALWAYS, TimeBounds
+from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.syntax.join_hint import hint_text
+from cqc.compiler.wording.expressions import duration_text, expression_text, formula_text, name_text
+from cqc.compiler.wording.times import pair_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cqc.compiler.bound import Instant, Pull
-    from cqc.compiler.catalog import Relation
     from cqc.compiler.graph.nodes import Body, QueryNode
-    from cqc.compiler.normal import NormalQuery
+    from cqc.compiler.meaning.bound import Instant, Pull
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.normal import NormalQuery
 
 _WIDTH = 10
 

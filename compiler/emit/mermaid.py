@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.emit.summary import summarise
+from cqc.compiler.graph.fold_deliveries import summarise
 from cqc.compiler.graph.nodes import OperatorKind
 
 if TYPE_CHECKING:

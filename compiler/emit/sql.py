@@ -27,8 +27,8 @@ from cqc.compiler.emit.sql_pull import PullStatement
 from cqc.compiler.emit.sql_spark import Spark
 
 if TYPE_CHECKING:
-    from cqc.compiler import bound
     from cqc.compiler.emit.sql_dialect import Dialect
+    from cqc.compiler.meaning import bound
     from cqc.compiler.program import Program
 
 DIALECTS: dict[str, Dialect] = {"duckdb": DuckDb(), "spark": Spark()}

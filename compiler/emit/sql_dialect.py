@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from cqc.compiler.bound import ArithmeticOp
     from cqc.compiler.functions.entry import FunctionEntry
     from cqc.compiler.functions.sql_forms import SqlForm
-    from cqc.compiler.types import ColumnType
+    from cqc.compiler.meaning.bound import ArithmeticOp
+    from cqc.compiler.meaning.types import ColumnType
 
 
 class Dialect(Protocol):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import ArithmeticOp
 from cqc.compiler.functions.sql_forms import duckdb_with
-from cqc.compiler.instants import format_instant
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.bound import ArithmeticOp
+from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.entry import FunctionEntry

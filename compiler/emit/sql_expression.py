@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
-from cqc.compiler import bound
-from cqc.compiler.bound import ArithmeticOp, PatternKind
 from cqc.compiler.functions.registry import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
 from cqc.compiler.functions.sql_forms import SqlCall, write_call
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning import bound
+from cqc.compiler.meaning.bound import ArithmeticOp, PatternKind
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

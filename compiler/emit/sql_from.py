@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.diagnostics import InternalError
-from cqc.compiler.types import ColumnType
+from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler import bound
     from cqc.compiler.emit.sql_dialect import Dialect
     from cqc.compiler.emit.sql_expression import Writer
+    from cqc.compiler.meaning import bound
 
 
 def select(outputs: Sequence[str], sources: Sequence[str], conditions: Sequence[str]) -> str:

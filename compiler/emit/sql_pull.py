@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler import bound
 from cqc.compiler.emit.sql_expression import Writer
 from cqc.compiler.emit.sql_from import (
     conditions_of,
@@ -22,13 +21,14 @@ from cqc.compiler.emit.sql_from import (
     time_us,
     write_outputs,
 )
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning import bound
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.bound import Instant, Pull
     from cqc.compiler.emit.sql_dialect import Dialect
+    from cqc.compiler.meaning.bound import Instant, Pull
 
 
 class PullStatement:

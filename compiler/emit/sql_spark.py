@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import ArithmeticOp
-from cqc.compiler.instants import format_instant
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.bound import ArithmeticOp
+from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.entry import FunctionEntry

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from cqc.compiler.emit.layers import layers_of
-from cqc.compiler.emit.summary import summarise
+from cqc.compiler.graph.fold_deliveries import summarise
 from cqc.compiler.graph.nodes import OperatorKind
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cqc.compiler.functions.argument_rules import ANY_COLUMN, NUMBER
 from cqc.compiler.functions.entry import AggregateEntry, first_type, one
 from cqc.compiler.functions.sql_forms import for_bigint
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 EXAMPLE_COLUMNS = {"x": ColumnType.BIGINT, "name": ColumnType.STRING}
 EXAMPLE_ROWS: tuple[tuple[int | None, str], ...] = ((4, "d"), (1, "a"), (4, "e"), (None, "b"))

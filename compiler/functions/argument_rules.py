@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 _NUMBERS = frozenset((ColumnType.BIGINT, ColumnType.DOUBLE))
 _COLUMN_TYPES = frozenset((*_NUMBERS, ColumnType.STRING, ColumnType.BOOLEAN, ColumnType.TIMESTAMP))

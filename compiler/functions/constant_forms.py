@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cqc.compiler.value_sets import LARGEST, SMALLEST
+from cqc.compiler.meaning.value_sets import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from cqc.compiler.functions.aggregates import AGGREGATES, EXAMPLE_COLUMNS, EXAMPLE_ROWS
 from cqc.compiler.functions.entry import ScalarEntry, shared_type
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
-from cqc.compiler.instants import format_instant
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.sql_forms import PLAIN
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.argument_rules import ArgumentRule

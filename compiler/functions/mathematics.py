@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.functions.argument_rules import AS_DOUBLE
 from cqc.compiler.functions.entry import ScalarEntry, one, optional
 from cqc.compiler.functions.sql_forms import PLAIN
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from cqc.compiler.functions.entry import (
     shared_type,
 )
 from cqc.compiler.functions.sql_forms import PLAIN, duckdb_with, for_bigint
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.constant_forms import Constant

@@ -13,13 +13,13 @@ from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any
 
-from cqc.compiler.arguments import expect, kind_of
-from cqc.compiler.bound import UserCall
-from cqc.compiler.catalog import Relation, fold
+from cqc.compiler.diagnostics.arguments import expect, kind_of
+from cqc.compiler.diagnostics.source import Span
 from cqc.compiler.functions.registry import is_built_in
-from cqc.compiler.source import Span
-from cqc.compiler.tokens import RESERVED
-from cqc.compiler.types import TYPE_NAMES, ColumnType
+from cqc.compiler.meaning.bound import UserCall
+from cqc.compiler.meaning.catalog import Relation, fold
+from cqc.compiler.meaning.types import TYPE_NAMES, ColumnType
+from cqc.compiler.syntax.tokens import RESERVED
 
 is_callable = callable  # the parameter of `function` has its name
 # Arrays in, an array out. The compiler never calls it, so it knows no array type.

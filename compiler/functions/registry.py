@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from cqc.compiler.diagnostics import InternalError
+from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.functions.aggregates import AGGREGATES
 from cqc.compiler.functions.choice import CHOICE
 from cqc.compiler.functions.mathematics import MATHEMATICS

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

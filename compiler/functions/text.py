@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.argument_rules import AS_TEXT, POSITION, TEXT
 from cqc.compiler.functions.entry import ScalarEntry, many, one, optional
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.sql_forms import SqlCall

@@ -15,23 +15,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.catalog import fold
-from cqc.compiler.diagnostics import InternalError
-from cqc.compiler.emit.dot import render_dot
+from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.graph.dot_form import render_dot
 from cqc.compiler.graph.interning import Interner
 from cqc.compiler.graph.json_form import read_json, write_json
 from cqc.compiler.graph.lower import lower, restore
 from cqc.compiler.graph.nodes import Change, QueryNode
 from cqc.compiler.graph.picture import draw
 from cqc.compiler.graph.share import Shared
+from cqc.compiler.meaning.catalog import fold
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from cqc.compiler.bound import Item, Output
     from cqc.compiler.graph.lower import Lowered
     from cqc.compiler.graph.nodes import Body, Edge, JoinHost, Operator
-    from cqc.compiler.normal import NormalQuery
+    from cqc.compiler.meaning.bound import Item, Output
+    from cqc.compiler.meaning.normal import NormalQuery
 
 
 class Graph:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from cqc.compiler.catalog import fold
+from cqc.compiler.meaning.catalog import fold
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -13,13 +13,13 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from cqc.compiler import bound, normal
-from cqc.compiler.bound import Item
-from cqc.compiler.catalog import Column, Relation, fold
+from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.graph.lower import Lowered
 from cqc.compiler.graph.picture import draw
-from cqc.compiler.source import SourceFile, Span
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning import bound, normal
+from cqc.compiler.meaning.bound import Item
+from cqc.compiler.meaning.catalog import Column, Relation, fold
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

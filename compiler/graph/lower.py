@@ -12,16 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.catalog import fold
-from cqc.compiler.normal import EquiJoin, NormalQuery, Residual, ThetaJoin, TimeBounds
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.normal import EquiJoin, NormalQuery, Residual, ThetaJoin, TimeBounds
 from cqc.compiler.rewrites.mentioned_items import renumber
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cqc.compiler.catalog import Relation
     from cqc.compiler.graph.nodes import QueryNode
-    from cqc.compiler.normal import Formula
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.normal import Formula
 
 Place = tuple[int, int]
 Classes = tuple[tuple[Place, ...], ...]

@@ -21,15 +21,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from cqc.compiler.normal import NEVER
+from cqc.compiler.meaning.normal import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cqc.compiler.bound import Item, JoinShape, Output, Pull
-    from cqc.compiler.catalog import Relation
-    from cqc.compiler.normal import EquiJoin, Formula, Residual, ThetaJoin, TimeBounds
-    from cqc.compiler.source import Span
+    from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.bound import Item, JoinShape, Output, Pull
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.normal import EquiJoin, Formula, Residual, ThetaJoin, TimeBounds
 
 
 @dataclass(slots=True, eq=False)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.emit.wording import expression_text
 from cqc.compiler.graph.nodes import Edge, Operator, OperatorKind
-from cqc.compiler.normal import AllOf, AnyOf, ExpressionAtom
+from cqc.compiler.meaning.normal import AllOf, AnyOf, ExpressionAtom
+from cqc.compiler.wording.expressions import expression_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cqc.compiler.catalog import Relation
     from cqc.compiler.graph.graph import Graph
     from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
-    from cqc.compiler.normal import Formula
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.normal import Formula
 
 
 def draw(graph: Graph) -> tuple[tuple[Operator, ...], tuple[Edge, ...]]:

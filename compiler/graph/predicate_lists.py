@@ -13,12 +13,12 @@ import math
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import ComparisonOp
 from cqc.compiler.graph.nodes import Direction, PredicateList, ThresholdKind
+from cqc.compiler.meaning.bound import ComparisonOp
 
 if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import Body, Family
-    from cqc.compiler.normal import ThetaJoin
+    from cqc.compiler.meaning.normal import ThetaJoin
 
 Ranked = tuple[PredicateList, float, bool]
 

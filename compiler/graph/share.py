@@ -9,18 +9,18 @@ from __future__ import annotations
 from sys import intern
 from typing import TYPE_CHECKING
 
-from cqc.compiler.catalog import fold
 from cqc.compiler.graph.host_nesting import HostNesting
 from cqc.compiler.graph.interning import Numbers
 from cqc.compiler.graph.lower import Lowered, classes_of
 from cqc.compiler.graph.nodes import Body, Family, JoinHost
 from cqc.compiler.graph.predicate_lists import insert_member, rank_theta, remove_member
+from cqc.compiler.meaning.catalog import fold
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from cqc.compiler.catalog import Relation
     from cqc.compiler.graph.predicate_lists import Ranked
+    from cqc.compiler.meaning.catalog import Relation
 
 
 class Shared:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import (
+from cqc.compiler.meaning.bound import (
     And,
     Cast,
     ColumnRef,
@@ -30,8 +30,8 @@ from cqc.compiler.bound import (
     Or,
     PatternKind,
 )
-from cqc.compiler.linear import solve
-from cqc.compiler.normal import (
+from cqc.compiler.meaning.linear import solve
+from cqc.compiler.meaning.normal import (
     ALWAYS,
     NEVER,
     AllOf,
@@ -41,10 +41,8 @@ from cqc.compiler.normal import (
     PatternAtom,
     ValueAtom,
 )
-from cqc.compiler.rewrites.mentioned_items import item_mask, renumber
-from cqc.compiler.rewrites.push_negations import Question, ask
-from cqc.compiler.types import ColumnType
-from cqc.compiler.value_sets import (
+from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.value_sets import (
     EVERYTHING,
     NOTHING,
     Intervals,
@@ -53,6 +51,8 @@ from cqc.compiler.value_sets import (
     intersect,
     unite,
 )
+from cqc.compiler.rewrites.mentioned_items import item_mask, renumber
+from cqc.compiler.rewrites.push_negations import Question, ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.normal import ValueAtom
+from cqc.compiler.meaning.normal import ValueAtom
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.bound import Item
-    from cqc.compiler.normal import EquiJoin, Formula
+    from cqc.compiler.meaning.bound import Item
+    from cqc.compiler.meaning.normal import EquiJoin, Formula
 
 Place = tuple[int, int]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import Comparison, Expression, Query
-from cqc.compiler.normal import ALWAYS, EquiJoin, Formula, Residual, ThetaJoin
+from cqc.compiler.meaning.bound import Comparison, Expression, Query
+from cqc.compiler.meaning.normal import ALWAYS, EquiJoin, Formula, Residual, ThetaJoin
 from cqc.compiler.rewrites.attribute_formulas import conjoin, formula_of
 from cqc.compiler.rewrites.join_conditions import equi_join, theta_join
 from cqc.compiler.rewrites.mentioned_items import item_mask, items_of
@@ -22,7 +22,7 @@ from cqc.compiler.rewrites.window_conditions import window_condition
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.time_bounds import TimeLimit
+    from cqc.compiler.meaning.time_bounds import TimeLimit
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import (
+from cqc.compiler.meaning.bound import (
     And,
     Arithmetic,
     Case,
@@ -32,8 +32,8 @@ from cqc.compiler.bound import (
     Query,
     UserCall,
 )
+from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.rewrites.literal_values import NotFoldedError, evaluate
-from cqc.compiler.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

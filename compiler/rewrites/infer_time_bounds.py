@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.meaning.time_bounds import TimeLimit, close, limits_of_windows
 from cqc.compiler.rewrites.instant_limits import instant_limits
-from cqc.compiler.time_bounds import TimeLimit, close, limits_of_windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.bound import Query
-    from cqc.compiler.normal import Formula, TimeBounds
+    from cqc.compiler.meaning.bound import Query
+    from cqc.compiler.meaning.normal import Formula, TimeBounds
 
 
 def infer_time_bounds(

@@ -11,16 +11,16 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from cqc.compiler.durations import SECOND_US
-from cqc.compiler.normal import AllOf, ValueAtom
-from cqc.compiler.time_bounds import TimeLimit
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.durations import SECOND_US
+from cqc.compiler.meaning.normal import AllOf, ValueAtom
+from cqc.compiler.meaning.time_bounds import TimeLimit
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.bound import Item
-    from cqc.compiler.normal import Formula, Value
+    from cqc.compiler.meaning.bound import Item
+    from cqc.compiler.meaning.normal import Formula, Value
 
 _FARTHEST_US = 2**62  # limits beyond leave no room for arithmetic on them
 

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import (
+from cqc.compiler.meaning.bound import (
     Arithmetic,
     ArithmeticOp,
     Cast,
@@ -23,8 +23,8 @@ from cqc.compiler.bound import (
     Literal,
     Negate,
 )
-from cqc.compiler.normal import EquiJoin, ThetaJoin
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.normal import EquiJoin, ThetaJoin
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,9 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import (
+from cqc.compiler.functions.constant_forms import Constant, fitting, order_key
+from cqc.compiler.functions.registry import SCALAR_FUNCTIONS
+from cqc.compiler.meaning.bound import (
     And,
     Arithmetic,
     ArithmeticOp,
@@ -31,11 +33,9 @@ from cqc.compiler.bound import (
     Or,
     children,
 )
-from cqc.compiler.functions.constant_forms import Constant, fitting, order_key
-from cqc.compiler.functions.registry import SCALAR_FUNCTIONS
-from cqc.compiler.instants import parse_instant
-from cqc.compiler.types import ColumnType
-from cqc.compiler.value_sets import LARGEST, SMALLEST
+from cqc.compiler.meaning.instants import parse_instant
+from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.value_sets import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

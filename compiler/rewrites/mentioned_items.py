@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import (
+from cqc.compiler.meaning.bound import (
     Aggregate,
     And,
     Arithmetic,

@@ -14,11 +14,11 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import And, Comparison, Expression, IsTruth, Literal, Not, Or, Query
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.bound import And, Comparison, Expression, IsTruth, Literal, Not, Or, Query
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
-    from cqc.compiler.source import Span
+    from cqc.compiler.diagnostics.source import Span
 
 
 class Question(Enum):

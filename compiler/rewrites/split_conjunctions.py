@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import And, Literal
+from cqc.compiler.meaning.bound import And, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cqc.compiler.bound import Expression, Query
+    from cqc.compiler.meaning.bound import Expression, Query
 
 
 def split_conjunctions(query: Query) -> tuple[Expression, ...]:

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bound import (
+from cqc.compiler.meaning.bound import (
     INSTANT,
     Arithmetic,
     ArithmeticOp,
@@ -26,13 +26,13 @@ from cqc.compiler.bound import (
     Literal,
     Negate,
 )
-from cqc.compiler.time_bounds import TimeLimit
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.time_bounds import TimeLimit
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.bound import Item
+    from cqc.compiler.meaning.bound import Item
 
 _SECOND_US = 1_000_000
 _FARTHEST_SECONDS = 2**43  # instants beyond do not fit 64 bits of microseconds

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.compiler.bound import ComparisonOp
-from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import Column, null_column
-from cqc.runtime.comparisons import compare
-from cqc.runtime.nodes import case_node, choose, is_known, spread
+from cqc.compiler.meaning.bound import ComparisonOp
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import Column, null_column
+from cqc.runtime.expressions.comparisons import compare
+from cqc.runtime.expressions.expression_kernels import case_node, choose, is_known, spread
 
 if TYPE_CHECKING:
+    from cqc.runtime.expressions.expression_kernels import Frame, Node
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
-    from cqc.runtime.nodes import Frame, Node
 
 
 def _coalesce(nodes: list[Node], type_: ColumnType) -> Node:

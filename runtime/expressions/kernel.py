@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.arithmetic import Outcome
-from cqc.runtime.nodes import Node
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.expressions.arithmetic import Outcome
+from cqc.runtime.expressions.expression_kernels import Node
 
 if TYPE_CHECKING:
-    from cqc.runtime.columns import Column
+    from cqc.runtime.columns.columns import Column
 
 Kernel = Callable[..., Outcome]  # a Column per argument
 PartialOutcome = tuple[Any, NDArray[np.bool_] | None, NDArray[np.bool_] | None]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.columns import Column
+    from cqc.runtime.columns.columns import Column
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
 
 Reals = Any  # NDArray[np.float64], or one number

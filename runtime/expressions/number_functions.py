@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
-from cqc.compiler.bound import ArithmeticOp
-from cqc.compiler.types import ColumnType
-from cqc.runtime.arithmetic import Outcome, absolute, arithmetic, whole_from_double
-from cqc.runtime.columns import Column, text_column
+from cqc.compiler.meaning.bound import ArithmeticOp
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import Column, text_column
+from cqc.runtime.expressions.arithmetic import Outcome, absolute, arithmetic, whole_from_double
+from cqc.runtime.expressions.expression_kernels import choose, is_known, spread
 from cqc.runtime.expressions.kernel import elementwise
-from cqc.runtime.nodes import choose, is_known, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from cqc.runtime.expressions.expression_kernels import Frame, Node
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
-    from cqc.runtime.nodes import Frame, Node
 
 # Enough digits for every DOUBLE written out in full.
 _EXACT = decimal.Context(prec=2000)

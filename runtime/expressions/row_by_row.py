@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.columns import Column
+    from cqc.runtime.columns.columns import Column
 
 
 def is_constant(column: Column | None) -> bool:

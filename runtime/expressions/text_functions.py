@@ -11,21 +11,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.runtime.comparisons import truth
-from cqc.runtime.distinct import text_of_text
+from cqc.runtime.columns.distinct_text import text_of_text
+from cqc.runtime.expressions.comparisons import truth
+from cqc.runtime.expressions.like_patterns import lower_texts
 from cqc.runtime.expressions.row_by_row import (
     constant_text,
     is_constant,
     texts_of_rows,
     truths_of_rows,
 )
-from cqc.runtime.patterns import lower_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cqc.runtime.arithmetic import Outcome
-    from cqc.runtime.columns import Column
+    from cqc.runtime.columns.columns import Column
+    from cqc.runtime.expressions.arithmetic import Outcome
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
 
 

@@ -10,7 +10,7 @@ import functools
 from collections import deque
 from typing import TYPE_CHECKING
 
-from cqc.compiler.diagnostics import CompileError
+from cqc.compiler.diagnostics.diagnostic import CompileError
 from cqc.runtime.errors import LostSourceError, RunError
 from cqc.runtime.serve.refusal import Refusal
 from cqc.runtime.serve.registry import PROGRAM

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.catalog import fold
+from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.serve.refusal import Refusal, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cqc.compiler.graph.nodes import QueryNode
-    from cqc.runtime.engine import Engine
-    from cqc.runtime.intake import Taken
+    from cqc.runtime.engine.engine import Engine
+    from cqc.runtime.intake.typed_batch import Taken
 
 _SECOND_US = 1_000_000
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from cqc.compiler import compile_sources
 from cqc.compiler.embed import decode_source
 from cqc.runtime.errors import RunError
-from cqc.runtime.program_book import keep_program
+from cqc.runtime.run.durable.program_book import keep_program
 from cqc.runtime.serve.statements import statements_of_program
 from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.catalog import Catalog
-    from cqc.compiler.source import SourceFile
-    from cqc.runtime.program_book import Sources
+    from cqc.compiler.diagnostics.source import SourceFile
+    from cqc.compiler.meaning.catalog import Catalog
+    from cqc.runtime.run.durable.program_book import Sources
     from cqc.runtime.serve.statements import Statement
 
 Stamp = tuple[tuple[str, int, int], ...]

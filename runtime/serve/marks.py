@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cqc.runtime.engine_state import LineState, line_states, set_lines
+from cqc.runtime.engine.snapshot import LineState, line_states, set_lines
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.registry import Entry
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cqc.runtime.engine import Engine
+    from cqc.runtime.engine.engine import Engine
     from cqc.runtime.serve.registry import Registry
 
 Marks = dict[str, Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.source import SourceFile
+from cqc.compiler.diagnostics.source import SourceFile
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.statements import Statement, statements_of_file
 

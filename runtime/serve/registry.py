@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.compiler.catalog import fold
+from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.serve.refusal import Refusal, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cqc.compiler.bound import Query
     from cqc.compiler.graph.nodes import QueryNode
+    from cqc.compiler.meaning.bound import Query
 
 PROGRAM = "program"  # the owner of the queries that the program brought
 

@@ -12,35 +12,35 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.catalog import fold
-from cqc.compiler.diagnostics import CompileError
+from cqc.compiler.diagnostics.diagnostic import CompileError
 from cqc.compiler.graph.graph import Graph
+from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.program import Program
-from cqc.runtime.ahead import COMPANY
-from cqc.runtime.batch_run import with_guard, with_retention
-from cqc.runtime.engine import Engine
+from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import RunError
-from cqc.runtime.memory_return import give_back
-from cqc.runtime.operators.found_within import TOO_MANY
+from cqc.runtime.intake.far_ahead import COMPANY
+from cqc.runtime.join.execute.result_limits import TOO_MANY
+from cqc.runtime.run.batch_run import with_guard, with_retention
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
+from cqc.runtime.serve.memory_return import give_back
+from cqc.runtime.serve.records.result_log import Piece, ResultLog, render
 from cqc.runtime.serve.refusal import Refusal, Status
 from cqc.runtime.serve.registry import PROGRAM, Entry, Registry, columns_of, kind_of
-from cqc.runtime.serve.result_log import Piece, ResultLog, render
 from cqc.runtime.serve.statements import Statement, statements_of_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cqc.compiler.bound import Query
     from cqc.compiler.graph.nodes import QueryNode
-    from cqc.runtime.intake import Taken
+    from cqc.compiler.meaning.bound import Query
+    from cqc.runtime.deliver.results import ResultBlock
+    from cqc.runtime.intake.stream_input import StreamCount
+    from cqc.runtime.intake.typed_batch import Taken
     from cqc.runtime.options import Strategy
-    from cqc.runtime.pull import Invocation
-    from cqc.runtime.range import Range
-    from cqc.runtime.results import ResultBlock
-    from cqc.runtime.serve.durable import Durable
-    from cqc.runtime.stream_line import StreamCount
+    from cqc.runtime.pull.pull_queries import Invocation
+    from cqc.runtime.serve.journal import Durable
+    from cqc.runtime.sources.range import Range
 
 _NAME_IN_USE = "CQ029"
 _WORTH_RETURNING = 32 * 1024 * 1024

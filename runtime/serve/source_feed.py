@@ -6,20 +6,20 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from cqc.compiler.catalog import fold
+from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import join_taken
-from cqc.runtime.plan import Planner, Positions
-from cqc.runtime.ranges import read_range
+from cqc.runtime.intake.typed_batch import join_taken
+from cqc.runtime.run.input_plan import Planner, Positions
 from cqc.runtime.sources import open_source
 from cqc.runtime.sources.connections import is_connection
+from cqc.runtime.sources.read_range import read_range
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cqc.compiler.catalog import Catalog, Relation
-    from cqc.runtime.intake import Taken
-    from cqc.runtime.range import Range
+    from cqc.compiler.meaning.catalog import Catalog, Relation
+    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.sources.range import Range
 
 ROWS_PER_BATCH = 65_536  # small enough that clients do not wait long behind a micro-batch
 

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.diagnostics import CompileError, Diagnostic, order
-from cqc.compiler.errors_catalogue import make
-from cqc.compiler.parse import parse
-from cqc.compiler.source import SourceFile, Span
-from cqc.compiler.syntax import CreateQuery
+from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, order
+from cqc.compiler.diagnostics.errors_catalogue import make
+from cqc.compiler.diagnostics.source import SourceFile, Span
+from cqc.compiler.parse.parser import parse
+from cqc.compiler.syntax.tree import CreateQuery
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cqc.runtime.results import ResultBlock
+    from cqc.runtime.deliver.results import ResultBlock
 
 Shapes = "Mapping[str, Shape] | None"
 

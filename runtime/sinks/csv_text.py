@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.results import NO_TIME
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.timestamp_text import format_column, format_iso
+from cqc.runtime.deliver.results import NO_TIME
 from cqc.runtime.sinks.json_text import double_texts, json_rows, json_times
-from cqc.runtime.timestamps import format_column, format_iso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.columns import Column
+    from cqc.runtime.columns.columns import Column
 
 _MUST_BE_QUOTED = r'[",\r\n]|^$|^\s|\s$'
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.private_files import private_folder
+from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.growing import Growing, Known, check, leave
 from cqc.runtime.sinks.output import Output, cannot_write, make_folder
@@ -24,7 +24,7 @@ from cqc.runtime.sinks.table import TableFolderSink, TableSink
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cqc.runtime.results import ResultBlock
+    from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.sinks.protocol import Shape
 
 ONE_PLACE = "-"  # the name of results that go to one file, or to standard output

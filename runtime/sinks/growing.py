@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.files.private_files import sync_folder
 from cqc.runtime.notices import say
-from cqc.runtime.private_files import sync_folder
 from cqc.runtime.sinks.output import Output, cannot_write
 
 if TYPE_CHECKING:

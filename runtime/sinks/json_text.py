@@ -13,17 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.distinct import text_of_text
-from cqc.runtime.results import NO_TIME
-from cqc.runtime.timestamps import format_column, format_iso
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.distinct_text import text_of_text
+from cqc.runtime.columns.timestamp_text import format_column, format_iso
+from cqc.runtime.deliver.results import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.columns import Column
+    from cqc.runtime.columns.columns import Column
 
 # Some programs take the last three for line ends; a result is one line for them too.
 _MUST_BE_ESCAPED = r'["\\\x00-\x1f\x{85}\x{2028}\x{2029}]'

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from cqc.runtime.results import ResultBlock
+    from cqc.runtime.deliver.results import ResultBlock
 
 
 class JsonLinesSink:

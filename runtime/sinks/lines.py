@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.runtime.columns import Column, take
-from cqc.runtime.results import ResultBlock, merge
+from cqc.runtime.columns.columns import Column, take
+from cqc.runtime.deliver.results import ResultBlock, merge
 from cqc.runtime.sinks.json_text import json_key, json_rows, json_times
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.types import ColumnType
+    from cqc.compiler.meaning.types import ColumnType
 
 LINES_AT_ONCE = 200_000  # bounds the text in memory; more does not make it faster
 

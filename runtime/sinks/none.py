@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.runtime.results import ResultBlock
+    from cqc.runtime.deliver.results import ResultBlock
 
 
 class NoneSink:

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import ARROW_TYPES, to_arrow
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import ARROW_TYPES, to_arrow
+from cqc.runtime.deliver.results import NO_TIME, ResultBlock, merge
 from cqc.runtime.errors import RunError
-from cqc.runtime.results import NO_TIME, ResultBlock, merge
 from cqc.runtime.sinks.csv import common_shape
 from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.json_text import json_rows

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.files.private_files import private_folder, sync_folder
+from cqc.runtime.files.sealed import read_sealed_json, write_sealed_json
 from cqc.runtime.notices import say
-from cqc.runtime.private_files import private_folder, sync_folder
-from cqc.runtime.sealed import read_sealed_json, write_sealed_json
 from cqc.runtime.sinks.output import cannot_write
 
 _OF_A_BATCH = re.compile(r"\.(\d{12})\.parquet(\.part)?$")

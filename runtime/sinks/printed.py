@@ -21,8 +21,8 @@ import zlib
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.private_files import FILE_MODE, private_folder
-from cqc.runtime.sealed import DamagedError, read_sealed, write_sealed
+from cqc.runtime.files.private_files import FILE_MODE, private_folder
+from cqc.runtime.files.sealed import DamagedError, read_sealed, write_sealed
 from cqc.runtime.sinks.growing import Known
 from cqc.runtime.sinks.output import cannot_write
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.bound import Query
-    from cqc.compiler.types import ColumnType
-    from cqc.runtime.results import ResultBlock
+    from cqc.compiler.meaning.bound import Query
+    from cqc.compiler.meaning.types import ColumnType
+    from cqc.runtime.deliver.results import ResultBlock
 
 
 class Sink(Protocol):

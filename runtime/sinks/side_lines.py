@@ -19,9 +19,9 @@ from cqc.runtime.sinks.json_text import json_key, json_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.intake import Reject
-    from cqc.runtime.packet import Packet
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.intake.typed_batch import Reject
 
 _NOT_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 

@@ -16,21 +16,21 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import to_python
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import to_python
+from cqc.runtime.columns.timestamp_text import format_column
 from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.json_text import double_texts
 from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_block, time_label
 from cqc.runtime.sinks.query_files import QueryFiles
-from cqc.runtime.timestamps import format_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from cqc.runtime.columns import Column
-    from cqc.runtime.results import ResultBlock
+    from cqc.runtime.columns.columns import Column
+    from cqc.runtime.deliver.results import ResultBlock
 
 WIDEST = 60
 HOLD_ROWS = 20_000

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cqc.compiler.source_formats import format_called
+from cqc.compiler.meaning.source_formats import format_called
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import join_taken, split_taken
+from cqc.runtime.intake.typed_batch import join_taken, split_taken
 from cqc.runtime.sources.csv import read_csv
 from cqc.runtime.sources.jsonl import read_jsonl
 from cqc.runtime.sources.packed import (
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.intake import Taken
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import Taken
 
 ROWS_PER_CHUNK = 65_536
 

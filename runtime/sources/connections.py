@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from cqc.compiler.catalog import fold
-from cqc.compiler.diagnostics import InternalError
-from cqc.compiler.source_formats import CONNECTIONS
-from cqc.runtime.file_feed import FileFeed
-from cqc.runtime.file_trace import Begun
+from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.source_formats import CONNECTIONS
+from cqc.runtime.sources.file_feed import FileFeed
+from cqc.runtime.sources.file_trace import Begun
 from cqc.runtime.sources.kafka import KafkaFeed
 from cqc.runtime.sources.rate import RateFeed
 from cqc.runtime.sources.socket import SocketFeed
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.file_trace import Place
-    from cqc.runtime.range import Range
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.sources.file_trace import Place
+    from cqc.runtime.sources.range import Range
 
 
 class Feed(Protocol):

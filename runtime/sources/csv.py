@@ -19,13 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from cqc.compiler.catalog import fold
-from cqc.compiler.suggest import listed
-from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import Column, text_column
+from cqc.compiler.diagnostics.suggest import listed
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import Column, text_column
+from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
+from cqc.runtime.columns.timestamp_text import parse_iso
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import Intake, Reject
-from cqc.runtime.number_text import parse_bigint, parse_boolean, parse_double
+from cqc.runtime.intake.typed_batch import Intake, Reject
 from cqc.runtime.sources.csv_records import (
     csv_blocks,
     ends_outside_quotes,
@@ -34,14 +35,13 @@ from cqc.runtime.sources.csv_records import (
     unquote,
 )
 from cqc.runtime.sources.long_lines import LONGEST_LINE, LongLine
-from cqc.runtime.timestamps import parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import BinaryIO
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.intake import Conversion, Taken
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import Conversion, Taken
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"(?:^|[\r\n])[ \t\x0b\x0c]+(?=[\r\n]|$)")

@@ -12,17 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import DTYPES, Column
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import DTYPES, Column
+from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US, parse_iso
 from cqc.runtime.sources import json_scan as scan
-from cqc.runtime.timestamps import FIRST_US, LAST_US, parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.python_columns import Converted
+    from cqc.runtime.columns.python_columns import Converted
 
 _MOST_BIGINT = 2.0**63
 _SECOND_US = 1_000_000

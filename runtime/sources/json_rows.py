@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.compiler.catalog import fold
 from cqc.compiler.embed import compile as compile_text
-from cqc.runtime.intake import Intake, Reject
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.intake.typed_batch import Intake, Reject
 from cqc.runtime.sources import json_scan as scan
 from cqc.runtime.sources.json_columns import Found, column_of_found
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.intake import Taken
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import Taken
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_REASONS = ("not JSON", "not UTF-8", "not an object")

@@ -15,17 +15,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json as pa_json
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import ARROW_TYPES
-from cqc.runtime.intake import Intake, Reject
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import ARROW_TYPES
+from cqc.runtime.intake.typed_batch import Intake, Reject
 from cqc.runtime.sources.long_lines import LongLine, line_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.intake import Taken
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import Taken
 
 BLOCK_BYTES = 4 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"

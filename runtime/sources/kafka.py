@@ -13,15 +13,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.range import Range
 from cqc.runtime.sources.csv import read_csv
 from cqc.runtime.sources.jsonl import JsonLinesReader
+from cqc.runtime.sources.range import Range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.intake import Taken
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import Taken
 
 MESSAGES_PER_RANGE = 100_000
 _PATIENCE_S = 30.0

@@ -11,13 +11,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.runtime.intake import Reject
+from cqc.runtime.intake.typed_batch import Reject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from cqc.runtime.intake import Intake, Taken
+    from cqc.runtime.intake.typed_batch import Intake, Taken
 
 LONGEST_LINE = 16 * 1024 * 1024
 _SHOWN = 200  # bytes of a line that is too long

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cqc.compiler.catalog import fold
-from cqc.compiler.suggest import listed
+from cqc.compiler.diagnostics.suggest import listed
+from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import Intake
+from cqc.runtime.intake.typed_batch import Intake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.intake import Taken
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import Taken
 
 ROWS_AT_ONCE = 65_536
 

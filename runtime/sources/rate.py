@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import Intake
-from cqc.runtime.range import Range
+from cqc.runtime.intake.typed_batch import Intake
+from cqc.runtime.sources.range import Range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.intake import Taken
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import Taken
 
 _SECOND_US = 1_000_000
 _ROWS_PER_RANGE = 100_000

@@ -21,19 +21,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.file_feed import FileFeed
-from cqc.runtime.file_trace import Begun
-from cqc.runtime.private_files import open_private, private_folder
+from cqc.runtime.files.private_files import open_private, private_folder
 from cqc.runtime.sinks.output import cannot_write
+from cqc.runtime.sources.file_feed import FileFeed
+from cqc.runtime.sources.file_trace import Begun
 from cqc.runtime.sources.long_lines import LONGEST_LINE
 from cqc.runtime.sources.spool_sums import SpoolSums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.file_trace import Place
-    from cqc.runtime.range import Range
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.sources.file_trace import Place
+    from cqc.runtime.sources.range import Range
 
 _PATIENCE_S = 10.0
 _AT_ONCE = 65_536

@@ -12,8 +12,8 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from cqc.runtime.private_files import open_private, private_folder
-from cqc.runtime.sealed import DamagedError
+from cqc.runtime.files.private_files import open_private, private_folder
+from cqc.runtime.files.sealed import DamagedError
 
 if TYPE_CHECKING:
     from pathlib import Path

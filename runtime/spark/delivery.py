@@ -15,16 +15,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import LostSourceError, RunError
-from cqc.runtime.spark.feed import Feed
-from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed
-from cqc.runtime.spark.starting import Starting
+from cqc.runtime.spark.session.feed import Feed
+from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed
+from cqc.runtime.spark.session.starting import Starting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from cqc.runtime.range import Range
-    from cqc.runtime.spark.session import Session
+    from cqc.runtime.sources.range import Range
+    from cqc.runtime.spark.session.session import Session
 
 
 class Delivery:

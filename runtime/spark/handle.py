@@ -15,21 +15,21 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from cqc.compiler import Program
-from cqc.compiler.arguments import expect, expect_names, kind_of
-from cqc.compiler.catalog import fold
-from cqc.runtime.batch_run import with_retention
-from cqc.runtime.checkpoint import Checkpoint, Commit
-from cqc.runtime.engine import Engine
-from cqc.runtime.engine_state import restore, save
+from cqc.compiler.diagnostics.arguments import expect, expect_names, kind_of
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.deliver.results import rows_of
+from cqc.runtime.engine.engine import Engine
+from cqc.runtime.engine.snapshot import restore, save
 from cqc.runtime.errors import RunError
+from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.options import Strategy
-from cqc.runtime.query_set import QuerySet, first_set, texts_of
-from cqc.runtime.results import rows_of
-from cqc.runtime.same_program import check_program, schema_of
-from cqc.runtime.sealed import ADVICE
-from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed, text_of
-from cqc.runtime.spark.slots import Slots, rows_of_table
-from cqc.runtime.spark.tables import tables_of
+from cqc.runtime.run.batch_run import with_retention
+from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
+from cqc.runtime.run.durable.checkpoint_compatibility import check_program, schema_of
+from cqc.runtime.run.query_set import QuerySet, first_set, texts_of
+from cqc.runtime.spark.rows.slots import Slots, rows_of_table
+from cqc.runtime.spark.rows.tables import tables_of
+from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from cqc.runtime.engine import QueryHandle
-    from cqc.runtime.results import Result, ResultBlock
+    from cqc.runtime.deliver.results import Result, ResultBlock
+    from cqc.runtime.engine.engine import QueryHandle
     from cqc.runtime.spark.distributed.handle import DistributedHandle
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]

@@ -13,12 +13,12 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from cqc.runtime.batch_run import LOOK_S, BatchRun
-from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import Halted, RunError
-from cqc.runtime.spark.feed import Feed
-from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed
-from cqc.runtime.spark.starting import Starting
+from cqc.runtime.run.batch_run import LOOK_S, BatchRun
+from cqc.runtime.run.durable.durable_run import DurableRun
+from cqc.runtime.spark.session.feed import Feed
+from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed
+from cqc.runtime.spark.session.starting import Starting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.compiler import Program
-    from cqc.runtime.engine import Engine
+    from cqc.runtime.engine.engine import Engine
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.range import Range
-    from cqc.runtime.run import RunSummary
-    from cqc.runtime.spark.session import Session
+    from cqc.runtime.run.finite_run import RunSummary
+    from cqc.runtime.sources.range import Range
+    from cqc.runtime.spark.session.session import Session
 
 BATCHES_PER_QUERY = 2_000
 _GRACE_S = 0.25  # for the micro-batch under way, when the run is to stop

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from cqc.compiler import compile  # noqa: A004 - the public name
-from cqc.compiler.diagnostics import (
+from cqc.compiler.diagnostics.diagnostic import (
     CompileError,
     Diagnostic,
     Severity,
     render_json,
     render_text,
 )
-from cqc.compiler.errors_catalogue import CODES, make, page
-from cqc.compiler.source import SourceFile, Span
+from cqc.compiler.diagnostics.errors_catalogue import CODES, make, page
+from cqc.compiler.diagnostics.source import SourceFile, Span
 from tests.conftest import Golden
 
 FOLDER = Path(__file__).parent / "diagnostics"

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import cqc
-from cqc.compiler.catalog import fold
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
 from tests.language.values import from_datetime, to_datetime
-from tests.oracle.brute_force import Data, every_answers, pull_answer, push_answer
-from tests.oracle.scalars import Row, Value
+from tests.support.oracle.brute_force import Data, every_answers, pull_answer, push_answer
+from tests.support.oracle.scalars import Row, Value
 
 if TYPE_CHECKING:
-    from cqc.compiler.bound import Query
+    from cqc.compiler.meaning.bound import Query
 
 Timed = tuple[int, Row]
 Inputs = Sequence[tuple[str, Row]]  # rows in order of arrival, with their stream or table

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.compiler.catalog import fold
+from cqc.compiler.meaning.catalog import fold
 from tests.language.cqt import LanguageCase, Step, read_cases
 from tests.language.executors import EXECUTORS, Executor, Inputs
 from tests.language.values import read_time_us, read_value
-from tests.oracle.answers import difference
+from tests.support.oracle.answers import difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cqc.compiler.bound import Query
-    from cqc.compiler.types import ColumnType
-    from tests.oracle.scalars import Row
+    from cqc.compiler.meaning.bound import Query
+    from cqc.compiler.meaning.types import ColumnType
+    from tests.support.oracle.scalars import Row
 
 FILES = sorted(Path(__file__).parent.glob("*.cqt"))
 CASES = [case for path in FILES for case in read_cases(path)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 Value = int | float | str | bool | None
 

@@ -11,15 +11,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.argument_rules import NUMBER, ArgumentRule
-from cqc.compiler.types import ColumnType as T
-from tests.oracle.duckdb_judge import EPOCH
+from cqc.compiler.meaning.types import ColumnType as T
+from tests.support.oracle.duckdb_judge import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
     from cqc.compiler.functions.entry import ScalarEntry
-    from tests.oracle.scalars import Row, Value
+    from tests.support.oracle.scalars import Row, Value
 
 # Two columns of each kind, so that arguments can differ. `little` is BIGINT too, for positions and counts.
 KINDS = ("whole", "little", "real", "text", "flag", "moment")

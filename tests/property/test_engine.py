@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.runtime.operators import match_source
-from tests.generators import Case, random_case
+from cqc.runtime.filter import match_source
 from tests.language.executors import EngineExecutor
-from tests.oracle.answers import difference
-from tests.oracle.judge import data_of, oracle_answer
+from tests.support.generators import Case, random_case
+from tests.support.oracle.answers import difference
+from tests.support.oracle.judge import data_of, oracle_answer
 
 if TYPE_CHECKING:
-    from cqc.compiler import bound
+    from cqc.compiler.meaning import bound
 
 ONCE_FAILED = [0]
 FAMILIES_ONCE_FAILED = [16, 40, 900522, 900716, 900728, 900854, 900885, 901010, 901070]

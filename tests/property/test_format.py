@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cqc.compiler import syntax
-from cqc.compiler.bind_outputs import source_name
-from cqc.compiler.format import format_program
-from cqc.compiler.parse import parse
-from cqc.compiler.source import SourceFile
-from cqc.compiler.tokens import comments_in, tokenize
-from tests.generators import random_program
+from cqc.compiler.bind.outputs import source_name
+from cqc.compiler.diagnostics.source import SourceFile
+from cqc.compiler.format.formatter import format_program
+from cqc.compiler.parse.parser import parse
+from cqc.compiler.syntax import tree as syntax
+from cqc.compiler.syntax.tokens import comments_in, tokenize
+from tests.support.generators import random_program
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted(

@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.compiler import bound
 from cqc.compiler.emit.sql import query_sql
 from cqc.compiler.functions.aggregates import AGGREGATES, EXAMPLE_COLUMNS, EXAMPLE_ROWS
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
+from cqc.compiler.meaning import bound
 from cqc.compiler.rewrites.fold_constants import fold
-from tests.oracle import functions as oracle
-from tests.oracle.brute_force import Data
-from tests.oracle.duckdb_judge import EPOCH, DuckDbJudge
-from tests.oracle.judge import oracle_answer
-from tests.oracle.scalars import Scope, evaluate
 from tests.property.random_calls import (
     COLUMNS,
     STREAM,
@@ -30,11 +25,16 @@ from tests.property.random_calls import (
     same,
     with_moments,
 )
+from tests.support.oracle import functions as oracle
+from tests.support.oracle.brute_force import Data
+from tests.support.oracle.duckdb_judge import EPOCH, DuckDbJudge
+from tests.support.oracle.judge import oracle_answer
+from tests.support.oracle.scalars import Scope, evaluate
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.entry import AggregateEntry, FunctionEntry, ScalarEntry
     from cqc.compiler.program import Program
-    from tests.oracle.scalars import Row, Value
+    from tests.support.oracle.scalars import Row, Value
 
 ENTRIES = [entry for family in SCALAR_FAMILIES.values() for entry in family]
 FOLDED = [entry for entry in ENTRIES if entry.constant is not None]

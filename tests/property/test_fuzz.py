@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 
-from cqc.compiler.diagnostics import render_json, render_text
-from cqc.compiler.parse import parse
-from cqc.compiler.parse_pieces import Piece
-from cqc.compiler.parse_tables import read_kinds
-from cqc.compiler.source import SourceFile
-from cqc.compiler.syntax_codes import SYNTAX_CODES
-from cqc.compiler.tokens import CONTEXTUAL, FOREIGN, RESERVED, tokenize
+from cqc.compiler.diagnostics.diagnostic import render_json, render_text
+from cqc.compiler.diagnostics.source import SourceFile
+from cqc.compiler.diagnostics.syntax_codes import SYNTAX_CODES
+from cqc.compiler.parse.parser import parse
+from cqc.compiler.syntax.pieces import Piece
+from cqc.compiler.syntax.tables import read_kinds
+from cqc.compiler.syntax.tokens import CONTEXTUAL, FOREIGN, RESERVED, tokenize
 from cqc.grammar import grammar_text
-from tests.generators import random_program
+from tests.support.generators import random_program
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/queries/*.cq"))
 PIECES = [

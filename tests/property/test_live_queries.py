@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from tests.generators import Case, random_case
 from tests.language.executors import EngineExecutor
-from tests.oracle.answers import canonical, difference
-from tests.oracle.brute_force import pull_answer
-from tests.oracle.judge import data_of, oracle_answer
+from tests.support.generators import Case, random_case
+from tests.support.oracle.answers import canonical, difference
+from tests.support.oracle.brute_force import pull_answer
+from tests.support.oracle.judge import data_of, oracle_answer
 
 if TYPE_CHECKING:
-    from cqc.compiler import bound
+    from cqc.compiler.meaning import bound
 
 ONCE_FAILED = [135]
 

@@ -7,12 +7,12 @@ from random import Random
 import pytest
 
 import cqc
-from tests.generators import random_case
-from tests.generators.data import EPOCH_US
 from tests.language.executors import EngineExecutor
-from tests.oracle.answers import difference
-from tests.oracle.brute_force import every_answers, pull_answer
-from tests.oracle.judge import data_of
+from tests.support.generators import random_case
+from tests.support.generators.data import EPOCH_US
+from tests.support.oracle.answers import difference
+from tests.support.oracle.brute_force import every_answers, pull_answer
+from tests.support.oracle.judge import data_of
 
 ONCE_FAILED = [0]
 

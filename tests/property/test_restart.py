@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.runtime.checkpoint import Checkpoint, Commit
-from cqc.runtime.engine_state import restore, save
-from cqc.runtime.query_set import first_set
-from cqc.runtime.same_program import schema_of
-from tests.generators import micro_batches, random_case
+from cqc.runtime.engine.snapshot import restore, save
+from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
+from cqc.runtime.run.durable.checkpoint_compatibility import schema_of
+from cqc.runtime.run.query_set import first_set
 from tests.language.executors import EngineExecutor
+from tests.support.generators import micro_batches, random_case
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.generators import Case
-    from tests.generators.splits import MicroBatch
+    from tests.support.generators import Case
+    from tests.support.generators.splits import MicroBatch
 
 
 class Life:

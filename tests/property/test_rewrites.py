@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.compiler import bound
-from cqc.compiler.bound import ArithmeticOp, ComparisonOp
-from cqc.compiler.catalog import Column, Relation, fold
+from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.graph.graph import Graph
-from cqc.compiler.normal import (
+from cqc.compiler.meaning import bound
+from cqc.compiler.meaning.bound import ArithmeticOp, ComparisonOp
+from cqc.compiler.meaning.catalog import Column, Relation, fold
+from cqc.compiler.meaning.normal import (
     AllOf,
     AnyOf,
     ExpressionAtom,
@@ -29,13 +30,12 @@ from cqc.compiler.normal import (
     ThetaJoin,
     ValueAtom,
 )
+from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.pipeline import normalise
-from cqc.compiler.source import SourceFile, Span
-from cqc.compiler.types import ColumnType
-from tests.generators import random_case
-from tests.oracle.brute_force import Data, event_time_us
-from tests.oracle.judge import data_of
-from tests.oracle.scalars import Row, Scope, Value, compare, evaluate, is_true, order_key
+from tests.support.generators import random_case
+from tests.support.oracle.brute_force import Data, event_time_us
+from tests.support.oracle.judge import data_of
+from tests.support.oracle.scalars import Row, Scope, Value, compare, evaluate, is_true, order_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,12 +7,12 @@ from random import Random
 import pytest
 
 import cqc
-from cqc.runtime.split_trials import SharedNodes, SplitTrials
-from tests.generators import random_case
+from cqc.runtime.join.choice.split_trials import SharedNodes, SplitTrials
 from tests.property.test_engine import check_case
 from tests.property.test_live_queries import History
 from tests.property.test_strategies import check_case as check_strategy
 from tests.property.test_strategies import random_strategy
+from tests.support.generators import random_case
 
 ONCE_FAILED = [48, 108]
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from cqc.compiler.functions.registered import adopt
-from cqc.runtime.engine import Engine
-from cqc.runtime.engine_state import give, line_states
+from cqc.runtime.engine.engine import Engine
+from cqc.runtime.engine.snapshot import give, line_states
 from cqc.runtime.errors import RunError
-from cqc.runtime.function_faults import noted_in
-from cqc.runtime.sealed import DamagedError, read_sealed
+from cqc.runtime.expressions.function_faults import noted_in
+from cqc.runtime.files.sealed import DamagedError, read_sealed
 from cqc.runtime.spark.distributed.cell_store import unpack_entries
 from cqc.runtime.spark.distributed.partial_pulls import PartialEngine, PartialPulls
 from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState, opened
@@ -31,8 +31,8 @@ from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output, unpack_tuples
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cqc.compiler.normal import NormalQuery
-    from cqc.runtime.packet import Packet
+    from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.columns.packet import Packet
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
 RECORDS = "records.json"  # among what was moved: by group, what is remembered of a cell

@@ -10,7 +10,7 @@ import struct
 import zlib
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sealed import ADVICE
+from cqc.runtime.files.sealed import ADVICE
 
 _SUM = struct.Struct("<I")
 _ENTRY = struct.Struct("<qQ")

@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.compiler.catalog import fold
 from cqc.compiler.functions.registered import functions_in
-from cqc.compiler.partitioning import Chooser, Group
+from cqc.compiler.graph.partitioning import Chooser, Group
+from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.pipeline import normalise
-from cqc.runtime.asked import instant_us
-from cqc.runtime.engine import Engine, QueryHandle
+from cqc.runtime.columns.event_time import watermarks_after_end
+from cqc.runtime.deliver.results import ResultBlock, in_time_order
+from cqc.runtime.engine.engine import Engine, QueryHandle
 from cqc.runtime.errors import RunError
-from cqc.runtime.event_time import watermarks_after_end
-from cqc.runtime.function_faults import FunctionFaults, noted_in
-from cqc.runtime.pull_plan import PullPlan
-from cqc.runtime.results import ResultBlock, in_time_order
-from cqc.runtime.sealed import ADVICE
+from cqc.runtime.expressions.function_faults import FunctionFaults, noted_in
+from cqc.runtime.files.sealed import ADVICE
+from cqc.runtime.intake.stream_input import StreamCount
+from cqc.runtime.pull.pull_plan import PullPlan
+from cqc.runtime.pull.pull_window import instant_us
 from cqc.runtime.spark.distributed.skew import Skew
 from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec, signed
 from cqc.runtime.spark.distributed.stage_one import bare_program
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output
-from cqc.runtime.stream_line import StreamCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.graph.nodes import QueryNode
-    from cqc.compiler.normal import NormalQuery
-    from cqc.compiler.partitioning import Placement
-    from cqc.runtime.intake import Reject, Taken
+    from cqc.compiler.graph.partitioning import Placement
+    from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.intake.typed_batch import Reject, Taken
     from cqc.runtime.options import Strategy
-    from cqc.runtime.packet import Packet
     from cqc.runtime.spark.distributed.spec import Spread
     from cqc.runtime.spark.distributed.wire import PartialAnswer
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sealed import ADVICE
+from cqc.runtime.files.sealed import ADVICE
 
 if TYPE_CHECKING:
-    from cqc.runtime.range import Range
+    from cqc.runtime.sources.range import Range
     from cqc.runtime.spark.distributed.spec import Header
 
 

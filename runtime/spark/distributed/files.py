@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cqc.runtime.private_files import open_private
+from cqc.runtime.files.private_files import open_private
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,14 +10,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from cqc.runtime.spark.session import spark_failed
+from cqc.runtime.spark.session.session import spark_failed
 
 PASSING = 0.01  # of the rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cqc.runtime.spark.session import Session
+    from cqc.runtime.spark.session.session import Session
 
 
 def await_all(query: Any, session: Session) -> None:

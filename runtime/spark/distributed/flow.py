@@ -11,7 +11,7 @@ from pyspark import SparkFiles
 from cqc.runtime.errors import RunError
 from cqc.runtime.spark.distributed.spec import digest
 from cqc.runtime.spark.distributed.worker import FOUND, SENT, CellProcessor, found_blob, spec_name
-from cqc.runtime.spark.session import SPARK_ERRORS, text_of
+from cqc.runtime.spark.session.session import SPARK_ERRORS, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions
 
-from cqc.compiler.catalog import fold
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.deliver.results import rows_of
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import join_taken
-from cqc.runtime.private_files import private_folder
-from cqc.runtime.results import rows_of
-from cqc.runtime.sealed import ADVICE, read_sealed_json, write_sealed, write_sealed_json
+from cqc.runtime.files.private_files import private_folder
+from cqc.runtime.files.sealed import ADVICE, read_sealed_json, write_sealed, write_sealed_json
+from cqc.runtime.intake.typed_batch import join_taken
 from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.files import write_whole
@@ -31,9 +31,9 @@ from cqc.runtime.spark.distributed.plain_data import to_text
 from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.distributed.spec import read_queries
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
-from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed, text_of
-from cqc.runtime.spark.slots import TAG, Slots, rows_of_table
-from cqc.runtime.spark.tables import tables_of
+from cqc.runtime.spark.rows.slots import TAG, Slots, rows_of_table
+from cqc.runtime.spark.rows.tables import tables_of
+from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.compiler import Program
-    from cqc.runtime.engine import QueryHandle
-    from cqc.runtime.intake import Taken
+    from cqc.runtime.deliver.results import Result, ResultBlock
+    from cqc.runtime.engine.engine import QueryHandle
+    from cqc.runtime.intake.stream_input import StreamCount
+    from cqc.runtime.intake.typed_batch import Taken
     from cqc.runtime.options import Strategy
-    from cqc.runtime.results import Result, ResultBlock
-    from cqc.runtime.stream_line import StreamCount
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
 

@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from cqc.runtime.private_files import private_folder
-from cqc.runtime.sealed import write_sealed
+from cqc.runtime.files.private_files import private_folder
+from cqc.runtime.files.sealed import write_sealed
 from cqc.runtime.spark.distributed.cell import RECORDS, Record
 from cqc.runtime.spark.distributed.cell_store import opened_blob, opened_record, pack_entries
 from cqc.runtime.spark.distributed.files import write_whole
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-    from cqc.compiler.partitioning import Group
-    from cqc.runtime.packet import Packet
+    from cqc.compiler.graph.partitioning import Group
+    from cqc.runtime.columns.packet import Packet
     from cqc.runtime.spark.distributed.spec import Spread
 
 _COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'  # as Spark notes that a micro-batch is done

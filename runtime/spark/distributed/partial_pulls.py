@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.engine import Engine
-from cqc.runtime.event_time import ALL_SEEN
-from cqc.runtime.pull import PullQueries
-from cqc.runtime.results import NO_TIME
+from cqc.runtime.columns.event_time import ALL_SEEN
+from cqc.runtime.deliver.results import NO_TIME
+from cqc.runtime.engine.engine import Engine
+from cqc.runtime.pull.pull_queries import PullQueries
 from cqc.runtime.spark.distributed.wire import PartialAnswer
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.partial_groups import PartialGroups, PartialRows
-    from cqc.runtime.pull import Asked
-    from cqc.runtime.pull_clause import PullClause
-    from cqc.runtime.results import ResultBlock
+    from cqc.runtime.deliver.results import ResultBlock
+    from cqc.runtime.pull.aggregate.partial_groups import PartialGroups, PartialRows
+    from cqc.runtime.pull.pull_clause import PullClause
+    from cqc.runtime.pull.pull_queries import Asked
 
 
 class PartialPulls(PullQueries):

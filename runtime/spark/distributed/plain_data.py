@@ -4,7 +4,7 @@ What a distributed run keeps in its checkpoint includes queries as the compiler 
 write to the folder could have anything done by the next start. As JSON they name classes of the compiler and the values of their
 fields; a name that is none of these is refused. An object that is met again is written once, by its number.
 
-    {"is": "cqc.compiler.normal.NormalQuery", "with": {"name": "q", "items": {"tuple": [...]}, ...}}
+    {"is": "cqc.compiler.meaning.normal.NormalQuery", "with": {"name": "q", "items": {"tuple": [...]}, ...}}
 """
 
 from __future__ import annotations

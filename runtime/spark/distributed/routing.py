@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.compiler.catalog import fold
-from cqc.compiler.normal import ALWAYS
-from cqc.runtime.operators.grouped_filter import StreamFilter
-from cqc.runtime.operators.hash_chains import KeyKind, keys_of
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.normal import ALWAYS
+from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.spark.distributed.skew import is_hashed, places
+from cqc.runtime.state.hash_chains import KeyKind, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.catalog import Relation
-    from cqc.compiler.normal import Formula, NormalQuery
-    from cqc.compiler.partitioning import Axis, Group
-    from cqc.runtime.packet import Packet
+    from cqc.compiler.graph.partitioning import Axis, Group
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.normal import Formula, NormalQuery
+    from cqc.runtime.columns.packet import Packet
     from cqc.runtime.spark.distributed.skew import Load
     from cqc.runtime.spark.distributed.spec import Spread
 

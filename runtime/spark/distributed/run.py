@@ -8,10 +8,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cqc.runtime.batch_run import LOOK_S
 from cqc.runtime.errors import RunError
-from cqc.runtime.private_files import private_folder
-from cqc.runtime.sealed import ADVICE
+from cqc.runtime.files.private_files import private_folder
+from cqc.runtime.files.sealed import ADVICE
+from cqc.runtime.run.batch_run import LOOK_S
 from cqc.runtime.spark.distributed.coordinator import refuse_guard
 from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
 from cqc.runtime.spark.distributed.files import write_whole
@@ -19,8 +19,8 @@ from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.moving import MovingTask, move
 from cqc.runtime.spark.distributed.work import DurableWork, Work
 from cqc.runtime.spark.distributed.worker import RangesTask
-from cqc.runtime.spark.session import SPARK_ERRORS, spark_failed, text_of
-from cqc.runtime.spark.starting import Starting
+from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of
+from cqc.runtime.spark.session.starting import Starting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.range import Range
-    from cqc.runtime.run import RunSummary
-    from cqc.runtime.spark.session import Session
+    from cqc.runtime.run.finite_run import RunSummary
+    from cqc.runtime.sources.range import Range
+    from cqc.runtime.spark.session.session import Session
 
 
 _PATIENCE_S = 60.0  # for Spark to end a query

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.compiler.catalog import fold
+from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.spark.distributed.spec import Spread
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
-    from cqc.compiler.partitioning import Group
+    from cqc.compiler.graph.partitioning import Group
 
 SAMPLED = 512  # tuples of a packet
 _LEAST_TUPLES = 20_000  # that came to a group's cells, before anything is said of it

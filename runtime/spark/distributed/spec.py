@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 
+from cqc.runtime.columns.event_time import NOTHING_SEEN
 from cqc.runtime.errors import RunError
-from cqc.runtime.event_time import NOTHING_SEEN
-from cqc.runtime.sealed import DamagedError, read_sealed
+from cqc.runtime.files.sealed import DamagedError, read_sealed
 from cqc.runtime.spark.distributed.plain_data import from_text, to_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cqc.compiler.catalog import Catalog
     from cqc.compiler.functions.registered import UserFunction
-    from cqc.compiler.normal import NormalQuery
-    from cqc.compiler.partitioning import Group
-    from cqc.runtime.intake import Taken
+    from cqc.compiler.graph.partitioning import Group
+    from cqc.compiler.meaning.catalog import Catalog
+    from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.intake.typed_batch import Taken
     from cqc.runtime.options import Strategy
 
 ARRIVALS_PER_BATCH = 1 << 32  # arrival numbers in a cell: the micro-batch, then the place in it

@@ -11,12 +11,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cqc.compiler import Program
-from cqc.compiler.catalog import fold
 from cqc.compiler.functions.registered import adopt
 from cqc.compiler.graph.graph import Graph
-from cqc.runtime.engine import Engine
-from cqc.runtime.function_faults import noted_in
-from cqc.runtime.intake import Intake, join_taken
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.engine.engine import Engine
+from cqc.runtime.expressions.function_faults import noted_in
+from cqc.runtime.intake.typed_batch import Intake, join_taken
 from cqc.runtime.spark.distributed.routing import Router
 from cqc.runtime.spark.distributed.spec import Change, Layout, opened
 from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples
@@ -24,11 +24,11 @@ from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cqc.compiler.catalog import Catalog
-    from cqc.compiler.normal import NormalQuery
-    from cqc.compiler.partitioning import Group
-    from cqc.runtime.intake import Taken
-    from cqc.runtime.packet import Packet
+    from cqc.compiler.graph.partitioning import Group
+    from cqc.compiler.meaning.catalog import Catalog
+    from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.intake.typed_batch import Taken
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
 Row = tuple[

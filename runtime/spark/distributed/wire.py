@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import Column, concatenate, take
-from cqc.runtime.function_faults import FunctionFaults
-from cqc.runtime.packet import Packet
-from cqc.runtime.segments import column_from_arrow, column_to_arrow
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import Column, concatenate, take
+from cqc.runtime.columns.packet import Packet
+from cqc.runtime.expressions.function_faults import FunctionFaults
+from cqc.runtime.run.durable.tuple_files import column_from_arrow, column_to_arrow
 from cqc.runtime.spark.distributed.skew import Load
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.catalog import Relation
-    from cqc.runtime.partial_groups import PartialGroups, PartialRows
-    from cqc.runtime.results import ResultBlock
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.deliver.results import ResultBlock
+    from cqc.runtime.pull.aggregate.partial_groups import PartialGroups, PartialRows
 
 FIRST_CELL = 1 << 32  # origins of tasks are smaller
 _LENGTH = struct.Struct("<IQ")  # of the stream's name, and of its Arrow stream

@@ -15,17 +15,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cqc.runtime.batch_run import BatchRun
-from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import RunError
-from cqc.runtime.found import OperatorCount
-from cqc.runtime.intake import Taken
-from cqc.runtime.plan import add_ranges
-from cqc.runtime.private_files import private_folder
-from cqc.runtime.query_set import QuerySet, texts_of
-from cqc.runtime.range import Range
-from cqc.runtime.run import RunSummary, write_stats
-from cqc.runtime.sealed import read_sealed_json, write_sealed, write_sealed_json
+from cqc.runtime.files.private_files import private_folder
+from cqc.runtime.files.sealed import read_sealed_json, write_sealed, write_sealed_json
+from cqc.runtime.intake.typed_batch import Taken
+from cqc.runtime.lineage.matches import OperatorCount
+from cqc.runtime.run.batch_run import BatchRun
+from cqc.runtime.run.durable.durable_run import DurableRun
+from cqc.runtime.run.finite_run import RunSummary, write_stats
+from cqc.runtime.run.input_plan import add_ranges
+from cqc.runtime.run.query_set import QuerySet, texts_of
+from cqc.runtime.sources.range import Range
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.feed_lines import opened_line
 from cqc.runtime.spark.distributed.files import write_whole
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cqc.compiler import Program
-    from cqc.compiler.normal import NormalQuery
-    from cqc.runtime.engine import QueryHandle
+    from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.engine.engine import QueryHandle
+    from cqc.runtime.intake.stream_input import StreamLine
     from cqc.runtime.options import RunOptions
-    from cqc.runtime.plan import Positions
+    from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.spark.distributed.spec import Header, Spec
-    from cqc.runtime.stream_line import StreamLine
 
 
 @dataclass(frozen=True, slots=True)

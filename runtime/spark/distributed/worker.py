@@ -19,8 +19,8 @@ from pyspark import SparkFiles, TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from cqc.runtime.range import Range
-from cqc.runtime.ranges import read_range
+from cqc.runtime.sources.range import Range
+from cqc.runtime.sources.read_range import read_range
 from cqc.runtime.spark.distributed import keeper
 from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.cell_store import (
@@ -36,7 +36,7 @@ from cqc.runtime.spark.distributed.stage_one import StageOne
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cqc.runtime.intake import Taken
+    from cqc.runtime.intake.typed_batch import Taken
     from cqc.runtime.spark.distributed.slot_rows import SlotRows
 
 SENT = "key INT, origin BIGINT, blob BINARY"  # what stage one sends

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cqc.compiler.source_formats import CONNECTIONS, FORMATS, Number, Text, Words
+from cqc.compiler.meaning.source_formats import CONNECTIONS, FORMATS, Number, Text, Words
 from cqc.runtime import sources
 from tests.unit.cli.conftest import Call
 

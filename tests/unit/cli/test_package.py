@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cqc.runtime.package import build_package, how_to_use
+from cqc.runtime.run.package import build_package, how_to_use
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S
 
 COMMAND = [sys.executable, "-m", "cqc.cli.main"]
 ROWS = 200_000
@@ -204,7 +204,7 @@ def stopped_while(
 
 
 @pytest.mark.parametrize(
-    "loaded", ["cqc.cli.interrupts", "click", "cqc.cli.run", "pyarrow", "cqc.runtime.engine"]
+    "loaded", ["cqc.cli.interrupts", "click", "cqc.cli.run", "pyarrow", "cqc.runtime.engine.engine"]
 )
 @STOPS
 def test_a_stop_while_modules_are_loaded_is_a_clean_one(

@@ -14,8 +14,8 @@ from cqc.cli.running import drive, run_to_end
 from cqc.cli.stop_at_once import STOPS
 from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.options import RunOptions
-from cqc.runtime.run import RunSummary
-from tests.waiting import PATIENCE_S
+from cqc.runtime.run.finite_run import RunSummary
+from tests.support.waiting import PATIENCE_S
 
 QUIET = Progress(enabled=False)
 

@@ -12,10 +12,10 @@ import pytest
 
 import cqc
 from cqc.cli.running import run_to_end
+from cqc.runtime.adapt.work_watch import WorkWatch
 from cqc.runtime.errors import Halted
-from cqc.runtime.operators.work_watch import WorkWatch
 from cqc.runtime.options import RunOptions
-from tests.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

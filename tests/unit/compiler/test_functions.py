@@ -3,7 +3,7 @@ import pytest
 
 from cqc.compiler.functions import registered
 from cqc.compiler.functions.registered import function, user_functions
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 
 @pytest.fixture(autouse=True)

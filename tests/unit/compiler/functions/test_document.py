@@ -10,7 +10,7 @@ from cqc.compiler.functions import document
 from cqc.compiler.functions.argument_rules import NUMBER, POSITION, TEXT
 from cqc.compiler.functions.entry import many, one, optional
 from cqc.compiler.functions.registry import SCALAR_FAMILIES, SCALAR_FUNCTIONS
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     import pytest

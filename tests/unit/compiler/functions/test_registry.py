@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 import cqc
-from cqc.compiler.bound import AggregateFunction, FunctionCall
-from cqc.compiler.catalog import fold
 from cqc.compiler.functions.aggregates import AGGREGATES
 from cqc.compiler.functions.argument_rules import NUMBER, ONE_TYPE, POSITION
 from cqc.compiler.functions.entry import (
@@ -24,8 +22,10 @@ from cqc.compiler.functions.registry import (
     SCALAR_FUNCTIONS,
     function_names,
 )
-from cqc.compiler.types import ColumnType
-from tests.unit.compiler.bind_text import bind_text, expression
+from cqc.compiler.meaning.bound import AggregateFunction, FunctionCall
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
+from tests.support.bind_text import bind_text, expression
 
 ENTRIES: list[FunctionEntry] = [*SCALAR_FUNCTIONS.values(), *AGGREGATE_FUNCTIONS.values()]
 STREAM = "CREATE STREAM s (ts BIGINT, x BIGINT, t STRING);"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.compiler.bound import ComparisonOp
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.graph.nodes import Direction, ThresholdKind
+from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.pipeline import normalise
 
 if TYPE_CHECKING:

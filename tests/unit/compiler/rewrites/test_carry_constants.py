@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cqc
-from cqc.compiler.normal import ALWAYS, NEVER, ValueAtom
+from cqc.compiler.meaning.normal import ALWAYS, NEVER, ValueAtom
 
 _COLUMNS = "ts BIGINT, a BIGINT, d DOUBLE, s STRING"
 _STREAMS = "".join(f"CREATE STREAM {name} ({_COLUMNS});" for name in "RST")

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cqc.compiler import compile_files
-from cqc.compiler.emit.time_wording import pair_texts
-from cqc.compiler.emit.wording import duration_text, expression_text, formula_text
-from cqc.compiler.normal import ALWAYS
+from cqc.compiler.meaning.normal import ALWAYS
 from cqc.compiler.pipeline import REWRITES, normalise
 from cqc.compiler.rewrites.fold_constants import fold_constants
 from cqc.compiler.rewrites.push_negations import push_negations
 from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
+from cqc.compiler.wording.expressions import duration_text, expression_text, formula_text
+from cqc.compiler.wording.times import pair_texts
 from tests.conftest import GOLDEN, Golden
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cqc.compiler.bound import Query
+    from cqc.compiler.meaning.bound import Query
 
 
 def conditions(query: Query) -> list[str]:

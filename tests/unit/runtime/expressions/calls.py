@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import cqc
-from cqc.runtime.columns import from_python, to_python
-from cqc.runtime.evaluate import compile_expression
+from cqc.runtime.columns.columns import from_python, to_python
+from cqc.runtime.expressions.compile_expression import compile_expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

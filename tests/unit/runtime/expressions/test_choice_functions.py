@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cqc
-from cqc.compiler.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType
 from tests.unit.runtime.expressions.calls import STREAM, evaluate
 
 

@@ -10,7 +10,7 @@ from cqc.runtime.expressions import (
     text_functions,
 )
 from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
-from cqc.runtime.scalar_functions import UNNAMED_KERNELS
+from cqc.runtime.expressions.scalar_functions import UNNAMED_KERNELS
 
 ENTRIES = [entry for family in SCALAR_FAMILIES.values() for entry in family]
 MODULES = {

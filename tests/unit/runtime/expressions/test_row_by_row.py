@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from cqc.compiler.types import ColumnType
-from cqc.runtime.columns import from_python
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import from_python
+from cqc.runtime.expressions.expression_kernels import constant
 from cqc.runtime.expressions.row_by_row import (
     constant_text,
     is_constant,
     texts_of_rows,
     truths_of_rows,
 )
-from cqc.runtime.nodes import constant
 
 TEXTS = from_python(ColumnType.STRING, ["a", None, "c"])
 NUMBERS = from_python(ColumnType.BIGINT, [1, 2, 3])

@@ -7,9 +7,9 @@ import math
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from cqc.runtime.intake import Intake, Reject
+from cqc.runtime.intake.typed_batch import Intake, Reject
 from cqc.runtime.sinks.side_lines import late_lines, reject_lines
-from tests.unit.runtime.relations import EVERYTHING
+from tests.support.relations import EVERYTHING
 
 
 def test_a_reject_shows_stream_reason_and_row() -> None:

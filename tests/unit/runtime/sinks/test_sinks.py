@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cqc.compiler.types import ColumnType as T
-from cqc.runtime.columns import from_python
+from cqc.compiler.meaning.types import ColumnType as T
+from cqc.runtime.columns.columns import from_python
+from cqc.runtime.deliver.results import NO_TIME, ResultBlock, in_time_order
 from cqc.runtime.errors import OutputClosed, RunError
-from cqc.runtime.results import NO_TIME, ResultBlock, in_time_order
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.lines import result_lines
 from cqc.runtime.sinks.none import NoneSink
@@ -29,8 +29,8 @@ from cqc.runtime.sinks.protocol import shape_of_block
 from cqc.runtime.sinks.query_files import file_of_query
 from cqc.runtime.sinks.table import display_width
 from cqc.runtime.sources.csv import read_csv
-from tests.unit.runtime.relations import block, relation
-from tests.waiting import PATIENCE_S
+from tests.support.relations import block, relation
+from tests.support.waiting import PATIENCE_S
 
 PUSHED = block(
     "q1", {"x": (T.BIGINT, [1, None]), "s": (T.STRING, ["a", ""])}, [2_000_000, 1_000_000]

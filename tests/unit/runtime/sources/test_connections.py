@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.runtime.batch_run import BatchRun
-from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
+from cqc.runtime.run.batch_run import BatchRun
+from cqc.runtime.run.durable.durable_run import DurableRun
 from cqc.runtime.sources import socket as socket_source
 from cqc.runtime.sources.socket import SocketFeed
-from tests.waiting import PATIENCE_S, wait_until
+from tests.support.waiting import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

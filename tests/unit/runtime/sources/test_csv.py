@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cqc.compiler.types import ColumnType as T
-from cqc.runtime.columns import to_python
+from cqc.compiler.meaning.types import ColumnType as T
+from cqc.runtime.columns.columns import to_python
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake import Taken, join_taken
+from cqc.runtime.intake.typed_batch import Taken, join_taken
 from cqc.runtime.sources.csv import CsvReader, read_csv
 from cqc.runtime.sources.csv_records import (
     csv_blocks,
@@ -23,7 +23,7 @@ from cqc.runtime.sources.csv_records import (
     scan_records,
     unquote,
 )
-from tests.unit.runtime.relations import EVERYTHING, relation
+from tests.support.relations import EVERYTHING, relation
 
 HEADER = b"ts,x,d,name,ok\n"
 TEXTS = relation({"a": T.STRING, "b": T.STRING}, event_time=None)

@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cqc.compiler import compile as compile_text
-from cqc.compiler.catalog import Relation
-from cqc.runtime.columns import to_python
-from cqc.runtime.intake import Intake, Taken, join_taken
+from cqc.compiler.meaning.catalog import Relation
+from cqc.runtime.columns.columns import to_python
+from cqc.runtime.intake.typed_batch import Intake, Taken, join_taken
 from cqc.runtime.sources.json_rows import JsonError, JsonRows
 from cqc.runtime.sources.jsonl import _read_lines, line_blocks
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cqc.compiler.types import ColumnType as T
-from cqc.runtime.columns import to_python
-from cqc.runtime.intake import Intake, Taken, join_taken
+from cqc.compiler.meaning.types import ColumnType as T
+from cqc.runtime.columns.columns import to_python
+from cqc.runtime.intake.typed_batch import Intake, Taken, join_taken
 from cqc.runtime.sources.jsonl import JsonLinesReader, _read_lines, line_blocks, read_jsonl
-from tests.unit.runtime.relations import EVERYTHING, relation
+from tests.support.relations import EVERYTHING, relation
 
 PLAIN = relation({"x": T.BIGINT, "d": T.DOUBLE, "s": T.STRING, "ok": T.BOOLEAN}, event_time=None)
 

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cqc
-from cqc.runtime.batch_run import BatchRun
-from cqc.runtime.durable_run import DurableRun
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
-from cqc.runtime.run import LocalRun
+from cqc.runtime.run.batch_run import BatchRun
+from cqc.runtime.run.durable.durable_run import DurableRun
+from cqc.runtime.run.finite_run import LocalRun
 from cqc.runtime.sources import long_lines
 from cqc.runtime.sources.long_lines import LongLine, line_pieces
-from tests.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path

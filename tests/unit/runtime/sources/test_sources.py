@@ -11,19 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cqc.compiler.catalog import fold
-from cqc.compiler.types import ColumnType as T
-from cqc.runtime.columns import to_python
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType as T
+from cqc.runtime.columns.columns import to_python
 from cqc.runtime.errors import RunError
-from cqc.runtime.file_feed import FileFeed
-from cqc.runtime.ranges import read_range
 from cqc.runtime.sources import open_source, source_files
-from tests.unit.runtime.relations import relation
+from cqc.runtime.sources.file_feed import FileFeed
+from cqc.runtime.sources.read_range import read_range
+from tests.support.relations import relation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cqc.runtime.intake import Taken
+    from cqc.runtime.intake.typed_batch import Taken
 
 TIMED = relation({"ts": T.BIGINT, "x": T.STRING})
 

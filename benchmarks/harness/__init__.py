@@ -1,0 +1,1 @@
+"""What benchmarks share: measuring side by side, plots, peers."""

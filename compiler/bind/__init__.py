@@ -1,0 +1,1 @@
+"""Names resolved, types known, clauses checked: one file per clause."""

@@ -1,0 +1,221 @@
+"""Calls of built-in functions, user functions and aggregates, once their arguments are bound.
+
+What a built-in takes and gives is in its entry of the registry (`functions/`); this module reads the entry. An argument is
+converted only where its rule says so: `concat` turns its arguments into text, and BIGINT becomes DOUBLE where arguments
+share one type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bind.operators import cast_hint, coerce, meet, unite
+from cqc.compiler.diagnostics.suggest import did_you_mean, window_hint
+from cqc.compiler.functions.registry import (
+    AGGREGATE_FUNCTIONS,
+    SCALAR_FUNCTIONS,
+    function_names,
+)
+from cqc.compiler.meaning.bound import (
+    Aggregate,
+    AggregateFunction,
+    FunctionCall,
+    Literal,
+    UserCall,
+)
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
+
+if TYPE_CHECKING:
+    from cqc.compiler.bind.scope import Scope
+    from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.functions.argument_rules import ArgumentRule
+    from cqc.compiler.functions.entry import FunctionEntry, ScalarEntry
+    from cqc.compiler.meaning.bound import Expression
+    from cqc.compiler.syntax import tree as syntax
+
+_BIGINT = ColumnType.BIGINT
+_DOUBLE = ColumnType.DOUBLE
+_INTERVAL = ColumnType.INTERVAL
+_NULL = ColumnType.NULL
+
+Arguments = list["Expression"]
+
+
+def bind_call(
+    scope: Scope, node: syntax.Call, arguments: list[Expression | None]
+) -> Expression | None:
+    """A scalar function of bound arguments; None among them is a mistake already reported."""
+    name = fold(node.name.text)
+    if node.star or node.distinct:
+        what = "`*`" if node.star else "DISTINCT"
+        scope.report("CQ065", node.span, function=node.name.text, what=what)
+        return None
+    user = scope.environment.functions.get(name)
+    if user is not None:
+        if user.arity is not None and len(arguments) != user.arity:
+            _report_count(scope, node, user.arity, user.arity)
+            return None
+        known = _all_known(arguments)
+        return None if known is None else _user_call(scope, node, name, known, user.returns)
+    entry = SCALAR_FUNCTIONS.get(name)
+    if entry is None:
+        _report_unknown(scope, node)
+        return None
+    if not _count_fits(scope, node, entry, len(arguments)):
+        return None
+    known = _all_known(arguments)
+    return None if known is None else _scalar_call(scope, entry, name, known, node.span)
+
+
+def _count_fits(scope: Scope, node: syntax.Call, entry: FunctionEntry, given: int) -> bool:
+    """Whether a call has as many arguments as the function takes; says so where it has not."""
+    fits = entry.least <= given and (entry.most is None or given <= entry.most)
+    if not fits:
+        _report_count(scope, node, entry.least, entry.most)
+    return fits
+
+
+def _all_known(arguments: list[Expression | None]) -> Arguments | None:
+    known = [argument for argument in arguments if argument is not None]
+    return known if len(known) == len(arguments) else None
+
+
+def _user_call(
+    scope: Scope, node: syntax.Call, name: str, arguments: Arguments, returns: ColumnType
+) -> Expression | None:
+    for argument in arguments:
+        if argument.type is _INTERVAL:
+            return _refuse(scope, name, argument, "a column's type")
+    typed = tuple(coerce(a, _DOUBLE) if a.type is _NULL else a for a in arguments)
+    return UserCall(name, typed, returns, node.span)
+
+
+def _report_unknown(scope: Scope, node: syntax.Call) -> None:
+    registered = scope.environment.functions
+    names = [*function_names(), *registered]
+    also = f" Registered here: {', '.join(registered)}." if registered else ""
+    scope.report(
+        "CQ035",
+        node.name.span,
+        name=node.name.text,
+        detail=f"docs/functions.md lists the functions there are.{also}",
+        hint=window_hint(node.name.text) or did_you_mean(node.name.text, names),
+    )
+
+
+def _report_count(scope: Scope, node: syntax.Call, least: int, most: int | None) -> None:
+    if most is None:
+        expected = f"at least {_counted(least)}"
+    elif least == most:
+        expected = _counted(least)
+    else:
+        expected = f"{least} {'or' if most == least + 1 else 'to'} {_counted(most)}"
+    given = len(node.arguments)
+    scope.report("CQ036", node.span, name=fold(node.name.text), expected=expected, given=given)
+
+
+def _counted(number: int) -> str:
+    return "1 argument" if number == 1 else f"{number} arguments"
+
+
+def _refuse(scope: Scope, function: str, argument: Expression, expected: str) -> Expression | None:
+    hint = cast_hint(argument, _DOUBLE)
+    if expected == "STRING" and argument.type is not _INTERVAL:
+        hint = f"Write `CAST({' '.join(argument.span.text.split())} AS STRING)`."
+    scope.report(
+        "CQ044",
+        argument.span,
+        function=function,
+        expected=expected,
+        type=argument.type.value,
+        hint=hint,
+    )
+    return None
+
+
+def _scalar_call(
+    scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments, span: Span
+) -> Expression | None:
+    converted = _converted(scope, entry, name, arguments)
+    if converted is None:
+        return None
+    result = entry.result_type([argument.type for argument in converted])
+    if result is _NULL:
+        return Literal(None, _NULL, span)
+    return FunctionCall(entry.name, tuple(converted), result, span)
+
+
+def _converted(
+    scope: Scope, entry: FunctionEntry, name: str, arguments: Arguments
+) -> Arguments | None:
+    """The arguments as the entry's rules want them, or None after saying which one does not fit."""
+    converted: Arguments = []
+    for at, argument in enumerate(arguments):
+        accepted = _accept(scope, name, argument, entry.rule(at))
+        if accepted is None:
+            return None
+        converted.append(accepted)
+    united = [at for at in range(len(arguments)) if entry.rule(at).united]
+    compared = [at for at in range(len(arguments)) if entry.rule(at).compared]
+    for together, convert in ((united, _unite), (compared, _compare)):
+        values = convert(scope, name, [converted[at] for at in together]) if together else ()
+        if values is None:
+            return None
+        for at, value in zip(together, values, strict=True):
+            converted[at] = value
+    return converted
+
+
+def _unite(scope: Scope, name: str, values: Arguments) -> tuple[Expression, ...] | None:
+    """The values in the one type that they share."""
+    united = unite(scope, values, name)
+    return None if united is None else united[0]
+
+
+def _compare(scope: Scope, name: str, values: Arguments) -> tuple[Expression, ...] | None:
+    """Two values that can be compared, each in its own type."""
+    left, right = values
+    return meet(scope, left, right, right.span)
+
+
+def _accept(scope: Scope, name: str, argument: Expression, rule: ArgumentRule) -> Expression | None:
+    if rule.written_out and (type(argument) is not Literal or argument.type not in rule.takes):
+        written = f"`{' '.join(argument.span.text.split())}`"
+        scope.report("CQ044", argument.span, function=name, expected=rule.expected, type=written)
+        return None
+    if argument.type is _NULL:
+        return argument if rule.null is _NULL else coerce(argument, rule.null)
+    if argument.type not in rule.takes:
+        return _refuse(scope, name, argument, rule.expected)
+    return argument if rule.becomes is None else coerce(argument, rule.becomes)
+
+
+def is_aggregate(node: syntax.Call) -> bool:
+    return fold(node.name.text) in AGGREGATE_FUNCTIONS
+
+
+def bind_aggregate(
+    scope: Scope, node: syntax.Call, arguments: list[Expression | None]
+) -> Expression | None:
+    """An aggregate of bound arguments."""
+    entry = AGGREGATE_FUNCTIONS[fold(node.name.text)]
+    function = AggregateFunction[entry.name.upper()]
+    if node.star:
+        if function is AggregateFunction.COUNT and not node.distinct:
+            return Aggregate(AggregateFunction.COUNT_ALL, None, False, _BIGINT, node.span)
+        hint = "`COUNT(*)` counts rows."
+        scope.report("CQ065", node.span, function=_spelt(node), what="`*`", hint=hint)
+        return None
+    if not _count_fits(scope, node, entry, len(arguments)):
+        return None
+    known = _all_known(arguments)
+    converted = None if known is None else _converted(scope, entry, function.value, known)
+    if converted is None:
+        return None
+    result = entry.result_type([argument.type for argument in converted])
+    return Aggregate(function, converted[0], node.distinct, result, node.span)
+
+
+def _spelt(node: syntax.Call) -> str:
+    return f"{node.name.text.upper()}{'(DISTINCT)' if node.distinct else ''}"

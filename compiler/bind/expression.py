@@ -1,0 +1,333 @@
+"""Expressions: a syntax node becomes a bound one of a known type.
+
+One function per kind of node, found by the node's type in a table: a file may hold a hundred thousand queries, and this
+runs for each of their nodes. Every part of an expression is bound even after a mistake in another part, so that
+all mistakes are found; a part that could not be bound is None (see `bind_scope.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cqc.compiler.bind.calls import bind_aggregate, bind_call, is_aggregate
+from cqc.compiler.bind.literals import bind_number, bind_timestamp, duration_us
+from cqc.compiler.bind.operators import arithmetic, coerce, compare, meet, negate, typed, unite
+from cqc.compiler.bind.patterns import bind_match, bind_match_call, is_written_out
+from cqc.compiler.bind.scope import bind_column
+from cqc.compiler.meaning.bound import (
+    And,
+    ArithmeticOp,
+    Case,
+    Cast,
+    ComparisonOp,
+    InList,
+    IsDistinct,
+    IsNull,
+    IsTruth,
+    Literal,
+    Not,
+    Or,
+)
+from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.syntax import tree as syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cqc.compiler.bind.scope import Scope
+    from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.bound import Expression
+
+_BOOLEAN = ColumnType.BOOLEAN
+_STRING = ColumnType.STRING
+_NULL = ColumnType.NULL
+
+_COMPARISONS = {op.value: op for op in ComparisonOp}
+_ARITHMETIC = {op.value: op for op in ArithmeticOp}
+
+# From type to what it may be cast to. A duration is not a column's type, so it is cast to nothing.
+_EVERYTHING = frozenset(ColumnType) - {ColumnType.INTERVAL, _NULL}
+_CASTS = {
+    ColumnType.BIGINT: _EVERYTHING,
+    ColumnType.DOUBLE: _EVERYTHING,
+    ColumnType.STRING: _EVERYTHING,
+    ColumnType.BOOLEAN: _EVERYTHING - {ColumnType.TIMESTAMP},
+    ColumnType.TIMESTAMP: _EVERYTHING - {_BOOLEAN},
+    ColumnType.INTERVAL: frozenset[ColumnType](),
+    _NULL: _EVERYTHING,
+}
+
+
+def bind_expression(scope: Scope, node: syntax.Expression) -> Expression | None:
+    """The bound form of an expression, or None when something in it is wrong (and reported)."""
+    return _BINDERS[type(node)](scope, node)
+
+
+def bind_condition(scope: Scope, node: syntax.Expression, place: str) -> Expression | None:
+    """An expression that must be BOOLEAN."""
+    bound = _BINDERS[type(node)](scope, node)
+    return bound if bound is None or bound.type is _BOOLEAN else _condition(scope, bound, place)
+
+
+def _condition(scope: Scope, bound: Expression, place: str) -> Expression | None:
+    if bound.type is _NULL:
+        return coerce(bound, _BOOLEAN)
+    hint = "Compare it with something: `... > 0`." if bound.type.is_numeric else None
+    if place == "WINDOW" and type(bound) is Literal and bound.type is ColumnType.INTERVAL:
+        hint = f"Write `MAXWINDOW {bound.span.text}`."
+    scope.report("CQ042", bound.span, place=place, type=bound.type.value, hint=hint)
+    return None
+
+
+def conjunction(operands: Iterable[Expression], span: Span) -> Expression:
+    """AND of conditions, flattened; one condition is itself."""
+    flat: list[Expression] = []
+    for operand in operands:
+        if type(operand) is And:
+            flat.extend(operand.operands)
+        else:
+            flat.append(operand)
+    return flat[0] if len(flat) == 1 else And(tuple(flat), span)
+
+
+def _number(scope: Scope, node: syntax.NumberLiteral) -> Expression | None:
+    return bind_number(scope, node)
+
+
+def _string(_scope: Scope, node: syntax.StringLiteral) -> Expression | None:
+    return Literal(node.value, _STRING, node.span)
+
+
+def _boolean(_scope: Scope, node: syntax.BooleanLiteral) -> Expression | None:
+    return Literal(node.value, _BOOLEAN, node.span)
+
+
+def _null(_scope: Scope, node: syntax.NullLiteral) -> Expression | None:
+    return Literal(None, _NULL, node.span)
+
+
+def _timestamp(scope: Scope, node: syntax.TimestampLiteral) -> Expression | None:
+    return bind_timestamp(scope, node.text, node.span)
+
+
+def _duration(scope: Scope, node: syntax.Duration) -> Expression | None:
+    us = duration_us(scope, node)
+    return None if us is None else Literal(us, ColumnType.INTERVAL, node.span)
+
+
+def _now(scope: Scope, node: syntax.Now) -> Expression | None:
+    hint = "`BEGIN NOW - 10 MINUTES END NOW` asks about the last ten minutes."
+    scope.report("CQ057", node.span, hint=hint)
+    return None
+
+
+def _parenthesised(scope: Scope, node: syntax.Parenthesised) -> Expression | None:
+    return _BINDERS[type(node.inner)](scope, node.inner)
+
+
+def _unary(scope: Scope, node: syntax.Unary) -> Expression | None:
+    if node.operator == "NOT":
+        condition = bind_condition(scope, node.operand, "NOT")
+        return None if condition is None else Not(condition, node.span)
+    if node.operator == "-" and type(node.operand) is syntax.NumberLiteral:
+        number = bind_number(scope, node.operand, "-")
+        return None if number is None else Literal(number.value, number.type, node.span)
+    operand = bind_expression(scope, node.operand)
+    if operand is None:
+        return None
+    if operand.type in (_STRING, _BOOLEAN, ColumnType.TIMESTAMP):
+        scope.report("CQ041", node.span, operator=node.operator, types=operand.type.value)
+        return None
+    return negate(operand, node.span) if node.operator == "-" else operand
+
+
+def _binary(scope: Scope, node: syntax.Binary) -> Expression | None:
+    left = _BINDERS[type(node.left)](scope, node.left)
+    right = _BINDERS[type(node.right)](scope, node.right)
+    if left is None or right is None:
+        return None
+    op = _COMPARISONS.get(node.operator)
+    if op is not None:
+        return compare(scope, op, left, right, node.span)
+    return arithmetic(scope, _ARITHMETIC[node.operator], left, right, node.span)
+
+
+def _logical(scope: Scope, node: syntax.Logical) -> Expression | None:
+    joined = And if node.operator == "AND" else Or
+    operands: list[Expression] = []
+    complete = True
+    for operand in node.operands:
+        bound = bind_condition(scope, operand, node.operator)
+        if bound is None:
+            complete = False
+        elif type(bound) is joined:
+            operands.extend(bound.operands)
+        else:
+            operands.append(bound)
+    return joined(tuple(operands), node.span) if complete else None
+
+
+def _between(scope: Scope, node: syntax.Between) -> Expression | None:
+    operand = bind_expression(scope, node.operand)
+    low = bind_expression(scope, node.low)
+    high = bind_expression(scope, node.high)
+    if operand is None or low is None or high is None:
+        return None
+    first = compare(scope, ComparisonOp.GE, operand, low, node.span)
+    if first is None:
+        return None  # the other bound is most likely wrong in the same way
+    second = compare(scope, ComparisonOp.LE, operand, high, node.span)
+    if second is None:
+        return None
+    both = And((first, second), node.span)
+    return Not(both, node.span) if node.negated else both
+
+
+def _in_list(scope: Scope, node: syntax.InList) -> Expression | None:
+    operand = bind_expression(scope, node.operand)
+    values: list[Expression] = []
+    for value in node.values:
+        bound = bind_expression(scope, value)
+        if bound is not None and operand is not None and _differ(operand, bound):
+            pair = meet(scope, operand, bound, value.span)
+            bound = None if pair is None else pair[1]
+            operand = operand if pair is None else pair[0]
+        if bound is not None:
+            values.append(bound)
+    if operand is None or len(values) < len(node.values):
+        return None
+    # As in Spark, one DOUBLE makes the whole list DOUBLE.
+    if any(value.type is ColumnType.DOUBLE for value in values):
+        values = [coerce(value, ColumnType.DOUBLE) for value in values]
+    found = InList(operand, tuple(values), node.span)
+    return Not(found, node.span) if node.negated else found
+
+
+def _differ(operand: Expression, value: Expression) -> bool:
+    return value.type is not operand.type or value.type is _NULL
+
+
+def _like(scope: Scope, node: syntax.Like) -> Expression | None:
+    operand = bind_expression(scope, node.operand)
+    if is_written_out(node.pattern):
+        return bind_match(scope, node, operand)
+    return bind_match_call(scope, node, operand, bind_expression(scope, node.pattern))
+
+
+def _is(scope: Scope, node: syntax.Is) -> Expression | None:
+    bound: Expression
+    if node.what == "NULL":
+        operand = bind_expression(scope, node.operand)
+        if operand is None:
+            return None
+        bound = IsNull(typed(operand, _BOOLEAN), node.span)
+    else:
+        operand = bind_condition(scope, node.operand, f"IS {node.what}")
+        if operand is None:
+            return None
+        bound = IsTruth(operand, node.what == "TRUE", node.span)
+    return Not(bound, node.span) if node.negated else bound
+
+
+def _is_distinct(scope: Scope, node: syntax.IsDistinct) -> Expression | None:
+    left = bind_expression(scope, node.left)
+    right = bind_expression(scope, node.right)
+    pair = None if left is None or right is None else meet(scope, left, right, node.span)
+    if pair is None:
+        return None
+    distinct = IsDistinct(*pair, node.span)
+    return Not(distinct, node.span) if node.negated else distinct
+
+
+def _case(scope: Scope, node: syntax.Case) -> Expression | None:
+    operand = None if node.operand is None else bind_expression(scope, node.operand)
+    conditions: list[Expression | None] = []
+    values: list[Expression | None] = []
+    for when, then in node.branches:
+        if node.operand is None:
+            conditions.append(bind_condition(scope, when, "WHEN"))
+        else:
+            conditions.append(_equals(scope, operand, when))
+        values.append(bind_expression(scope, then))
+    if node.otherwise is None:
+        values.append(Literal(None, _NULL, node.span))
+    else:
+        values.append(bind_expression(scope, node.otherwise))
+    known = [value for value in values if value is not None]
+    united = unite(scope, known, "CASE")
+    tests = [condition for condition in conditions if condition is not None]
+    if united is None or len(known) < len(values) or len(tests) < len(conditions):
+        return None
+    if united[1] is _NULL:
+        return Literal(None, _NULL, node.span)
+    *results, otherwise = united[0]
+    return Case(tuple(zip(tests, results, strict=True)), otherwise, united[1], node.span)
+
+
+def _equals(scope: Scope, operand: Expression | None, when: syntax.Expression) -> Expression | None:
+    value = bind_expression(scope, when)
+    if operand is None or value is None:
+        return None
+    return compare(scope, ComparisonOp.EQ, operand, value, when.span)
+
+
+def _cast(scope: Scope, node: syntax.Cast) -> Expression | None:
+    operand = bind_expression(scope, node.operand)
+    if operand is None:
+        return None
+    if node.type not in _CASTS[operand.type]:
+        scope.report("CQ049", node.span, type=operand.type.value, target=node.type.value)
+        return None
+    if operand.type is node.type:
+        return operand
+    return (
+        coerce(operand, node.type) if operand.type is _NULL else Cast(operand, node.type, node.span)
+    )
+
+
+def _call(scope: Scope, node: syntax.Call) -> Expression | None:
+    if not is_aggregate(node):
+        return bind_call(scope, node, [bind_expression(scope, a) for a in node.arguments])
+    name = node.name.text.upper()
+    allowed = _aggregate_allowed(scope, node)
+    outer, scope.inside_aggregate = scope.inside_aggregate, name
+    arguments = [bind_expression(scope, argument) for argument in node.arguments]
+    scope.inside_aggregate = outer
+    return bind_aggregate(scope, node, arguments) if allowed else None
+
+
+def _aggregate_allowed(scope: Scope, node: syntax.Call) -> bool:
+    if scope.inside_aggregate is not None:
+        scope.report("CQ062", node.span, outer=scope.inside_aggregate)
+        return False
+    if scope.aggregate_forbidden is not None:
+        hint = "Write it in HAVING." if scope.aggregate_forbidden in ("WHERE", "ON") else None
+        scope.report("CQ063", node.span, clause=scope.aggregate_forbidden, hint=hint)
+        return False
+    if scope.first_aggregate is None:
+        scope.first_aggregate = node.span
+    return True
+
+
+_BINDERS: dict[type, Callable[[Scope, Any], Expression | None]] = {
+    syntax.NumberLiteral: _number,
+    syntax.StringLiteral: _string,
+    syntax.BooleanLiteral: _boolean,
+    syntax.NullLiteral: _null,
+    syntax.TimestampLiteral: _timestamp,
+    syntax.Duration: _duration,
+    syntax.Now: _now,
+    syntax.ColumnName: bind_column,
+    syntax.Unary: _unary,
+    syntax.Binary: _binary,
+    syntax.Logical: _logical,
+    syntax.Between: _between,
+    syntax.InList: _in_list,
+    syntax.Like: _like,
+    syntax.Is: _is,
+    syntax.IsDistinct: _is_distinct,
+    syntax.Case: _case,
+    syntax.Cast: _cast,
+    syntax.Call: _call,
+    syntax.Parenthesised: _parenthesised,
+}

@@ -1,0 +1,143 @@
+"""The FROM clause: which relations a query reads, under which names and with which windows of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bind.literals import duration_us, whole_number
+from cqc.compiler.diagnostics.suggest import did_you_mean
+from cqc.compiler.meaning.bound import Item
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.wording.expressions import name_text
+
+if TYPE_CHECKING:
+    from cqc.compiler.bind.scope import Scope
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.syntax import tree as syntax
+
+
+def bind_from(scope: Scope, nodes: tuple[syntax.FromItem, ...]) -> list[Item] | None:
+    """Fill the scope with the FROM items; None when something in them is wrong."""
+    found = len(scope.diagnostics)
+    items: list[Item] = []
+    for node in nodes:
+        item = _item(scope, node)
+        if item is not None:
+            items.append(item)
+    _check_streams(scope, nodes, items)
+    complete = len(items) == len(nodes) and len(scope.diagnostics) == found
+    return items if complete and not scope.has_unknown else None
+
+
+def _item(scope: Scope, node: syntax.FromItem) -> Item | None:
+    name = node.relation if node.alias is None else node.alias
+    relation = scope.environment.relations.get(fold(node.relation.text))
+    broken = relation is None
+    if relation is None:
+        relation = _find_broken(scope, node.relation)
+    alias = fold(name.text)
+    if alias in scope.by_alias:
+        hint = f"Give it another name: `{node.relation.text} AS {name.text}2`."
+        scope.report("CQ033", name.span, alias=name.text, hint=hint)
+        return None
+    scope.by_alias[alias] = len(scope.aliases)
+    scope.aliases.append(name.text)
+    scope.relations.append(relation)
+    scope.shaky.append(broken)
+    scope.columns.append(None if relation is None else scope.environment.columns(relation))
+    range_us, rows = _extent(scope, node, relation)
+    return None if relation is None else Item(name.text, relation, range_us, rows, node.span)
+
+
+def _find_broken(scope: Scope, name: syntax.Name) -> Relation | None:
+    """A relation whose declaration has a mistake, as far as it is known; reports a name never declared."""
+    scope.has_unknown = True
+    environment = scope.environment
+    folded = fold(name.text)
+    if folded in environment.broken:
+        return environment.broken[folded]
+    if folded not in environment.lost:
+        detail, hint = _about_unknown(scope, name.text)
+        scope.report("CQ030", name.span, name=name.text, detail=detail, hint=hint)
+    return None
+
+
+def _about_unknown(scope: Scope, name: str) -> tuple[str, str | None]:
+    """What there is instead of an unknown stream, and what to do."""
+    environment = scope.environment
+    if fold(name) in environment.queries:
+        detail = f"{name} is a query, and a query reads streams and tables only."
+        return (
+            detail,
+            "Repeat its conditions here: queries with the same conditions share the work.",
+        )
+    names = [relation.name for relation in environment.relations.values()]
+    if not names and not environment.broken and not environment.lost:
+        hint = f"Add `CREATE STREAM {name_text(name)} (ts TIMESTAMP, ...)`, or name the file that declares it as well."
+        return "No stream or table is declared.", hint
+    shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    detail = f"Declared are {shown}." if names else "No other stream or table is declared."
+    return detail, did_you_mean(name, names)
+
+
+def _extent(
+    scope: Scope, node: syntax.FromItem, relation: Relation | None
+) -> tuple[int | None, int | None]:
+    """RANGE and ROWS of an item."""
+    if node.range is None and node.rows is None:
+        return None, None
+    range_us = None if node.range is None else duration_us(scope, node.range)
+    rows = None if node.rows is None else whole_number_at_least(scope, node.rows, "ROWS", 1)
+    if relation is not None and not relation.is_stream:
+        extent = node.range or node.rows
+        assert extent is not None
+        clause = "RANGE" if node.range is not None else "ROWS"
+        scope.report("CQ055", extent.span, clause=clause, table=relation.name)
+    elif range_us is not None and range_us < 0 and node.range is not None:
+        scope.report("CQ053", node.range.span, clause="RANGE", requirement="that is not negative")
+    return range_us, rows
+
+
+def whole_number_at_least(
+    scope: Scope, node: syntax.NumberLiteral, clause: str, least: int
+) -> int | None:
+    """The count of ROWS or LIMIT."""
+    value = whole_number(node.text) if node.text.isdecimal() else None
+    if value is None or value < least:
+        scope.report("CQ054", node.span, clause=clause, requirement=f"of at least {least}")
+        return None
+    return value
+
+
+def _check_streams(scope: Scope, nodes: tuple[syntax.FromItem, ...], items: list[Item]) -> None:
+    """There is a stream, and all streams count time in the same way."""
+    streams = [item for item in items if item.relation.is_stream]
+    if not streams:
+        if not scope.has_unknown and items:
+            span = nodes[0].span.to(nodes[-1].span)
+            detail = "Tables never change, so nothing would ever start this query."
+            scope.report("CQ056", span, detail=detail)
+        return
+    known = [item for item in streams if not scope.shaky[scope.by_alias[fold(item.alias)]]]
+    if not known:
+        return
+    first = known[0]
+    scope.numeric_time = first.relation.time_type is not ColumnType.TIMESTAMP
+    for item in known[1:]:
+        if (item.relation.time_type is not ColumnType.TIMESTAMP) != scope.numeric_time:
+            _report_mixed_time(scope, first, item)
+            return
+
+
+def _report_mixed_time(scope: Scope, first: Item, other: Item) -> None:
+    scope.report(
+        "CQ051",
+        other.span,
+        left=first.alias,
+        right=other.alias,
+        detail=f"The event time of {first.alias} is {first.relation.time_type.value}, "
+        f"that of {other.alias} is {other.relation.time_type.value}.",
+        hint="Declare both as TIMESTAMP, or both as numbers of seconds.",
+        more=(first.span,),
+    )

@@ -1,0 +1,160 @@
+"""The SELECT list: what is given out, and under which names.
+
+A plain column keeps its bare name, or becomes `alias.column` where another output would have that name. Any other
+expression without AS is named by its source text, white space and comments folded to one space.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cqc.compiler.bind.expression import bind_expression
+from cqc.compiler.bind.operators import coerce
+from cqc.compiler.bind.scope import report_unknown_alias
+from cqc.compiler.meaning.bound import Arithmetic, ColumnRef, Output
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.syntax import tree as syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cqc.compiler.bind.scope import Scope
+    from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.bound import Expression
+
+# Texts and quoted names stay as they are; a run of white space and comments becomes one space.
+_FOLDED = re.compile(
+    r"""('(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*`) | (?:\s | --[^\n]* | /\*.*?\*/)+""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class BoundOutput:
+    """An output on its way to a name: `qualified` is the longer name of a plain column."""
+
+    __slots__ = ("expression", "name", "qualified", "span")
+
+    def __init__(
+        self, name: str, expression: Expression | None, span: Span, qualified: str | None = None
+    ) -> None:
+        self.name = name
+        self.expression = expression
+        self.span = span
+        self.qualified = qualified
+
+
+def bind_outputs(
+    scope: Scope, nodes: tuple[syntax.SelectItem | syntax.Star, ...]
+) -> tuple[Output, ...] | None:
+    """The outputs with their final names, or None when something in them is wrong.
+
+    Whatever could be named is left in `scope.outputs` for HAVING and ORDER BY.
+    """
+    found = len(scope.diagnostics)
+    outputs: list[BoundOutput] = []
+    for node in nodes:
+        if isinstance(node, syntax.Star):
+            outputs.extend(_star(scope, node))
+        else:
+            outputs.append(_item(scope, node))
+    _settle_names(scope, outputs)
+    scope.outputs = {fold(output.name): output.expression for output in outputs}
+    bound = [Output(o.name, o.expression) for o in outputs if o.expression is not None]
+    complete = len(bound) == len(outputs) and len(scope.diagnostics) == found
+    return tuple(bound) if complete else None
+
+
+def _item(scope: Scope, node: syntax.SelectItem) -> BoundOutput:
+    expression = bind_expression(scope, node.expression)
+    if expression is not None and expression.type in _NO_COLUMN_TYPE:
+        expression = _as_column_type(scope, expression)
+    if node.name is not None:
+        return BoundOutput(node.name.text, expression, node.name.span)
+    column = syntax.plain_column(node)
+    if column is not None:
+        return _plain_column(scope, column, expression, node.span)
+    return BoundOutput(source_name(node.expression.span.text), expression, node.span)
+
+
+_NO_COLUMN_TYPE = (ColumnType.NULL, ColumnType.INTERVAL)
+
+
+def _as_column_type(scope: Scope, expression: Expression) -> Expression | None:
+    """Every output has a column's type: a bare NULL is a STRING, a duration is refused."""
+    if expression.type is ColumnType.NULL:
+        return coerce(expression, ColumnType.STRING)
+    hint = None
+    if isinstance(expression, Arithmetic) and expression.left.type is ColumnType.TIMESTAMP:
+        left, right = expression.left.span.text, expression.right.span.text
+        hint = f"Seconds are `CAST({left} AS DOUBLE) - CAST({right} AS DOUBLE)`."
+    scope.report("CQ066", expression.span, hint=hint)
+    return None
+
+
+def _plain_column(
+    scope: Scope, node: syntax.ColumnName, expression: Expression | None, span: Span
+) -> BoundOutput:
+    if not isinstance(expression, ColumnRef):
+        return BoundOutput(node.column.text, None, span)
+    qualified = scope.show(expression)
+    relation = scope.relations[expression.item]
+    name = node.column.text if relation is None else relation.columns[expression.column].name
+    return BoundOutput(name, expression, span, qualified)
+
+
+def _star(scope: Scope, node: syntax.Star) -> Iterator[BoundOutput]:
+    """`*` over one item gives bare names, over several `alias.column`; `a.*` the same for one of them."""
+    if node.qualifier is None:
+        items = range(len(scope.relations))
+    else:
+        item = scope.by_alias.get(fold(node.qualifier.text))
+        if item is None:
+            report_unknown_alias(scope, node.qualifier)
+            return
+        items = range(item, item + 1)
+    several = len(scope.relations) > 1
+    for at in items:
+        relation = scope.relations[at]
+        for position, column in enumerate(relation.columns if relation is not None else ()):
+            name = f"{scope.aliases[at]}.{column.name}" if several else column.name
+            yield BoundOutput(name, ColumnRef(at, position, column.type, node.span), node.span)
+
+
+def source_name(text: str) -> str:
+    """The name of an expression without AS.
+
+    Example:
+        source_name("a   +  b") == "a + b"
+    """
+    return _FOLDED.sub(lambda match: match.group(1) or " ", text)
+
+
+def _settle_names(scope: Scope, outputs: list[BoundOutput]) -> None:
+    """Give plain columns their longer names where needed, and report names that still occur twice."""
+    if len(outputs) == 1:
+        return
+    taken: dict[str, int] = {}
+    for output in outputs:
+        folded = fold(output.name)
+        taken[folded] = taken.get(folded, 0) + 1
+    if len(taken) == len(outputs):
+        return
+    for output in outputs:
+        if output.qualified is not None and taken[fold(output.name)] > 1:
+            output.name = output.qualified
+    _report_same_names(scope, outputs)
+
+
+def _report_same_names(scope: Scope, outputs: list[BoundOutput]) -> None:
+    seen: set[str] = set()
+    reported: Span | None = None
+    for output in outputs:
+        folded = fold(output.name)
+        # Where the expression is unknown so may be its name; and a `*` too many is one mistake.
+        if folded in seen and output.expression is not None and output.span != reported:
+            hint = "Give one of them another name with AS."
+            scope.report("CQ037", output.span, name=output.name, hint=hint)
+            reported = output.span
+        seen.add(folded)

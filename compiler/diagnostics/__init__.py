@@ -1,0 +1,1 @@
+"""Mistakes as data, the text they are about, and what was probably meant."""

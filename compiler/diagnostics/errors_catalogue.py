@@ -1,0 +1,113 @@
+"""Every diagnostic code with its severity and message: the one list.
+
+Messages are in lower case without a full stop and say what is wrong in the user's words; whoever finds the mistake
+adds the detail and the hint, which depend on the place. Each code has a page in `errors/` that `cqc explain CODE`
+prints, and a golden file in `tests/golden/diagnostics/`. Codes are never reused.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics.diagnostic import Diagnostic, InternalError, Severity
+from cqc.compiler.diagnostics.syntax_codes import SYNTAX_CODES
+
+if TYPE_CHECKING:
+    from cqc.compiler.diagnostics.source import Span
+
+_ERROR = Severity.ERROR
+_WARNING = Severity.WARNING
+
+CODES: dict[str, tuple[Severity, str]] = {
+    **SYNTAX_CODES,
+    "CQ012": (_ERROR, "join of {left} and {right} would keep every tuple for ever"),
+    # Declarations
+    "CQ020": (_ERROR, "{name} is declared twice"),
+    "CQ021": (_ERROR, "column {column} is declared twice in {relation}"),
+    "CQ022": (_ERROR, "stream {stream} has no event-time column"),
+    "CQ023": (_ERROR, "event time {column} of {stream} is {type}"),
+    "CQ024": (_ERROR, "the watermark of {stream} is not {column} minus a delay"),
+    "CQ025": (_ERROR, "table {table} cannot have a watermark"),
+    "CQ026": (_ERROR, "option {key} is given twice"),
+    "CQ027": (_ERROR, "there is no setting {name}"),
+    "CQ028": (_ERROR, "SET {name} takes a duration"),
+    "CQ029": (_ERROR, "query {name} is defined twice"),
+    "CQ069": (_ERROR, "{what} has no option {key}"),
+    "CQ070": (_ERROR, "there is no format '{name}'"),
+    "CQ071": (_ERROR, "{key} takes {expected}, not '{text}'"),
+    "CQ072": (_ERROR, "format '{format}' is for streams, and {table} is a table"),
+    # Names
+    "CQ030": (_ERROR, "there is no stream or table {name}"),
+    "CQ031": (_ERROR, "{place} has no column {column}"),
+    "CQ032": (_ERROR, "column {column} is ambiguous"),
+    "CQ033": (_ERROR, "{alias} is used twice in FROM"),
+    "CQ034": (_ERROR, "{qualifier} is not in FROM"),
+    "CQ035": (_ERROR, "there is no function {name}"),
+    "CQ036": (_ERROR, "{name} takes {expected}, not {given}"),
+    "CQ037": (_ERROR, "two outputs are named {name}"),
+    # Types and values
+    "CQ040": (_ERROR, "cannot compare {left} with {right}"),
+    "CQ041": (_ERROR, "`{operator}` cannot be applied to {types}"),
+    "CQ042": (_ERROR, "{place} takes a condition, not {type}"),
+    "CQ043": (_ERROR, "{place} mixes {left} and {right}"),
+    "CQ044": (_ERROR, "{function} takes {expected}, not {type}"),
+    "CQ046": (_ERROR, "{operator} pattern is not valid: {reason}"),
+    "CQ047": (_ERROR, "'{text}' is not a timestamp"),
+    "CQ048": (_ERROR, "{number} is out of the range of {type}"),
+    "CQ049": (_ERROR, "{type} cannot be cast to {target}"),
+    "CQ050": (_ERROR, "ESCAPE takes one character"),
+    # Time
+    "CQ051": (_ERROR, "{left} and {right} count time differently"),
+    "CQ052": (_ERROR, "WINDOW is about event times only"),
+    "CQ053": (_ERROR, "{clause} takes a duration {requirement}"),
+    "CQ054": (_ERROR, "{clause} takes a whole number {requirement}"),
+    "CQ055": (_ERROR, "{clause} is for streams, and {table} is a table"),
+    "CQ056": (_ERROR, "FROM has no stream"),
+    "CQ057": (_ERROR, "NOW has a meaning only in BEGIN and END"),
+    "CQ058": (_ERROR, "{clause} takes an instant"),
+    "CQ059": (_ERROR, "'{text}' is not a number"),
+    # Clauses
+    "CQ060": (_ERROR, "{clause} needs a BEGIN-END clause"),
+    "CQ062": (_ERROR, "an aggregate inside {outer}"),
+    "CQ063": (_ERROR, "an aggregate cannot be in {clause}"),
+    "CQ064": (_ERROR, "{column} is neither grouped nor aggregated"),
+    "CQ065": (_ERROR, "{function} does not take {what}"),
+    "CQ066": (_ERROR, "an output cannot be a duration"),
+    "CQ067": (_ERROR, "with DISTINCT, ORDER BY can use selected values only"),
+    "CQ068": (_ERROR, "{clause} {position} is not the number of an output"),
+    # Warnings
+    "CQ090": (_WARNING, "query {name} can never match"),
+    "CQ091": (_WARNING, "the hint is not used"),
+    "CQ092": (_WARNING, "every tuple of {left} is joined with every one of {right}"),
+}
+
+
+def make(
+    code: str,
+    span: Span,
+    *,
+    hint: str | None = None,
+    detail: str | None = None,
+    more: tuple[Span, ...] = (),
+    **values: object,
+) -> Diagnostic:
+    """The diagnostic of a code at a place, with the values its message names.
+
+    Example:
+        make("CQ030", name.span, name="Bx", hint="Did you mean `B`?")
+    """
+    severity, template = CODES[code]
+    try:
+        message = template.format_map(values)
+    except KeyError as missing:
+        raise InternalError(f"{code} needs a value for {missing}") from None
+    return Diagnostic(code, severity, message, span, detail, hint, more)
+
+
+def page(code: str) -> str | None:
+    """The documentation of a code (Markdown), or None where there is no such code."""
+    code = code.upper()
+    if code not in CODES:
+        return None
+    return (files("cqc.compiler.errors") / f"{code}.md").read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""`cqc fmt`: a program as canonical text."""

@@ -1,0 +1,96 @@
+"""What a program declares: streams, tables, settings.
+
+Names match case-insensitively everywhere; `fold` is the one place that says how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics.diagnostic import InternalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.types import ColumnType
+
+
+def fold(name: str) -> str:
+    """The form in which names are compared."""
+    return name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A declared column, shown as it was written."""
+
+    name: str
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A declared stream or table.
+
+    For a stream `event_time` is the position of its event-time column and `delay_us` how late a tuple may be;
+    for a table `event_time` is None.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    event_time: int | None
+    delay_us: int
+    options: Mapping[str, str] = field(
+        hash=False
+    )  # keys folded; relative paths are relative to `folder`
+    folder: str = field(compare=False)  # where the declaring file is ("." for text)
+    span: Span = field(compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.event_time is not None and not 0 <= self.event_time < len(self.columns):
+            raise InternalError(f"event time of {self.name} is not one of its columns")
+
+    @property
+    def is_stream(self) -> bool:
+        return self.event_time is not None
+
+    @property
+    def time_type(self) -> ColumnType:
+        """The type of the event-time column: TIMESTAMP, BIGINT or DOUBLE (numbers count seconds)."""
+        if self.event_time is None:
+            raise InternalError(f"table {self.name} has no event time")
+        return self.columns[self.event_time].type
+
+    def position(self, column: str) -> int | None:
+        """Where a column of this name is, matching case-insensitively."""
+        wanted = fold(column)
+        for at, candidate in enumerate(self.columns):
+            if fold(candidate.name) == wanted:
+                return at
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """SET statements; None where the program says nothing.
+
+    How much past is kept, after how much silence a stream stops holding others back, and how far ahead of its stream a row
+    may be (0: any distance).
+    """
+
+    retention_us: int | None = None
+    idle_us: int | None = None
+    max_ahead_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything a query can name, by folded name."""
+
+    relations: Mapping[str, Relation]
+    settings: Settings = Settings()
+
+    def find(self, name: str) -> Relation | None:
+        return self.relations.get(fold(name))

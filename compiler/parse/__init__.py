@@ -1,0 +1,1 @@
+"""Text to syntax tree, with every mistake reported."""

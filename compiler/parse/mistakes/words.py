@@ -1,0 +1,223 @@
+"""Words that are misspelt, reserved, of the wrong kind, or of another SQL dialect."""
+
+from __future__ import annotations
+
+from cqc.compiler.diagnostics.errors_catalogue import make
+from cqc.compiler.diagnostics.suggest import closest, edit_distance
+from cqc.compiler.meaning.durations import UNITS
+from cqc.compiler.meaning.types import TYPE_NAMES
+from cqc.compiler.parse.mistakes.place import Mistake, Place, span_at
+from cqc.compiler.syntax.tokens import (
+    COMPARISON,
+    CONTEXTUAL,
+    FOREIGN,
+    NAME,
+    NUMBER,
+    RESERVED,
+    STRING,
+    TYPE,
+    UNIT,
+    Tokens,
+    kind_of_word,
+    words,
+)
+
+_OPERATORS = frozenset(
+    {COMPARISON, "=", ".", "BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE", "IS", "NOT"}
+)
+_UNITS_SHOWN = ("US", "MS", "SEC", "MIN", "HOUR", "DAY")
+_TYPES_SHOWN = ("BIGINT", "DOUBLE", "STRING", "BOOLEAN", "TIMESTAMP")
+_OUTER_JOINS = words("LEFT RIGHT FULL OUTER NATURAL SEMI ANTI ASOF LATERAL")
+_AFTER_WHICH_ALIASES = frozenset({NAME, TYPE, UNIT, "]"})
+_HINTS = {
+    **dict.fromkeys(("UNION", "INTERSECT", "EXCEPT", "MINUS"), "Write two queries."),
+    **dict.fromkeys(_OUTER_JOINS, "Joins are inner: write `JOIN ... ON`."),
+    **dict.fromkeys(
+        ("INSERT", "UPDATE", "DELETE"), "Streams are read only; use `CREATE` or `SELECT`."
+    ),
+    **dict.fromkeys(("DROP", "ALTER"), "Declare the stream as it should be."),
+    "INTO": "A query has a name instead: `CREATE QUERY name AS SELECT ...`.",
+    "USING": "Write the condition with `ON`.",
+    "OFFSET": "`LIMIT n` keeps the first n rows.",
+    "OVER": "Use `BEGIN ... END ... EVERY` for windows.",
+    "EXISTS": "Write a join.",
+    "VIEW": "Use `CREATE QUERY name AS SELECT ...`.",
+    "WITHIN": "Write `MAXWINDOW 6 SEC`.",
+    "TOP": "`LIMIT n` keeps the first n rows.",
+    "ALL": "Leave it out: rows are kept unless DISTINCT removes them.",
+    **dict.fromkeys(("PRIMARY", "DEFAULT"), "A column has a name and a type, nothing else."),
+}
+_AFTER_SELECT = words("TOP ALL")
+
+
+def misspelt_word(place: Place) -> Mistake | None:
+    """A word close to a keyword, unit or type that would fit; it may have been taken for a name one token earlier."""
+    found = [_misspelt_at(place, offset) for offset in (0, -1)]
+    best = max(found, key=lambda each: each[0] if each else -1)
+    return best[1] if best else None
+
+
+def joined_words(place: Place) -> Mistake | None:
+    """`GROUPBY x`, which reads as a name."""
+    word = place.text(-1).upper()
+    if word not in ("GROUPBY", "ORDERBY"):
+        return None
+    apart = [word[:-2], "BY"]
+    mended = place.tokens.replaced(place.at - 1, 1, apart, apart)
+    diagnostic = make("CQ004", place.span(-1), word=word, hint=f"Write `{' '.join(apart)}`.")
+    return Mistake(diagnostic, mended) if place.reach(mended) > place.at else None
+
+
+def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:
+    word, kind = place.text(offset), place.kind(offset)
+    if not word.isidentifier() or kind in RESERVED or place.at + offset < 0:
+        return None
+    expected = place.expected if offset == 0 else place.expected_before()
+    # Of two words as close, the one that begins alike is the likelier.
+    candidates = sorted(_words(expected), key=lambda each: each[0] != word[0].upper())
+    meant = closest(word, candidates)
+    if meant is None or not _is_likely(word.upper(), meant):
+        return None
+    mended = place.replaced(kind_of_word(meant), meant, offset)
+    reached = place.reach(mended)
+    if reached <= place.at:
+        return None
+    span, hint = place.span(offset), f"Did you mean `{meant}`?"
+    if meant in UNITS and "UNIT" in expected:
+        return reached, Mistake(
+            make("CQ019", span, word=word, kind="unit of time", hint=hint), mended
+        )
+    if meant in TYPE_NAMES and "TYPE" in expected:
+        return reached, Mistake(make("CQ019", span, word=word, kind="type", hint=hint), mended)
+    return reached, Mistake(make("CQ004", span, word=word, hint=hint), mended)
+
+
+def _is_likely(word: str, meant: str) -> bool:
+    """Whether a short word is close enough: two letters exchanged, the last left out, or one edit in up to four."""
+    if len(word) < 3:
+        return word != meant and (sorted(word) == sorted(meant) or word == meant[:-1])
+    return word != meant and (len(word) > 4 or edit_distance(word, meant, 2) == 1)
+
+
+def _words(expected: frozenset[str]) -> list[str]:
+    """The words that the expected tokens can be written with."""
+    found = sorted(
+        each
+        for each in expected
+        if each in RESERVED or each in CONTEXTUAL or each in ("ASC", "DESC")
+    )
+    if "LIKE" in expected:
+        found += ["ILIKE", "RLIKE"]
+    if "UNIT" in expected:
+        found += list(UNITS)
+    if "TYPE" in expected:
+        found += list(TYPE_NAMES)
+    return found
+
+
+def unknown_type_or_unit(place: Place) -> Mistake | None:
+    """A word that is nothing like any type or unit, where one of them must be."""
+    word = place.text()
+    if not word.isidentifier() or place.kind() in RESERVED:
+        return None
+    if "TYPE" in place.expected:
+        hint = f"Types are {', '.join(_TYPES_SHOWN)}."
+        diagnostic = make("CQ019", place.span(), word=word, kind="type", hint=hint)
+        return Mistake(diagnostic, place.replaced(TYPE, word))
+    is_operand = place.kind(1) in _OPERATORS
+    if "UNIT" in place.expected and place.kind(-1) in (NUMBER, STRING) and not is_operand:
+        mended = place.replaced(UNIT, "SEC")
+        if place.reach(mended) > place.at + 1:
+            hint = f"Units are {', '.join(_UNITS_SHOWN)}."
+            diagnostic = make("CQ019", place.span(), word=word, kind="unit of time", hint=hint)
+            return Mistake(diagnostic, mended)
+    return None
+
+
+def reserved_name(place: Place) -> Mistake | None:
+    """A reserved word where a name would make sense of the statement."""
+    if place.kind() not in RESERVED or "NAME" not in place.expected:
+        return None
+    mended = place.replaced(NAME, place.text())
+    reached = place.reach(mended)
+    # `FROM WHERE x > 1` must not become a stream called WHERE: the next token alone proves nothing.
+    if reached <= min(place.at + 2, len(mended.kinds)):
+        after = mended.kinds[reached] if reached < len(mended.kinds) else ""
+        if reached < place.at + 2 or after not in RESERVED:
+            return None
+    hint = f'Write `"{place.text()}"` in double quotes, or choose another name.'
+    return Mistake(make("CQ014", place.span(), word=place.text(), hint=hint), mended)
+
+
+def wrong_quotes(place: Place) -> Mistake | None:
+    """`format = "csv"` where a text is meant, `AS 'rate'` where a name is."""
+    text, inner = place.text(), place.text()[1:-1]
+    if text.startswith('"') and "STRING" in place.expected:
+        literal = "'" + inner.replace("'", "''") + "'"
+        diagnostic = make(
+            "CQ010",
+            place.span(),
+            found=place.found(),
+            actual="a name",
+            wanted="a text",
+            hint=f"Write `{literal}`: texts have single quotes.",
+        )
+        return Mistake(diagnostic, place.replaced(STRING, literal))
+    if place.kind() != STRING or "NAME" not in place.expected or "STRING" in place.expected:
+        return None
+    name = '"' + inner.replace("''", "'").replace('"', '""') + '"'
+    diagnostic = make(
+        "CQ010",
+        place.span(),
+        found=place.found(),
+        actual="a text",
+        wanted="a name",
+        hint=f"Write `{name}`: names have double quotes or none.",
+    )
+    mended = place.replaced(NAME, name)
+    return Mistake(diagnostic, mended) if place.reach(mended) > place.at else None
+
+
+def foreign_construct(place: Place) -> Mistake | None:
+    """UNION, outer joins, sub-queries and other SQL that the language leaves out."""
+    for offset in (0, 1):
+        if place.kind(offset) == "SELECT" and place.kind(offset - 1) == "(":
+            hint = "Name the streams of the inner query in FROM, and join."
+            what = "a query inside a query"
+            return Mistake(make("CQ018", place.span(offset), what=what, hint=hint))
+    for offset in (-2, -1, 0):
+        if place.kind(offset) in FOREIGN and not _is_named(place.tokens, place.at + offset):
+            # One that was read as a name counts only where a name is unlikely: right after another one.
+            word, before = place.kind(offset), place.kind(offset - 1)
+            is_modifier = word in _AFTER_SELECT and before in ("SELECT", "(")
+            if offset < 0 and before not in _AFTER_WHICH_ALIASES and not is_modifier:
+                continue
+            diagnostic = make("CQ018", place.span(offset), what=word, hint=_HINTS.get(word))
+            return Mistake(diagnostic)
+    return None
+
+
+def _is_named(tokens: Tokens, at: int) -> bool:
+    """Whether a word can only be meant as a name: `AS left`, `a.left`, `left.a`, `"left"`."""
+    before = tokens.kinds[at - 1] if at else ""
+    after = tokens.kinds[at + 1] if at + 1 < len(tokens.kinds) else ""
+    return before in ("AS", ".", "FOR") or after == "." or not tokens.texts[at].isidentifier()
+
+
+def has_outer_join(kinds: list[str]) -> bool:
+    """Whether a statement may have an outer join."""
+    return not _OUTER_JOINS.isdisjoint(kinds)
+
+
+def outer_join(tokens: Tokens) -> Mistake | None:
+    """`a LEFT JOIN b`, which would parse as a join of `a` under the alias LEFT."""
+    for at in range(2, len(tokens.kinds) - 1):
+        if tokens.kinds[at] in _OUTER_JOINS and tokens.kinds[at + 1] in ("JOIN", "INNER", "CROSS"):
+            is_item = tokens.kinds[at - 1] in ("FROM", ",", "JOIN")
+            if not is_item and not _is_named(tokens, at):
+                hint = (
+                    f"Joins are inner: leave out `{tokens.texts[at]}`. (As an alias it takes AS.)"
+                )
+                what = f"{tokens.kinds[at]} JOIN"
+                return Mistake(make("CQ018", span_at(tokens, at), what=what, hint=hint))
+    return None

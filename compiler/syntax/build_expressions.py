@@ -1,0 +1,265 @@
+"""From grammar rules to makers of syntax nodes.
+
+The parser does not make nodes: it makes *pieces*, each of which knows how to make its node from the tokens of any
+statement of the same shape. A piece holds token numbers, never text or places, so a shape is parsed once and its piece
+serves every statement that differs in names, literals and places only.
+
+Every rule of `grammar/cq.lark` has the method of its name. A method gets what the rule matched, in order: pieces for
+rules, token numbers for tokens, None for what was left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lark import Transformer, v_args
+
+from cqc.compiler.meaning.durations import UNITS
+from cqc.compiler.meaning.types import type_named
+from cqc.compiler.syntax import tree as syntax
+from cqc.compiler.syntax.pieces import (
+    Chain,
+    Group,
+    Part,
+    Piece,
+    leaf,
+    make_all,
+    make_optional,
+    maker_of,
+    name_at,
+    pieces_of,
+    span_of,
+    text_of,
+    token_of,
+)
+
+if TYPE_CHECKING:
+    from cqc.compiler.syntax.tokens import Tokens
+
+
+@v_args(inline=True)
+class ExpressionPieces(Transformer[Any, Any]):
+    """The rules of expressions."""
+
+    def number(self, at: int) -> Piece:
+        return leaf(at, lambda t: syntax.NumberLiteral(t.texts[at], span_of(t, at, at)))
+
+    def string(self, at: int) -> Piece:
+        return leaf(at, lambda t: syntax.StringLiteral(text_of(t, at), span_of(t, at, at)))
+
+    def true(self, at: int) -> Piece:
+        return leaf(at, lambda t: syntax.BooleanLiteral(True, span_of(t, at, at)))
+
+    def false(self, at: int) -> Piece:
+        return leaf(at, lambda t: syntax.BooleanLiteral(False, span_of(t, at, at)))
+
+    def null(self, at: int) -> Piece:
+        return leaf(at, lambda t: syntax.NullLiteral(span_of(t, at, at)))
+
+    def now(self, at: int) -> Piece:
+        return leaf(at, lambda t: syntax.Now(span_of(t, at, at)))
+
+    def timestamp(self, word: int, string: int) -> Piece:
+        def make(t: Tokens) -> syntax.TimestampLiteral:
+            return syntax.TimestampLiteral(text_of(t, string), span_of(t, word, string))
+
+        return Piece(make, word, string)
+
+    def duration(self, number: int, unit: int) -> Piece:
+        def make(t: Tokens) -> syntax.Duration:
+            unit_us = UNITS[t.texts[unit].upper()]
+            return syntax.Duration(t.texts[number], unit_us, span_of(t, number, unit))
+
+        return Piece(make, number, unit)
+
+    def interval(self, word: int, amount: int, unit: int) -> Piece:
+        def make(t: Tokens) -> syntax.Duration:
+            unit_us = UNITS[t.texts[unit].upper()]
+            return syntax.Duration(t.texts[amount].strip("'"), unit_us, span_of(t, word, unit))
+
+        return Piece(make, word, unit)
+
+    def column(self, name: int) -> Piece:
+        def make(t: Tokens) -> syntax.ColumnName:
+            column = name_at(t, name)
+            return syntax.ColumnName(None, column, column.span)
+
+        return leaf(name, make)
+
+    def qualified_column(self, qualifier: int, _dot: int, name: int) -> Piece:
+        def make(t: Tokens) -> syntax.ColumnName:
+            span = span_of(t, qualifier, name)
+            return syntax.ColumnName(name_at(t, qualifier), name_at(t, name), span)
+
+        return Piece(make, qualifier, name)
+
+    def unary(self, operator: int, operand: Piece) -> Piece:
+        make_operand, last = operand.make, operand.last
+
+        def make(t: Tokens) -> syntax.Unary:
+            return syntax.Unary(t.kinds[operator], make_operand(t), span_of(t, operator, last))
+
+        return Piece(make, operator, last, (operand,))
+
+    def binary(self, left: Piece, operator: int, right: Piece) -> Piece:
+        make_left, make_right, first, last = left.make, right.make, left.first, right.last
+
+        def make(t: Tokens) -> syntax.Binary:
+            text = t.texts[operator]
+            written = "<>" if text == "!=" else text
+            return syntax.Binary(written, make_left(t), make_right(t), span_of(t, first, last))
+
+        return Piece(make, first, last, (left, right))
+
+    def any_of(self, *parts: Part) -> Piece:
+        return _chain("OR", pieces_of(parts))
+
+    def all_of(self, *parts: Part) -> Piece:
+        return _chain("AND", pieces_of(parts))
+
+    def between(
+        self,
+        operand: Piece,
+        negated: int | None,
+        _between: int,
+        low: Piece,
+        _and: int,
+        high: Piece,
+    ) -> Piece:
+        first, last, is_negated = operand.first, high.last, negated is not None
+        make_operand, make_low, make_high = operand.make, low.make, high.make
+
+        def make(t: Tokens) -> syntax.Between:
+            span = span_of(t, first, last)
+            return syntax.Between(make_operand(t), make_low(t), make_high(t), is_negated, span)
+
+        return Piece(make, first, last, (operand, low, high))
+
+    def in_list(
+        self, operand: Piece, negated: int | None, _in: int, _open: int, *rest: Part
+    ) -> Piece:
+        values, close = pieces_of(rest), token_of(rest[-1])
+        first, is_negated = operand.first, negated is not None
+        make_operand, makes = operand.make, [value.make for value in values]
+
+        def make(t: Tokens) -> syntax.InList:
+            span = span_of(t, first, close)
+            return syntax.InList(make_operand(t), make_all(makes, t), is_negated, span)
+
+        return Piece(make, first, close, (operand, *values))
+
+    def like(
+        self,
+        operand: Piece,
+        negated: int | None,
+        operator: int,
+        pattern: Piece,
+        _escape: int | None,
+        escape: Piece | None,
+    ) -> Piece:
+        first, last, is_negated = operand.first, (escape or pattern).last, negated is not None
+        make_operand, make_pattern, make_escape = operand.make, pattern.make, maker_of(escape)
+
+        def make(t: Tokens) -> syntax.Like:
+            word, written = t.kinds[operator], make_optional(make_escape, t)
+            span = span_of(t, first, last)
+            return syntax.Like(word, make_operand(t), make_pattern(t), written, is_negated, span)
+
+        return Piece(make, first, last, pieces_of((operand, pattern, escape)))
+
+    def is_(self, operand: Piece, _is: int, negated: int | None, what: int) -> Piece:
+        make_operand, first, is_negated = operand.make, operand.first, negated is not None
+
+        def make(t: Tokens) -> syntax.Is:
+            return syntax.Is(make_operand(t), t.kinds[what], is_negated, span_of(t, first, what))
+
+        return Piece(make, first, what, (operand,))
+
+    def is_distinct(
+        self,
+        left: Piece,
+        _is: int,
+        negated: int | None,
+        _distinct: int,
+        _from: int,
+        right: Piece,
+    ) -> Piece:
+        make_left, make_right, is_negated = left.make, right.make, negated is not None
+        first, last = left.first, right.last
+
+        def make(t: Tokens) -> syntax.IsDistinct:
+            span = span_of(t, first, last)
+            return syntax.IsDistinct(make_left(t), make_right(t), is_negated, span)
+
+        return Piece(make, first, last, (left, right))
+
+    def call(self, name: int, _open: int, close: int) -> Piece:
+        return _call(name, [], close, star=False, distinct=False)
+
+    def call_star(self, name: int, _open: int, _star: int, close: int) -> Piece:
+        return _call(name, [], close, star=True, distinct=False)
+
+    def call_arguments(self, name: int, _open: int, distinct: int | None, *rest: Part) -> Piece:
+        arguments, close = pieces_of(rest), token_of(rest[-1])
+        return _call(name, arguments, close, star=False, distinct=distinct is not None)
+
+    def cast(
+        self, word: int, _open: int, operand: Piece, _as: int, target: int, close: int
+    ) -> Piece:
+        make_operand = operand.make
+
+        def make(t: Tokens) -> syntax.Cast:
+            wanted = type_named(t.texts[target])
+            return syntax.Cast(make_operand(t), wanted, span_of(t, word, close))
+
+        return Piece(make, word, close, (operand,))
+
+    def branch(self, when: int, condition: Piece, _then: int, value: Piece) -> Piece:
+        make_condition, make_value = condition.make, value.make
+
+        def make(t: Tokens) -> tuple[syntax.Expression, syntax.Expression]:
+            return make_condition(t), make_value(t)
+
+        return Piece(make, when, value.last, (condition, value))
+
+    def case(self, word: int, operand: Piece | None, *rest: Any) -> Piece:
+        *branches, _else, otherwise, close = rest
+        make_operand, make_otherwise = maker_of(operand), maker_of(otherwise)
+        makes = [branch.make for branch in branches]
+
+        def make(t: Tokens) -> syntax.Case:
+            subject = make_optional(make_operand, t)
+            default = make_optional(make_otherwise, t)
+            return syntax.Case(subject, make_all(makes, t), default, span_of(t, word, close))
+
+        return Piece(make, word, close, pieces_of((operand, *branches, otherwise)))
+
+    def parenthesised(self, opening: int, inner: Piece, close: int) -> Piece:
+        inner = inner.inner if isinstance(inner, Group) else inner
+        make_inner = inner.make
+
+        def make(t: Tokens) -> syntax.Parenthesised:
+            return syntax.Parenthesised(make_inner(t), span_of(t, opening, close))
+
+        return Group(make, opening, close, inner)
+
+
+def _chain(word: str, written: list[Piece]) -> Piece:
+    first, last = written[0].first, written[-1].last
+    operands = Chain.flattened(word, written)
+    makes = [operand.make for operand in operands]
+
+    def make(t: Tokens) -> syntax.Logical:
+        return syntax.Logical(word, make_all(makes, t), span_of(t, first, last))
+
+    return Chain(make, first, last, word, operands)
+
+
+def _call(name: int, arguments: list[Piece], close: int, *, star: bool, distinct: bool) -> Piece:
+    makes = [argument.make for argument in arguments]
+
+    def make(t: Tokens) -> syntax.Call:
+        span = span_of(t, name, close)
+        return syntax.Call(name_at(t, name), make_all(makes, t), star, distinct, span)
+
+    return Piece(make, name, close, arguments)

@@ -1,0 +1,230 @@
+"""The LALR tables that Lark makes of the grammar, and the loop that reads a statement's kinds with them.
+
+A kind can be several of the grammar's terminals: RANGE is the keyword inside `[` and a name elsewhere. As with Lark's
+contextual lexer, the state of the parser decides: the first of the kind's terminals that the state accepts is meant.
+The loop is our own because the kinds need no second lexer, which halves the time for a query of thousands of conditions.
+
+Building the tables takes a quarter of a second, so they are kept in the user's cache folder; where that cannot be
+written they are built each time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lark import Lark
+from lark.parsers.lalr_analysis import Shift
+
+from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.syntax.build_statements import StatementPieces
+from cqc.compiler.syntax.tokens import (
+    COMPARISON,
+    CONTEXTUAL,
+    FOREIGN,
+    NAME,
+    NUMBER,
+    RESERVED,
+    STRING,
+    TYPE,
+    UNIT,
+)
+from cqc.grammar import grammar_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cqc.compiler.syntax.pieces import Piece
+
+END = "$END"
+"""What Lark calls the end of the statement."""
+
+_SYMBOLS = {
+    "(": "LPAR",
+    ")": "RPAR",
+    "[": "LSQB",
+    "]": "RSQB",
+    ",": "COMMA",
+    ".": "DOT",
+    "*": "STAR",
+    "+": "PLUS",
+    "-": "MINUS",
+    "/": "SLASH",
+    "%": "PERCENT",
+    "=": "EQUAL",
+    COMPARISON: "COMPARISON",
+    NUMBER: "NUMBER",
+    STRING: "STRING",
+    NAME: "NAME",
+    "ILIKE": "LIKE",
+    "RLIKE": "LIKE",
+    END: END,
+}
+
+TERMINALS: dict[str, tuple[str, ...]] = {
+    **{word: (word,) for word in RESERVED},
+    **{word: (word, "NAME") for word in CONTEXTUAL},
+    **dict.fromkeys(FOREIGN, ("NAME",)),
+    **{kind: (terminal,) for kind, terminal in _SYMBOLS.items()},
+    UNIT: ("UNIT", "NAME"),
+    TYPE: ("TYPE", "NAME"),
+    "TIMESTAMP": ("TIMESTAMP", "TYPE", "NAME"),
+}
+"""The terminals that a kind can be, keywords first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """The end of a rule: how many values it takes, its name, and what makes one value of them."""
+
+    size: int
+    rule: str
+    make: Callable[[list[Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """For every state what a terminal does (go to a state, or end a rule), and where a rule leads."""
+
+    actions: dict[int, dict[str, int | Reduce]]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Kinds that are no statement: the number of the first that does not fit, and the terminals that would."""
+
+    at: int
+    expected: frozenset[str]
+
+
+_building = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def tables() -> Tables:
+    """The tables of single statements. Threads that ask at once wait for the one that builds them."""
+    with _building:
+        return _built()
+
+
+@lru_cache(maxsize=1)
+def _built() -> Tables:
+    lark = Lark(
+        grammar_text(),
+        start="statement",
+        parser="lalr",
+        lexer="contextual",
+        keep_all_tokens=True,
+        maybe_placeholders=True,
+        transformer=StatementPieces(),
+        cache=_cache_file() or False,
+    )
+    machine: Any = lark.parser.parser.parser
+    callbacks, table = machine.callbacks, machine.parse_table
+    actions = {
+        state: {
+            symbol: target
+            if action is Shift
+            else Reduce(len(target.expansion), target.origin.name, callbacks[target])
+            for symbol, (action, target) in row.items()
+        }
+        for state, row in table.states.items()
+    }
+    return Tables(actions, table.start_states["statement"], table.end_states["statement"])
+
+
+def _cache_file() -> str | None:
+    """Where the tables are kept: a folder of this user alone, since reading them runs what is in them."""
+    try:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cqc"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # the latter when nobody knows where home is
+        return None
+    return str(folder / "grammar.lark-cache") if os.access(folder, os.W_OK) else None
+
+
+def read_kinds(kinds: Sequence[str]) -> Piece | Failure:
+    """Parse the kinds of a statement's tokens.
+
+    Example:
+        read_kinds(["SELECT", "*", "FROM", "x"]) is a Piece.
+    """
+    found = tables()
+    actions, end = found.actions, found.end
+    states = [found.start]
+    values: list[Any] = []
+    # Twenty thousand tokens in one statement are normal, so the loop is written out.
+    for at, kind in enumerate((*kinds, END)):
+        terminal = _terminal(actions[states[-1]], kind)
+        while (action := actions[states[-1]].get(terminal)) is not None:
+            if isinstance(action, int):
+                states.append(action)
+                values.append(at)
+                break
+            first = len(values) - action.size
+            made = action.make(values[first:])
+            del values[first:], states[first + 1 :]
+            values.append(made)
+            target = actions[states[-1]][action.rule]
+            states.append(target)  # type: ignore[arg-type]  # a rule always leads to a state
+            if target == end and kind == END:
+                piece: Piece = made
+                return piece
+        else:
+            return Failure(at, accepted(states_after(kinds[:at])))
+    raise InternalError("the parser went on after the end")
+
+
+def _terminal(row: dict[str, int | Reduce], kind: str) -> str:
+    """Which of a kind's terminals is meant in a state; nothing when it accepts none."""
+    for terminal in TERMINALS.get(kind, ()):
+        if terminal in row:
+            return terminal
+    return ""
+
+
+def states_after(kinds: Sequence[str]) -> list[int]:
+    """The states that a beginning without a mistake leads through."""
+    states = [tables().start]
+    first_misfit(states, kinds)
+    return states
+
+
+def first_misfit(states: list[int], kinds: Iterable[str]) -> int | None:
+    """Let kinds act on states, without making anything; which of them is the first not to fit, None when all do."""
+    actions = tables().actions
+    for at, kind in enumerate(kinds):
+        if not _follow(states, _terminal(actions[states[-1]], kind)):
+            return at
+    return None
+
+
+def accepted(states: list[int]) -> frozenset[str]:
+    """The terminals that lead on from some states.
+
+    The row of the last state has some more, which are accepted only where that state is reached another way; so each
+    is tried.
+    """
+    row = tables().actions[states[-1]]
+    candidates = [symbol for symbol in row if symbol == END or symbol.isupper()]
+    return frozenset(symbol for symbol in candidates if _follow(list(states), symbol))
+
+
+def _follow(states: list[int], terminal: str) -> bool:
+    found = tables()
+    while (action := found.actions[states[-1]].get(terminal)) is not None:
+        if isinstance(action, int):
+            states.append(action)
+            return True
+        del states[len(states) - action.size :]
+        target = found.actions[states[-1]][action.rule]
+        if target == found.end:
+            return terminal == END
+        states.append(target)  # type: ignore[arg-type]  # a rule always leads to a state
+    return False

@@ -1,0 +1,400 @@
+"""What the user wrote, with spans: the syntax tree of a program.
+
+Nothing is resolved here: a name is a name, `6 SEC` is a duration with its number as written, and clauses that the
+user left out are None. Spans do not take part in equality, so a formatted program parses to an equal tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier as written (quotes removed)."""
+
+    text: str
+    span: Span = field(compare=False, repr=False)
+    quoted: bool = False
+
+
+# Expressions
+
+
+@dataclass(frozen=True, slots=True)
+class NumberLiteral:
+    """`12`, `1.5`, `1e-3`: the text as written; one with a point or an exponent is a DOUBLE."""
+
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StringLiteral:
+    """A single-quoted string, unescaped."""
+
+    value: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanLiteral:
+    """TRUE or FALSE."""
+
+    value: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NullLiteral:
+    """NULL."""
+
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampLiteral:
+    """`TIMESTAMP '2024-01-01 00:00:00'`; the text is checked by the binder."""
+
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """`6 SEC`, `1.5h`, `INTERVAL '5' MINUTE`: the number as written and the microseconds of one unit."""
+
+    number: str
+    unit_us: int
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """NOW, which has a meaning only in BEGIN-END."""
+
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    """`column` or `qualifier.column`."""
+
+    qualifier: Name | None
+    column: Name
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`-x`, `+x` or `NOT x`; `operator` is `-`, `+` or `NOT`."""
+
+    operator: str
+    operand: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`left operator right` with `+ - * / % = <> < <= > >=` (`!=` is stored as `<>`)."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """An AND or OR chain, flattened through parentheses (thousands of operands are normal)."""
+
+    operator: str  # AND or OR
+    operands: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """`operand [NOT] BETWEEN low AND high`."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+    negated: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InList:
+    """`operand [NOT] IN (values)`."""
+
+    operand: Expression
+    values: tuple[Expression, ...]
+    negated: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """`operand [NOT] LIKE|ILIKE|RLIKE pattern [ESCAPE escape]`; `operator` is `LIKE`, `ILIKE` or `RLIKE`."""
+
+    operator: str
+    operand: Expression
+    pattern: Expression
+    escape: Expression | None
+    negated: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """`operand IS [NOT] NULL|TRUE|FALSE`; `what` is `NULL`, `TRUE` or `FALSE`."""
+
+    operand: Expression
+    what: str
+    negated: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IsDistinct:
+    """`left IS [NOT] DISTINCT FROM right`."""
+
+    left: Expression
+    right: Expression
+    negated: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`CASE [operand] WHEN .. THEN .. [ELSE ..] END`."""
+
+    operand: Expression | None
+    branches: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression | None
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`CAST(operand AS type)`."""
+
+    operand: Expression
+    type: ColumnType
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`name(arguments)`, an ordinary function, a user function or an aggregate; `star` for COUNT(*)."""
+
+    name: Name
+    arguments: tuple[Expression, ...]
+    star: bool
+    distinct: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parenthesised:
+    """`(inner)`, kept so that source text is exact; several pairs around one thing are one."""
+
+    inner: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+Expression = (
+    NumberLiteral
+    | StringLiteral
+    | BooleanLiteral
+    | NullLiteral
+    | TimestampLiteral
+    | Duration
+    | Now
+    | ColumnName
+    | Unary
+    | Binary
+    | Logical
+    | Between
+    | InList
+    | Like
+    | Is
+    | IsDistinct
+    | Case
+    | Cast
+    | Call
+    | Parenthesised
+)
+
+# Queries
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """`*` or `qualifier.*` in a SELECT list."""
+
+    qualifier: Name | None
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectItem:
+    """`expression [AS name]`."""
+
+    expression: Expression
+    name: Name | None
+    span: Span = field(compare=False, repr=False)
+
+
+def plain_column(item: SelectItem) -> ColumnName | None:
+    """The column that an output is, with or without parentheses; None for any other expression."""
+    inner = item.expression
+    while isinstance(inner, Parenthesised):
+        inner = inner.inner
+    return inner if isinstance(inner, ColumnName) else None
+
+
+@dataclass(frozen=True, slots=True)
+class FromItem:
+    """`relation [[AS] alias] [RANGE duration | ROWS n]`."""
+
+    relation: Name
+    alias: Name | None
+    range: Duration | None
+    rows: NumberLiteral | None
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEnd:
+    """`BEGIN [AFTER] instant` or `END [BEFORE] instant`."""
+
+    instant: Expression
+    exclusive: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem:
+    """`expression [ASC|DESC] [NULLS FIRST|LAST]`; `nulls_first` is None where the user did not say."""
+
+    expression: Expression
+    descending: bool
+    nulls_first: bool | None
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """One SELECT with its clauses. `JOIN .. ON c` adds its item to `items` and c to `join_conditions`."""
+
+    distinct: bool
+    outputs: tuple[SelectItem | Star, ...]
+    items: tuple[FromItem, ...]
+    join_conditions: tuple[Expression, ...]
+    where: Expression | None
+    window: Expression | None
+    max_window: Duration | None
+    begin: WindowEnd | None
+    end: WindowEnd | None
+    every: Duration | None
+    group_by: tuple[Expression, ...]
+    having: Expression | None
+    order_by: tuple[OrderItem, ...]
+    limit: NumberLiteral | None
+    span: Span = field(compare=False, repr=False)
+
+
+# Statements
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDeclaration:
+    """`name TYPE` in CREATE STREAM or CREATE TABLE."""
+
+    name: Name
+    type: ColumnType
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """`WATERMARK FOR column AS column - delay`; the right side is kept as an expression for the binder to check."""
+
+    column: Name
+    definition: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`key = 'value'` in WITH (...)."""
+
+    key: Name
+    value: StringLiteral | NumberLiteral | BooleanLiteral
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRelation:
+    """CREATE STREAM or CREATE TABLE."""
+
+    is_stream: bool
+    name: Name
+    columns: tuple[ColumnDeclaration, ...]
+    watermarks: tuple[Watermark, ...]
+    options: tuple[Option, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateQuery:
+    """`CREATE QUERY name AS select`, or a bare SELECT (name is None)."""
+
+    name: Name | None
+    select: Select
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    """`SET name = value`: RETENTION, IDLE and MAX_AHEAD take durations."""
+
+    name: Name
+    value: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+Statement = CreateRelation | CreateQuery | SetOption
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The statements of one file, in order.
+
+    `broken` names what statements with mistakes would have declared, so that nobody reports these as missing.
+    """
+
+    statements: tuple[Statement, ...]
+    broken: frozenset[str] = field(default=frozenset(), compare=False)
+
+
+def nodes_of(root: object) -> Iterator[object]:
+    """A node and all that it is made of, in the order of the fields."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting.extend(reversed(node))
+        elif is_dataclass(node):
+            yield node
+            parts = [getattr(node, part.name) for part in fields(node) if part.name != "span"]
+            waiting.extend(reversed(parts))

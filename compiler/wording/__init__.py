@@ -1,0 +1,1 @@
+"""Expressions, conditions and times in words, as the language would write them."""

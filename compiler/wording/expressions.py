@@ -1,0 +1,243 @@
+"""Expressions, formulas, durations and time bounds in words, as the language would write them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cqc.compiler.meaning.bound import (
+    MATCH_CALLS,
+    Aggregate,
+    AggregateFunction,
+    And,
+    Arithmetic,
+    Case,
+    Cast,
+    ColumnRef,
+    Comparison,
+    Expression,
+    FunctionCall,
+    InList,
+    IsDistinct,
+    IsNull,
+    IsTruth,
+    Literal,
+    Match,
+    Negate,
+    Not,
+    Or,
+    UserCall,
+)
+from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.normal import AllOf, AnyOf, ExpressionAtom, PatternAtom, ValueAtom
+from cqc.compiler.meaning.types import ColumnType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.normal import Formula, Interval, Value
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
+_MOST_PARTS = 8  # of a long list that are shown
+_UNITS = (
+    (86_400_000_000, "d"),
+    (3_600_000_000, "h"),
+    (60_000_000, "min"),
+    (1_000_000, "s"),
+    (1_000, "ms"),
+)
+
+
+def duration_text(us: int) -> str:
+    """A duration in the largest unit that it is a whole number of: `6 s`, `1.5 s`, `250 ms`."""
+    for size, unit in _UNITS:
+        if us and us % size == 0:
+            return f"{us // size} {unit}"
+    if us > 1 and (us + 1) % 1_000 == 0:  # what a strict comparison leaves
+        return f"just under {duration_text(us + 1)}"
+    if abs(us) >= 1_000_000:
+        return f"{us / 1_000_000:.6f}".rstrip("0") + " s"
+    return f"{us} us" if us else "0 s"
+
+
+def constant_text(value: Value | None, type_: ColumnType) -> str:
+    """A constant as the language writes it."""
+    if value is None:
+        return "NULL"
+    if type_ is ColumnType.TIMESTAMP and isinstance(value, int):
+        return f"TIMESTAMP '{format_instant(value)}'"
+    if type_ is ColumnType.INTERVAL and isinstance(value, int):
+        return duration_text(value)
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
+
+
+def name_text(name: str) -> str:
+    """A name, quoted where it has to be."""
+    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def item_names(relations: Sequence[Relation]) -> list[str]:
+    """What to call the inputs of a join that has no aliases: `B`, or `B#1` and `B#2` in a self-join."""
+    names = [relation.name for relation in relations]
+    return [
+        name_text(name) + (f"#{names[:at].count(name) + 1}" if names.count(name) > 1 else "")
+        for at, name in enumerate(names)
+    ]
+
+
+def expression_text(
+    expression: Expression, relations: Sequence[Relation], aliases: Sequence[str] | None = None
+) -> str:
+    """An expression with its columns named; without aliases by the relations, numbered where one is there twice."""
+    names = [name_text(alias) for alias in aliases] if aliases else item_names(relations)
+
+    def write(part: Expression) -> str:
+        match part:
+            case Literal(value=value, type=type_):
+                return constant_text(value, type_)
+            case ColumnRef(item=item, column=column):
+                own = name_text(relations[item].columns[column].name)
+                return f"{names[item]}.{own}"
+            case Arithmetic(op=op, left=left, right=right):
+                return f"{inner(left)} {op.value} {inner(right)}"
+            case Comparison(left=left, op=op, right=right):
+                return f"{inner(left)} {op.value} {inner(right)}"
+            case Negate(operand=operand):
+                return f"-{inner(operand)}"
+            case And(operands=operands):
+                return shortened([inner(each) for each in operands], " AND ")
+            case Or(operands=operands):
+                return shortened([inner(each) for each in operands], " OR ")
+            case Not(operand=operand):
+                return f"NOT {inner(operand)}"
+            case InList(operand=operand, values=values):
+                return f"{inner(operand)} IN ({shortened([write(v) for v in values], ', ')})"
+            case Match(kind=kind, operand=operand, pattern=pattern):
+                return f"{inner(operand)} {kind.value} {constant_text(pattern, ColumnType.STRING)}"
+            case IsNull(operand=operand):
+                return f"{inner(operand)} IS NULL"
+            case IsTruth(operand=operand, value=truth):
+                return f"{inner(operand)} IS {'TRUE' if truth else 'FALSE'}"
+            case IsDistinct(left=left, right=right):
+                return f"{inner(left)} IS DISTINCT FROM {inner(right)}"
+            case Case(branches=branches, otherwise=otherwise):
+                whens = " ".join(
+                    f"WHEN {write(when)} THEN {write(then)}" for when, then in branches
+                )
+                return f"CASE {whens} ELSE {write(otherwise)} END"
+            case Cast(operand=operand, type=type_):
+                return f"CAST({write(operand)} AS {type_.value})"
+            case FunctionCall(name="instant", arguments=(column,)):
+                return write(column)
+            case FunctionCall(name=name, arguments=(operand, pattern, _)) if name in MATCH_CALLS:
+                return f"{inner(operand)} {name.upper()} {inner(pattern)}"
+            case (
+                FunctionCall(name=name, arguments=arguments)
+                | UserCall(name=name, arguments=arguments)
+            ):
+                return f"{name}({', '.join(write(each) for each in arguments)})"
+            case Aggregate(function=AggregateFunction.COUNT_ALL):
+                return "COUNT(*)"
+            case Aggregate(function=function, argument=argument, distinct=distinct):
+                shown = "" if argument is None else write(argument)
+                return f"{function.value}({'DISTINCT ' if distinct else ''}{shown})"
+
+    def inner(part: Expression) -> str:
+        simple = isinstance(part, Literal | ColumnRef | FunctionCall | UserCall | Cast | Aggregate)
+        return write(part) if simple else f"({write(part)})"
+
+    return write(expression)
+
+
+def shortened(parts: Sequence[str], separator: str) -> str:
+    """The parts joined, the middle of a long list left out."""
+    if len(parts) <= _MOST_PARTS:
+        return separator.join(parts)
+    left_out = len(parts) - _MOST_PARTS + 1
+    return separator.join([*parts[: _MOST_PARTS - 2], f"... {left_out} more ...", parts[-1]])
+
+
+def formula_text(formula: Formula, relation: Relation) -> str:
+    """A formula as a condition: `pressure < 60 AND (temp > 39 OR temp IS NULL)`."""
+    match formula:
+        case AllOf(parts=()):
+            return "TRUE"
+        case AnyOf(parts=()):
+            return "FALSE"
+        case AllOf(parts=parts):
+            return shortened([_inner_formula(part, relation) for part in parts], " AND ")
+        case AnyOf(parts=parts):
+            return shortened([_inner_formula(part, relation) for part in parts], " OR ")
+        case ExpressionAtom(expression=expression):
+            return expression_text(expression, (relation,))
+        case PatternAtom(column=column, kind=kind, pattern=pattern, negated=negated):
+            name = name_text(relation.columns[column].name)
+            word = f"NOT {kind.value}" if negated else kind.value
+            return f"{name} {word} {constant_text(pattern, ColumnType.STRING)}"
+        case ValueAtom():
+            return _values_text(formula, name_text(relation.columns[formula.column].name))
+
+
+def _inner_formula(formula: Formula, relation: Relation) -> str:
+    text = formula_text(formula, relation)
+    compound = isinstance(formula, AllOf | AnyOf) or " OR " in text
+    return f"({text})" if compound else text
+
+
+def _values_text(atom: ValueAtom, name: str) -> str:
+    intervals = atom.intervals
+    points = [each for each in intervals if _is_point(each)]
+    gap = _missing_point(atom)
+    if gap is not None:
+        shown = [f"{name} <> {constant_text(gap, atom.type)}"]
+    elif len(points) > 1:
+        values = shortened([constant_text(each.low, atom.type) for each in points], ", ")
+        others = [
+            _interval_text(each, name, atom.type) for each in intervals if not _is_point(each)
+        ]
+        shown = [f"{name} IN ({values})", *others]
+    else:
+        shown = [_interval_text(each, name, atom.type) for each in intervals]
+    if atom.matches_null:
+        shown.append(f"{name} IS NULL")
+    return shortened(shown, " OR ")
+
+
+def _is_point(interval: Interval) -> bool:
+    return interval.low is not None and interval.low == interval.high
+
+
+def _missing_point(atom: ValueAtom) -> Value | None:
+    """The one value that is left out, where all others are in."""
+    if len(atom.intervals) != 2 or atom.matches_null:
+        return None
+    below, above = atom.intervals
+    if below.low is not None or above.high is not None or below.high is None or above.low is None:
+        return None
+    if isinstance(below.high, int) and isinstance(above.low, int):
+        return below.high + 1 if above.low - below.high == 2 else None
+    is_gap = below.high == above.low and not below.high_closed and not above.low_closed
+    return below.high if is_gap else None
+
+
+def _interval_text(interval: Interval, name: str, type_: ColumnType) -> str:
+    low, high = interval.low, interval.high
+    if low is None and high is None:
+        return f"{name} IS NOT NULL"
+    if low is not None and low == high:
+        return f"{name} = {constant_text(low, type_)}"
+    limits = []
+    if low is not None:
+        limits.append(f"{name} {'>=' if interval.low_closed else '>'} {constant_text(low, type_)}")
+    if high is not None:
+        limits.append(
+            f"{name} {'<=' if interval.high_closed else '<'} {constant_text(high, type_)}"
+        )
+    if len(limits) == 2 and interval.low_closed and interval.high_closed:
+        return f"{name} BETWEEN {constant_text(low, type_)} AND {constant_text(high, type_)}"
+    return " AND ".join(limits)

@@ -1,0 +1,1 @@
+"""Deciding while it runs: trials, routing policies, sizes of packets."""

@@ -1,0 +1,1 @@
+"""Data by column: columns, packets, values as text, event time."""

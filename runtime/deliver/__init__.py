@@ -1,0 +1,1 @@
+"""From what operators found to the result rows of each query."""

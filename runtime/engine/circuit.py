@@ -1,0 +1,530 @@
+"""The running operators of a query set: what the shared graph describes, with state.
+
+Adding and removing a query go through the graph, which says what is new and what is gone; only that is built or dropped.
+With sharing off every query has a graph, a filter and a join of its own, over the same base tuples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cqc.compiler.graph.graph import Graph
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.adapt.work_watch import WorkWatch
+from cqc.runtime.filter.selections import Selections, SelectionSeat
+from cqc.runtime.join.choice.choose_join import hint_of, is_plain, make_join, reshaped
+from cqc.runtime.join.choice.shape_trials import ShapeTrials
+from cqc.runtime.join.choice.split_trials import SharedNodes
+from cqc.runtime.join.execute.flat_join import MultiJoin
+from cqc.runtime.join.execute.rows_join import RowsJoin
+from cqc.runtime.join.membership.slots import JoinSeat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
+    from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.join.choice.choose_join import Hint
+    from cqc.runtime.lineage.matches import Found, OperatorCount, Seat
+    from cqc.runtime.options import Strategy
+    from cqc.runtime.state.shared_state import SharedState
+
+Join = MultiJoin | RowsJoin
+
+# Hosts that have a stream in common are served by one join node: a packet is filtered, stored and started once for all of
+# them. But every slot widens the lineage of every tuple at its node, so a node with so many slots takes no more hosts.
+_MOST_SLOTS = 1024
+
+# A push query sees tuples from its registration on, so queries with one body share its seat at a join only when no tuple
+# came between their registrations: the epoch holds how many had come. A pull query sees the past as well.
+Epoch = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeatKey:
+    """What queries have in common that share a seat."""
+
+    body: Body
+    past: bool
+    hint: Hint
+    epoch: Epoch
+
+
+@dataclass(slots=True, eq=False)
+class Seated:
+    """A seat, how many queries use it, and the join it is at (None: a single-stream body)."""
+
+    seat: Seat
+    join: Join | None
+    users: int = 1
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Queries that share one graph: all of them, or a single one with sharing off."""
+
+    graph: Graph = field(default_factory=Graph)
+    selections: dict[str, Selections] = field(default_factory=dict)  # by folded stream name
+    # By host number, "keeps the past" and hint; hosts that are served together have the same join.
+    joins: dict[tuple[int, bool, Hint], MultiJoin] = field(default_factory=dict)
+    seats: dict[SeatKey, Seated] = field(default_factory=dict)
+    key_of: dict[str, SeatKey] = field(default_factory=dict)  # by query name
+
+
+class Circuit:
+    """All operators, and which of them each stream feeds."""
+
+    def __init__(
+        self, states: Mapping[str, SharedState], strategy: Strategy, *, counts_only: bool = False
+    ) -> None:
+        """`counts_only`: of push queries nobody asks for more than how many results they have."""
+        self._states = states
+        self._counts_only = counts_only
+        self._strategy = strategy
+        self._sharing = strategy.sharing
+        self._shared = Group()
+        self._groups: dict[str, Group] = {}  # by query name
+        self._selections_of: dict[str, list[Selections]] = {name: [] for name in states}
+        self._joins_of: dict[str, list[Join]] = {name: [] for name in states}
+        self._past_joins: set[Join] = set()  # the joins of pull queries
+        self._hinted_joins: set[Join] = set()  # of queries that ask for a shape, and of no others
+        self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
+        self.most_found: int | None = None  # see `bound`
+        self.watch = WorkWatch()  # of all joins
+        # Joins that may change their shape, with their group.
+        self._trials: dict[MultiJoin, tuple[ShapeTrials, Group]] = {}
+        # With the joins of the hosts that are together with its own, or were before they were split.
+        self._shared_nodes: dict[MultiJoin, SharedNodes] = {}
+        self._failures_of_gone = 0
+
+    def declare(self, name: str) -> None:
+        """Be ready for queries over one more stream or table, whose state is there by now."""
+        self._selections_of[name] = []
+        self._joins_of[name] = []
+
+    @property
+    def groups(self) -> Iterator[Group]:
+        """Every group of queries once."""
+        if self._sharing:
+            yield self._shared
+        else:
+            yield from self._groups.values()
+
+    def selections_of(self, stream: str) -> list[Selections]:
+        """The single-stream operators that a stream feeds (folded name)."""
+        return self._selections_of[stream]
+
+    def joins_of(self, relation: str) -> list[Join]:
+        """The joins that a stream or table feeds (folded name)."""
+        return self._joins_of[relation]
+
+    def add(self, normal: NormalQuery) -> tuple[QueryNode, Seat]:
+        """Build what the query needs and nobody has yet; returns its node and where its body sits."""
+        group = self._shared if self._sharing else Group()
+        query = group.graph.add(normal).query
+        self._groups[query.name] = group
+        past = query.pull is not None
+        hint = None if past else hint_of(query, self._strategy)
+        key = SeatKey(query.body, past, hint, self._epoch(query.body, past=past))
+        seated = group.seats.get(key)
+        if seated is None:
+            group.seats[key] = seated = self._seat(group, key)
+        else:
+            seated.users += 1
+        group.key_of[query.name] = key
+        return query, seated.seat
+
+    def remove(self, name: str) -> None:
+        """Drop what only this query used."""
+        group = self._groups.pop(name)
+        group.graph.remove(name)
+        key = group.key_of.pop(name)
+        seated = group.seats[key]
+        seated.users -= 1
+        if not seated.users:
+            del group.seats[key]
+            self._unseat(group, seated, key)
+
+    def past(self, query: QueryNode, most: int | None = None) -> Sequence[Found]:
+        """What the body of a pull query finds in the tuples that are already there.
+
+        Raises:
+            TooMuchFound: when a join would make more than `most` combinations.
+        """
+        join, seat = self.join(query.name), self.seat(query.name)
+        if join is not None:
+            assert isinstance(join, MultiJoin)
+            return join.past(seat, most)
+        assert isinstance(seat, SelectionSeat)
+        state = self._states[fold(query.body.relations[0].name)]
+        return [self._selections_with(seat).past(seat, state.packet(), state.first)]
+
+    def bound(self, most: int) -> None:
+        """Let a slot of a join find so much in one packet, and be silenced when it finds more.
+
+        What it may take, its watch says.
+        """
+        self.most_found = most
+        for join in self._joins():
+            if isinstance(join, MultiJoin):
+                join.most_found = most
+
+    def silenced(self) -> dict[str, str]:
+        """The queries that were silenced, and why: until they leave they get no complete answers."""
+        if self.most_found is None and self.watch.most_seconds is None:
+            return {}
+        found: dict[str, str] = {}
+        for join in [join for join in self._joins() if join.silenced]:
+            for name in self._groups:
+                if self.join(name) is join and (why := join.silenced.get(_place(self.seat(name)))):
+                    found[name] = why
+            join.silenced.clear()
+        return found
+
+    def _watched(self, join: Join) -> None:
+        """Let a join look at the engine's watch, and know its queries by their names."""
+        join.watch = self.watch
+        if isinstance(join, MultiJoin):
+            join.most_found = self.most_found
+        join.query_at = lambda slot: self._query_at(join, slot)
+        join.left_by = lambda queries: self._left_by(join, queries)
+
+    def _query_at(self, join: Join, slot: int) -> str:
+        names = (name for name in self._groups if self.join(name) is join)
+        return next((name for name in names if self.seat(name).slot_number == slot), "")
+
+    def _left_by(self, join: Join, queries: set[str]) -> list[Any]:
+        """The places at a join for which nobody is left when some queries go."""
+        going: Counter[Seat] = Counter()
+        users: dict[Seat, int] = {}
+        for name in queries & self._groups.keys():
+            group = self._groups[name]
+            seated = group.seats[group.key_of[name]]
+            if seated.join is join:
+                going[seated.seat] += 1
+                users[seated.seat] = seated.users
+        left = {seat for seat, count in going.items() if count == users[seat]}
+        return [
+            _place(seat)
+            for seat in left
+            if not isinstance(seat, JoinSeat) or left.issuperset(seat.member.seats)
+        ]
+
+    def suspend(self, seat: SelectionSeat) -> None:
+        """Find nothing for a body over one stream until `resume`."""
+        self._selections_with(seat).suspend(seat)
+
+    def resume(self, seat: SelectionSeat) -> None:
+        """Serve a suspended body again."""
+        self._selections_with(seat).resume(seat)
+
+    def limiting_joins_of(self, relation: str) -> list[Join]:
+        """The joins whose windows say how long tuples are needed; what pull queries need, their retention says."""
+        return [join for join in self._joins_of[relation] if join not in self._past_joins]
+
+    def relations_used(self) -> set[str]:
+        """Folded names of the streams and tables that some query speaks of."""
+        return {name for name in self._states if self._selections_of[name] or self._joins_of[name]}
+
+    def query(self, name: str) -> QueryNode:
+        """The node of a query that runs."""
+        return self._groups[name].graph.queries[fold(name)]
+
+    def seat(self, name: str) -> Seat:
+        """Where the body of a query sits."""
+        group = self._groups[name]
+        return group.seats[group.key_of[name]].seat
+
+    def seconds(self, name: str) -> float:
+        """Work that was credited to the body of a query so far; queries of one body have it together."""
+        group = self._groups[name]
+        seated = group.seats[group.key_of[name]]
+        return seated.seat.seconds / seated.users
+
+    def kept_bytes(self) -> dict[str, int]:
+        """What the joins keep beside the tuples, by query: each has a part of its join."""
+        found: dict[str, int] = {}
+        by_join: dict[Join, list[str]] = {}
+        for name in self._groups:
+            join = self.join(name)
+            if join is not None:
+                by_join.setdefault(join, []).append(name)
+        for join, names in by_join.items():
+            found |= dict.fromkeys(names, join.measure().bytes // len(names))
+        return found
+
+    def join(self, name: str) -> Join | None:
+        """The join that answers a query; None for a query over one stream."""
+        group = self._groups[name]
+        return group.seats[group.key_of[name]].join
+
+    def measure(self) -> list[OperatorCount]:
+        """Counters of every operator."""
+        filters = [each.measure() for among in self._selections_of.values() for each in among]
+        return filters + [join.measure() for join in self._joins()]
+
+    @property
+    def failures(self) -> int:
+        """Conditions that gave NULL where Spark's ANSI mode would have failed, those of queries that have left included."""
+        filters = [each for among in self._selections_of.values() for each in among]
+        return self._failures_of_gone + sum(each.failures for each in (*filters, *self._joins()))
+
+    def adapt(self) -> None:
+        """Between two micro-batches: give joins the shape that costs least, and split those whose hosts cost less apart."""
+        for nodes in dict.fromkeys(self._shared_nodes.values()):
+            if nodes.has_several_hosts and nodes.trials.is_due(nodes):
+                if nodes.trials.look(nodes):
+                    self._regroup(nodes)
+                nodes.tell()
+        for join, (trials, group) in list(self._trials.items()):
+            if join in self._shared_nodes and self._shared_nodes[join].trials.is_open:
+                continue  # one trial at a time
+            if trials.is_due(join) and trials.look(join):
+                new = reshaped(join, self._states, self._strategy, trials.way)
+                new.queues.one_at_a_time = self._strategy.packet == 1
+                self._watched(new)
+                self._replace(group, join, new)
+                trials.moved(new)
+                self._trials[new] = self._trials.pop(join)
+
+    def _replace(self, group: Group, join: MultiJoin, new: MultiJoin) -> None:
+        for name in join.relations:
+            among = self._joins_of[name]
+            among[among.index(join)] = new
+        if join in self._shared_nodes:
+            nodes = self._shared_nodes[new] = self._shared_nodes.pop(join)
+            nodes.joins[nodes.joins.index(join)] = new
+        for key, each in group.joins.items():
+            if each is join:
+                group.joins[key] = new
+        for seated in group.seats.values():
+            if seated.join is join:
+                seated.join = new
+
+    def _regroup(self, nodes: SharedNodes) -> None:
+        """Serve hosts that share nodes in the groups that are now wanted: one join for each, from the base tuples."""
+        group = self._shared  # hosts share nodes nowhere else
+        old = nodes.joins
+        past = old[0] in self._past_joins
+        hosts = {part.host.number: part.host for join in old for part in join.parts}
+        new_of: dict[int, MultiJoin] = {}  # by host number
+        counted: set[MultiJoin] = set()
+        groups = nodes.wanted_groups()
+        nodes.joins = []
+        for numbers in groups:
+            host = hosts[min(numbers)]
+            new = self._new_join(host, None, plain=True, past=past)
+            for join in old:
+                if any(part.host.number in numbers for part in join.parts):
+                    new.gather(join, numbers)
+                    if join not in counted:
+                        new.inherit(join)
+                        counted.add(join)
+            nodes.joins.append(new)
+            new_of |= dict.fromkeys(numbers, new)
+        for join in old:
+            self._drop(join)
+        for new in nodes.joins:
+            for name in new.relations:
+                self._joins_of[name].append(new)
+            self._shared_nodes[new] = nodes
+            if past:
+                self._past_joins.add(new)
+            elif self._may_change(new.parts[0].host, past=past):
+                self._trials[new] = ShapeTrials(), group
+        for key, each in group.joins.items():
+            if each in counted:
+                group.joins[key] = new_of[key[0]]
+        for seat_key, seated in group.seats.items():
+            if seated.join in counted:
+                assert seat_key.body.host is not None
+                seated.join = new_of[seat_key.body.host.number]
+        nodes.trials.note(nodes)
+
+    def _drop(self, join: MultiJoin) -> None:
+        """Forget a join that serves nobody any more."""
+        for name in join.relations:
+            self._joins_of[name].remove(join)
+        self._past_joins.discard(join)
+        self._hinted_joins.discard(join)
+        self._trials.pop(join, None)
+        nodes = self._shared_nodes.pop(join, None)
+        if nodes is not None and join in nodes.joins:
+            nodes.joins.remove(join)
+            nodes.trials.note(nodes)
+        join.close()
+        self._failures_of_gone += join.failures
+
+    def _new_join(self, host: JoinHost, hint: Hint, *, plain: bool, past: bool) -> MultiJoin:
+        join = make_join(host, self._states, self._strategy, hint, plain=plain)
+        join.queues.one_at_a_time = self._strategy.packet == 1
+        join.counts_only = self._counts_only and not past
+        self._watched(join)
+        return join
+
+    def _joins(self) -> list[Join]:
+        return list(dict.fromkeys(join for among in self._joins_of.values() for join in among))
+
+    def _epoch(self, body: Body, *, past: bool) -> Epoch:
+        if body.host is None or past:
+            return ()
+        streams = [self._states[fold(each.name)] for each in body.relations if each.is_stream]
+        return tuple(state.head for state in streams)
+
+    def _seat(self, group: Group, key: SeatKey) -> Seated:
+        body, past = key.body, key.past
+        if body.host is None:
+            return Seated(self._selections(group, body).add(body), None)
+        if body.rows and not past:  # a pull query applies ROWS when it is asked
+            rows_join = RowsJoin(body, self._states)
+            self._watched(rows_join)
+            self.row_joins.append(rows_join)
+            self._connect(rows_join, body)
+            return Seated(rows_join.seat, rows_join)
+        join = self._join(group, body.host, key.hint, past=past)
+        return Seated(join.add(body, past=past), join)
+
+    def _unseat(self, group: Group, seated: Seated, key: SeatKey) -> None:
+        body = key.body
+        if isinstance(seated.join, RowsJoin):
+            self.row_joins.remove(seated.join)
+            self._disconnect(seated.join, body)
+            self._failures_of_gone += seated.join.failures
+        elif seated.join is not None:
+            self._leave_join(group, seated.join, seated.seat, key)
+        else:
+            stream = fold(body.relations[0].name)
+            selections = group.selections[stream]
+            assert isinstance(seated.seat, SelectionSeat)
+            selections.remove(seated.seat)
+            if not len(selections):
+                self._selections_of[stream].remove(group.selections.pop(stream))
+                self._failures_of_gone += selections.failures
+
+    def _selections_with(self, seat: SelectionSeat) -> Selections:
+        stream = fold(seat.body.relations[0].name)
+        return next(each for each in self._selections_of[stream] if each.holds(seat))
+
+    def _selections(self, group: Group, body: Body) -> Selections:
+        stream = fold(body.relations[0].name)
+        if stream not in group.selections:
+            group.selections[stream] = Selections(body.relations[0], self._strategy.routing)
+            self._selections_of[stream].append(group.selections[stream])
+        return group.selections[stream]
+
+    def _join(self, group: Group, host: JoinHost, hint: Hint, *, past: bool) -> MultiJoin:
+        """The join of a host: one that serves hosts with the same streams, where there is one, else its own."""
+        key = (host.number, past, hint)
+        if key in group.joins:
+            return group.joins[key]
+        # What pull queries keep is asked for by a window of its own: only the flat join answers over the past.
+        plain = past or (hint is None and is_plain(host, self._strategy))
+        near = self._near(group, host, past=past) if plain else []
+        if not near:
+            join = self._new_join(host, hint, plain=plain, past=past)
+            self._connect(join, host)
+            if plain and self._sharing:
+                self._shared_nodes[join] = SharedNodes([join])
+            if past:
+                self._past_joins.add(join)
+            if hint is not None:
+                self._hinted_joins.add(join)
+            elif self._may_change(host, past=past):
+                self._trials[join] = ShapeTrials(), group
+        else:
+            join, *others = near
+            before = join.relations
+            for other in others:
+                self._absorb(group, join, other)
+            join.take(host)
+            for name in join.relations - before:
+                self._joins_of[name].append(join)
+            self._measure_anew(join)
+        group.joins[key] = join
+        return join
+
+    def _may_change(self, host: JoinHost, *, past: bool) -> bool:
+        strategy = self._strategy
+        is_free = strategy.join == "auto" and strategy.routing == "selectivity"
+        return is_free and not past and len(host.relations) > 2
+
+    def _near(self, group: Group, host: JoinHost, *, past: bool) -> list[MultiJoin]:
+        """The joins that serve streams of the host and have room for it, the largest first."""
+        if not group.joins:  # with sharing off the joins of other groups serve these streams
+            return []
+        found = dict.fromkeys(
+            join
+            for relation in host.relations
+            for join in self._joins_of[fold(relation.name)]
+            if relation.is_stream
+            if type(join) is MultiJoin and join not in self._hinted_joins
+            if (join in self._past_joins) == past
+        )
+        apart = [join for join in found if len(join) < _MOST_SLOTS and self._is_apart(join)]
+        if apart:
+            # Those stay apart: the host goes to the one with most of its streams, of several to the smallest.
+            names = {fold(relation.name) for relation in host.relations}
+            return [max(apart, key=lambda join: (len(join.relations & names), -len(join)))]
+        near: list[MultiJoin] = []
+        room = _MOST_SLOTS
+        for join in sorted(found, key=len, reverse=True):
+            if len(join) < room and not self._is_apart(join):
+                near.append(join)
+                room -= len(join)
+        return near
+
+    def _measure_anew(self, join: MultiJoin) -> None:
+        """Other streams feed the join: what a tuple costs is measured from here on."""
+        nodes = self._shared_nodes.get(join)
+        if nodes is not None:
+            nodes.trials.note(nodes)
+
+    def _is_apart(self, join: MultiJoin) -> bool:
+        """Whether the join was split from others."""
+        nodes = self._shared_nodes.get(join)
+        return nodes is not None and len(nodes.joins) > 1
+
+    def _absorb(self, group: Group, join: MultiJoin, other: MultiJoin) -> None:
+        """A host that needs the streams of two joins makes them one."""
+        for name in other.relations:
+            self._joins_of[name].remove(other)
+        join.absorb(other)
+        self._past_joins.discard(other)
+        self._trials.pop(other, None)
+        self._shared_nodes.pop(other, None)
+        for key, each in group.joins.items():
+            if each is other:
+                group.joins[key] = join
+        for seated in group.seats.values():
+            if seated.join is other:
+                seated.join = join
+
+    def _leave_join(self, group: Group, join: MultiJoin, seat: Seat, key: SeatKey) -> None:
+        body = key.body
+        assert body.host is not None
+        before = join.relations
+        join.remove(seat)
+        gone = before - join.relations
+        if not len(join) or not join.serves(body.host):
+            del group.joins[body.host.number, key.past, key.hint]
+        for name in gone:
+            self._joins_of[name].remove(join)
+        if not len(join):
+            self._drop(join)
+        elif gone:
+            self._measure_anew(join)
+
+    def _connect(self, join: Join, what: Body | JoinHost) -> None:
+        for name in dict.fromkeys(fold(relation.name) for relation in what.relations):
+            self._joins_of[name].append(join)
+
+    def _disconnect(self, join: Join, what: Body | JoinHost) -> None:
+        for name in dict.fromkeys(fold(relation.name) for relation in what.relations):
+            self._joins_of[name].remove(join)
+
+
+def _place(seat: Seat) -> Any:  # Any: each kind of join has its own
+    """What is silenced at a join: seats of one member cannot be told apart there."""
+    return seat.member if isinstance(seat, JoinSeat) else seat

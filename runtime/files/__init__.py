@@ -1,0 +1,1 @@
+"""Files that are private, and that tell when they are damaged."""

@@ -1,0 +1,1 @@
+"""The grouped filter: one operator for every condition on one stream (CACQ)."""

@@ -1,0 +1,219 @@
+"""The atoms of all queries of one filter: who evaluates which, and under what row id.
+
+Single intervals are pairs of cuts (`column_cuts`). Lists of values and text patterns are sparse atoms that report hits
+(`point_index`, `text_index`). What is left, expressions and patterns without a literal, is evaluated once for each packet as a mask. Equal
+atoms of different queries are one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, assert_never
+
+import numpy as np
+
+from cqc.compiler.meaning.normal import Atom, ExpressionAtom, PatternAtom, ValueAtom
+from cqc.runtime.expressions.compile_expression import Compiled, compile_expression
+from cqc.runtime.expressions.like_patterns import Matcher, make_matcher
+from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
+from cqc.runtime.filter.column_cuts import ColumnCuts
+from cqc.runtime.filter.formula_bits import FALSE, Leaf
+from cqc.runtime.filter.point_index import PointIndex
+from cqc.runtime.filter.row_ids import SHARED_ATOM, RowIds
+from cqc.runtime.filter.text_index import TextIndex
+from cqc.runtime.filter.text_searches import Literal, Other, plan_pattern
+from cqc.runtime.filter.value_points import points_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.meaning.normal import Value
+    from cqc.compiler.meaning.types import ColumnType
+    from cqc.runtime.columns.columns import Column
+    from cqc.runtime.filter.point_index import Hits
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A set of values of a column, as the key of a shared atom."""
+
+    column: int
+    values: tuple[Value, ...]
+    kind: type  # 1, 1.0 and True are equal values of different columns' types
+
+
+Sparse = Points | PatternAtom
+Masked = PatternAtom | ExpressionAtom
+
+
+class Atoms:
+    """Gives row ids to atoms and takes them back; evaluates the sparse and masked ones on packets."""
+
+    def __init__(self, types: Sequence[ColumnType]) -> None:
+        self._types = tuple(types)
+        self.ids = RowIds()
+        self.cuts: dict[int, ColumnCuts] = {}
+        self._points: dict[int, PointIndex] = {}
+        self._texts: dict[int, TextIndex] = {}
+        self._id_of: dict[Sparse | Masked, int] = {}
+        self._atom_of: dict[int, Sparse | Masked] = {}
+        self._masks: dict[int, Compiled | Matcher] = {}
+        self._failures_of_gone = 0
+
+    @property
+    def sparse_count(self) -> int:
+        return len(self._id_of) - len(self._masks)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, about; a shared atom is counted as 400 bytes."""
+        held = sum(cuts.nbytes for cuts in self.cuts.values())
+        held += sum(points.nbytes for points in self._points.values())
+        held += sum(texts.nbytes for texts in self._texts.values())
+        return held + 16 * len(self.ids) + 400 * len(self._id_of)
+
+    @property
+    def failures(self) -> int:
+        """Evaluations of expressions that gave NULL instead of an error."""
+        masks = (mask for mask in self._masks.values() if isinstance(mask, Compiled))
+        return self._failures_of_gone + sum(mask.failures for mask in masks)
+
+    def leaf(self, atom: Atom) -> Leaf:
+        """The rows of an atom, used once more."""
+        match atom:
+            case ValueAtom():
+                return self._value_leaf(atom)
+            case PatternAtom():
+                return self._pattern_leaf(atom)
+            case ExpressionAtom():
+                row_id = self._shared(atom)
+                return Leaf(((row_id, NO_TUPLE),))
+            case _:
+                assert_never(atom)
+
+    def release(self, row_id: int) -> None:
+        """Undo one use of an id by a leaf."""
+        if row_id < FIRST_ID:
+            return
+        column = self.ids.column[row_id]
+        if column != SHARED_ATOM:
+            self.cuts[column].release(row_id)
+        elif self.ids.drop(row_id):
+            self._forget(row_id)
+            self.ids.free(row_id)
+
+    @property
+    def mask_ids(self) -> tuple[int, ...]:
+        """The ids of the masked atoms."""
+        return tuple(self._masks)
+
+    def masked(self, row_id: int) -> Masked:
+        """The atom that is evaluated as a mask under the id."""
+        atom = self._atom_of[row_id]
+        assert isinstance(atom, PatternAtom | ExpressionAtom)
+        return atom
+
+    def hits_of(self, number: int, column: Column) -> list[Hits]:
+        """Which tuples hit which sparse atoms of a column, whose values these are."""
+        indexes = (self._points.get(number), self._texts.get(number))
+        return [index.hits(column) for index in indexes if index is not None]
+
+    def mask(self, row_id: int, columns: Callable[[int], Column], count: int) -> NDArray[np.bool_]:
+        """Where a masked atom is TRUE, over so many tuples with these columns."""
+        mask = self._masks[row_id]
+        if isinstance(mask, Compiled):
+            return mask.is_true(lambda _, column: columns(column), count)
+        atom = self.masked(row_id)
+        assert isinstance(atom, PatternAtom)
+        column = columns(atom.column)
+        matched: NDArray[np.bool_] = mask.run(column.values) & column.is_valid()
+        return matched
+
+    def columns_of_ids(self) -> NDArray[np.int64]:
+        """By row id, the column whose grouped filter it belongs to; -1 for masks and the fixed rows."""
+        columns = np.array(self.ids.column, np.int64)
+        for row_id, atom in self._atom_of.items():
+            columns[row_id] = -1 if isinstance(atom, ExpressionAtom) else atom.column
+        columns[list(self._masks)] = -1
+        return columns
+
+    def _cuts(self, column: int) -> ColumnCuts:
+        if column not in self.cuts:
+            self.cuts[column] = ColumnCuts(column, self._types[column], self.ids)
+        return self.cuts[column]
+
+    def _value_leaf(self, atom: ValueAtom) -> Leaf:
+        cuts = self.cuts.get(atom.column) or self._cuts(atom.column)
+        if len(atom.intervals) == 1 and not atom.matches_null and not cuts.is_text:
+            # The usual atom, a comparison with a number, by the shortest way.
+            only = atom.intervals[0]
+            is_point = only.low is not None and only.low == only.high
+            return Leaf((cuts.pair(only),), None, is_point, of_cuts=True)
+        null = ((EVERY_TUPLE, cuts.end),) if atom.matches_null else ()
+        listed = points_of(self._types[atom.column], atom.intervals)
+        if listed is None:
+            pairs = (*(cuts.pair(interval) for interval in atom.intervals), *null)
+            if not pairs:
+                return FALSE
+            return Leaf(pairs, of_cuts=not null)
+        row_id = self._shared(Points(atom.column, listed.values, type(listed.values[0])))
+        base = (cuts.end, row_id) if listed.complement else (row_id, NO_TUPLE)
+        return Leaf((base, *null), None if listed.complement or null else row_id)
+
+    def _pattern_leaf(self, atom: PatternAtom) -> Leaf:
+        plan = plan_pattern(atom.kind, atom.pattern, atom.escape)
+        end = self._cuts(atom.column).end
+        match plan:
+            case Other.NO_TEXT:  # its evaluation fails: NULL, negated or not
+                return FALSE
+            case Other.EVERY_TEXT:
+                return FALSE if atom.negated else Leaf(((end, NO_TUPLE),))
+            case Other.RUN | Literal():
+                row_id = self._shared(replace(atom, negated=False))
+        if atom.negated:
+            return Leaf(((end, row_id),))
+        return Leaf(((row_id, NO_TUPLE),), row_id if isinstance(plan, Literal) else None)
+
+    def _shared(self, atom: Sparse | Masked) -> int:
+        row_id = self._id_of.get(atom)
+        if row_id is not None:
+            self.ids.uses[row_id] += 1
+            return row_id
+        row_id = self._id_of[atom] = self.ids.take()
+        self._atom_of[row_id] = atom
+        match atom:
+            case Points():
+                index = self._points.get(atom.column)
+                if index is None:
+                    index = self._points[atom.column] = PointIndex(self._types[atom.column])
+                index.add(row_id, atom.values)
+            case PatternAtom():
+                self._add_pattern(row_id, atom)
+            case ExpressionAtom():
+                self._masks[row_id] = compile_expression(atom.expression)
+        return row_id
+
+    def _add_pattern(self, row_id: int, atom: PatternAtom) -> None:
+        plan = plan_pattern(atom.kind, atom.pattern, atom.escape)
+        if isinstance(plan, Literal):
+            index = self._texts.setdefault(atom.column, TextIndex())
+            index.add(row_id, atom, plan)
+        else:
+            self._masks[row_id] = make_matcher(atom.kind, atom.pattern, atom.escape)
+
+    def _forget(self, row_id: int) -> None:
+        atom = self._atom_of.pop(row_id)
+        del self._id_of[atom]
+        mask = self._masks.pop(row_id, None)
+        if mask is not None:
+            self._failures_of_gone += mask.failures if isinstance(mask, Compiled) else 0
+            return
+        match atom:
+            case Points():
+                self._points[atom.column].remove(row_id, atom.values)
+            case PatternAtom():
+                self._texts[atom.column].remove(row_id, atom)
+            case ExpressionAtom():
+                pass

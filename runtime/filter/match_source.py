@@ -1,0 +1,189 @@
+"""Both sides of the grouped filter over one packet, and the choice between them.
+
+Queries with an access predicate can be answered from either side: by the packet index at a cost for each query and block of
+512 tuples, by the access index at a cost for each candidate, a tuple meeting a query in a list. How many candidates a packet
+has is counted on a sample of its tuples; what a candidate and a block cost is measured as packets go by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import thread_time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.filter.access_index import (
+    AccessIndex,
+    Ranks,
+    Wanted,
+    access_sweep,
+    count_candidates,
+)
+from cqc.runtime.filter.bit_sweep import Conjunctions, Outcome
+from cqc.runtime.filter.packet_index import aligned_rows
+from cqc.runtime.lineage.bit_rows import WORDS
+from cqc.runtime.lineage.bitmaps import words_for
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cqc.runtime.filter.packet_index import PacketIndex
+    from cqc.runtime.filter.query_store import QueryStore
+
+_NO_NUMBERS = np.empty(0, np.int64)
+_NO_WORDS = np.empty(0, np.uint64)
+_NO_ROWS = np.empty((0, 0), np.uint64)
+_SAMPLE = 256
+# What each side is expected to cost, in seconds; measurements correct the sum by a factor.
+_PER_ROW = 7.5e-9  # a conjunction on a block of 512 tuples, by the packet index
+_PER_CUT = 5e-9  # building the row of a cut for a block
+_PER_CANDIDATE = 0.4e-9  # by the access index
+_PER_TUPLE = 28e-9
+_NEWEST = 0.2  # the weight of the newest measurement
+_TRY_AGAIN = 32  # packets after which the side that seems dearer is measured again
+_NEARLY = 4.0  # unless it seems so many times dearer
+
+
+@dataclass(slots=True)
+class Side:
+    """One of the two sides: how its measured cost compares with the expected, and what it did."""
+
+    factor: float = 1.0
+    passes: int = 0
+    seconds: float = 0.0
+    rested: int = 0  # packets since it was taken
+
+    def saw(self, expected: float, seconds: float) -> None:
+        """Take note of a pass; one whose cost was not foreseen, or too short to measure, has 0 expected."""
+        self.passes += 1
+        self.seconds += seconds
+        self.rested = 0
+        if expected > 1e-5:
+            self.factor += _NEWEST * (min(seconds / expected, 10.0) - self.factor)
+
+
+@dataclass(slots=True)
+class Costs:
+    """What both sides cost, and what they found."""
+
+    packet: Side = field(default_factory=Side)
+    access: Side = field(default_factory=Side)
+    matches: int = 0
+
+    def prefer_access(self, by_access: float, by_packet: float) -> bool:
+        """Which side to take, given what each should cost; now and then the other one, to measure it."""
+        by_access, by_packet = by_access * self.access.factor, by_packet * self.packet.factor
+        self.access.rested += 1
+        self.packet.rested += 1
+        if by_access < by_packet:
+            return self.packet.rested < _TRY_AGAIN or by_packet > _NEARLY * by_access
+        return self.access.rested >= _TRY_AGAIN and by_access < _NEARLY * by_packet
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The access index with what it needs to know of the cuts."""
+
+    index: AccessIndex
+    ranks: Ranks
+    words: NDArray[np.uint64]  # room for one word an id, or empty where there are too many
+    rest: Conjunctions  # those that are not in the lists
+    alone: bool  # no query is outside the lists
+
+
+class MatchSource:
+    """The lineage of one packet, worked out from either side."""
+
+    def __init__(
+        self,
+        tuples: int,
+        packet: PacketIndex,
+        access: Access | None,
+        store: QueryStore,
+        ids: int,
+        costs: Costs,
+    ) -> None:
+        self._tuples = tuples
+        self._packet = packet
+        self._store = store
+        self._ids = ids
+        self._costs = costs
+        self._expected = 0.0  # seconds, by the access index
+        self._access = access if access is not None and self._pays(access) else None
+
+    def counts(self) -> NDArray[np.int64]:
+        counts = np.zeros(self._store.slot_count, np.int64)
+        self._run_all(Outcome(counts, _NO_WORDS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS))
+        self._costs.matches += int(counts.sum())
+        return counts
+
+    def union(self) -> NDArray[np.uint64]:
+        union = np.zeros(self._packet.blocks * WORDS, np.uint64)
+        self._run_all(Outcome(_NO_NUMBERS, union, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS))
+        return union[: words_for(self._tuples)]
+
+    def rows(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+        rows = aligned_rows(len(slots), self._packet.blocks)
+        conjunctions, programs = self._store.select(slots)
+        self._packet.sweep(conjunctions, programs, _rows_outcome(rows))
+        return rows[:, : words_for(self._tuples)]
+
+    def write_rows(self, rows: NDArray[np.uint64]) -> None:
+        """The rows of all slots into memory for whole blocks of tuples, [slots, 8 * blocks]."""
+        programs = self._store.programs.all(self._ids)
+        self._packet.sweep(self._store.conjunctions(), programs, _rows_outcome(rows))
+
+    def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        ends = np.cumsum(counts)
+        positions = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
+        if 4 * len(slots) >= len(self._store):
+            cursors = np.full(self._store.slot_count, -1, np.int64)
+            cursors[slots] = ends - counts
+            self._run_all(Outcome(_NO_NUMBERS, _NO_WORDS, _NO_ROWS, cursors, positions))
+        else:
+            conjunctions, programs = self._store.select(slots)
+            outcome = Outcome(_NO_NUMBERS, _NO_WORDS, _NO_ROWS, ends - counts, positions)
+            self._packet.sweep(conjunctions, programs, outcome)
+        return positions
+
+    def _pays(self, access: Access) -> bool:
+        """Whether the access index is expected to cost less on this packet."""
+        if not len(access.index) or not self._tuples:
+            return False
+        step = max(1, self._tuples // _SAMPLE)
+        sampled = count_candidates(self._packet.buckets, access.ranks, access.index.lists, step)
+        self._expected = sampled * step * _PER_CANDIDATE + self._tuples * _PER_TUPLE
+        by_packet = self._packet.blocks * len(access.index) * _PER_ROW
+        if access.alone:  # nobody else needs the rows of the cuts
+            by_packet += self._packet.blocks * self._ids * _PER_CUT
+        return self._costs.prefer_access(self._expected, by_packet)
+
+    def _run_all(self, outcome: Outcome) -> None:
+        started, comparable = thread_time(), float(len(outcome.counts) > 0)
+        if self._access is None:
+            programs = self._store.programs.all(self._ids)
+            self._packet.sweep(self._store.conjunctions(), programs, outcome)
+            a_block = self._store.conjunction_count * _PER_ROW + self._ids * _PER_CUT
+            expected = comparable * self._packet.blocks * a_block
+            self._costs.packet.saw(expected, thread_time() - started)
+            return
+        self._run_access(Wanted(outcome.counts, outcome.union, outcome.cursors, outcome.positions))
+        self._costs.access.saw(comparable * self._expected, thread_time() - started)
+        if not self._access.alone:
+            programs = self._store.programs.all(self._ids)
+            self._packet.sweep(self._access.rest, programs, outcome)
+
+    def _run_access(self, wanted: Wanted) -> None:
+        assert self._access is not None
+        access_sweep(
+            self._packet.buckets,
+            self._access.ranks,
+            self._access.index.lists,
+            self._access.words,
+            wanted,
+        )
+
+
+def _rows_outcome(rows: NDArray[np.uint64]) -> Outcome:
+    return Outcome(_NO_NUMBERS, _NO_WORDS, rows, _NO_NUMBERS, _NO_NUMBERS)

@@ -1,0 +1,244 @@
+"""The packet side of the grouped filter: index the packet's tuples, stream the queries past the index.
+
+For a packet, each column's values are located among the cuts of all queries, the sparse atoms report their hits and the
+masks are evaluated. From then on any question about the outcome is one pass (`bit_sweep.sweep`) that builds the bit rows of
+512 tuples at a time and evaluates the queries asked about on them. Nothing of size tuples x queries is ever kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.columns.columns import take
+from cqc.runtime.filter.bit_sweep import (
+    FIRST_ID,
+    Conjunctions,
+    Located,
+    Marked,
+    Outcome,
+    Programs,
+    sweep,
+)
+from cqc.runtime.lineage.bit_rows import BLOCK, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.filter.atoms import Atoms
+    from cqc.runtime.filter.point_index import Hits
+
+_NO_NUMBERS = np.empty(0, np.int64)
+_NO_IDS = np.empty(0, np.int32)
+_NO_WORDS = np.empty(0, np.uint64)
+_NO_ROWS = np.empty((0, 0), np.uint64)
+_NO_PROGRAMS = Programs(
+    np.empty((0, 3), np.int32), _NO_NUMBERS, _NO_NUMBERS, _NO_IDS, _NO_IDS, _NO_IDS,
+    np.empty((0, 2), np.int32), 1,
+)  # fmt: skip
+# Up to so many ids the table of a block has a row for each, which is within the second-level cache.
+MOST_DIRECT_ROWS = 6144
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which row is whose, the same for all packets until queries change."""
+
+    columns: tuple[int, ...]  # those with cuts
+    order: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    rank_rows: NDArray[np.int64]
+    row_of: NDArray[np.int32]
+    rows: int  # without those of masks and hit atoms, where ids are mapped
+    mapped: bool
+
+
+def make_layout(atoms: Atoms) -> Layout:
+    """Number the rows."""
+    columns = tuple(atoms.cuts)
+    orders = [atoms.cuts[column].order for column in columns]
+    starts = np.zeros(len(columns) + 1, np.int64)
+    np.cumsum([len(order) for order in orders], out=starts[1:])
+    rank_rows = np.full(len(columns), -1, np.int64)
+    if len(atoms.ids) <= MOST_DIRECT_ROWS:
+        order = np.concatenate(orders) if orders else np.empty(0, np.int32)
+        return Layout(
+            columns, order, starts, rank_rows, np.empty(0, np.int32), len(atoms.ids), mapped=False
+        )
+    row_of = np.zeros(len(atoms.ids), np.int32)
+    row_of[1] = 1
+    row = FIRST_ID
+    for at, order in enumerate(orders):
+        if len(order) > BLOCK + 1:
+            rank_rows[at] = row
+            row += BLOCK + 1
+        else:
+            row_of[order] = np.arange(row, row + len(order), dtype=np.int32)
+            orders[at] = row_of[order]
+            row += len(order)
+    return Layout(columns, np.concatenate(orders), starts, rank_rows, row_of, row, mapped=True)
+
+
+class PacketIndex:
+    """One packet, located among the constants of all queries.
+
+    The packet visits the grouped filter of each column and each single condition. A `route` does so in an order of its own,
+    and only with the tuples that some query still wants there: of the others the queries need to know nothing more.
+    """
+
+    def __init__(
+        self,
+        packet: Packet,
+        atoms: Atoms,
+        layout: Layout,
+        table: RowTable,
+        route: Callable[[PacketIndex], None] | None = None,
+    ) -> None:
+        self._packet = packet
+        self._tuples = len(packet)
+        self._atoms = atoms
+        self._layout = layout
+        self._table = table
+        self.blocks = (self._tuples + BLOCK - 1) // BLOCK
+        columns = len(layout.columns)
+        self._buckets = np.empty((columns, self._tuples), np.int32)
+        self._hits: list[Hits] = []
+        masks = atoms.mask_ids
+        self._mask_of = {row_id: at for at, row_id in enumerate(masks)}
+        self._mask_words = np.zeros((len(masks), self.blocks * WORDS), np.uint64)
+        self._mask_rows = np.array(masks, np.int32)
+        if layout.mapped:
+            rows = np.arange(layout.rows, layout.rows + len(masks), dtype=np.int32)
+            layout.row_of[self._mask_rows] = rows
+            self._mask_rows = rows
+        if route is None:
+            for at in range(columns):
+                self.visit_column(at)
+            for row_id in masks:
+                self.visit_mask(row_id)
+        else:
+            self._buckets[:] = np.diff(layout.starts)[:, None]  # as of NULL
+            route(self)
+        self._located = Located(self._buckets, layout.order, layout.starts, layout.rank_rows)
+        self._marked, self._rows = self._mark()
+
+    def __len__(self) -> int:
+        return self._tuples
+
+    @property
+    def buckets(self) -> NDArray[np.int32]:
+        """[columns, tuples]: where the values lie among the cuts of the layout's columns."""
+        return self._located.buckets
+
+    def sweep(self, conjunctions: Conjunctions, programs: Programs, outcome: Outcome) -> None:
+        """One pass of some queries over the packet."""
+        table = self._table.of(self._rows)
+        sweep(
+            self._tuples, self._located, self._marked, self._layout.row_of, table,
+            conjunctions, programs, outcome,
+        )  # fmt: skip
+
+    def rows_of(self, conjunctions: Conjunctions, count: int) -> NDArray[np.uint64]:
+        """[slots, words]: the tuples that each of some queries wants."""
+        rows = aligned_rows(count, self.blocks)
+        outcome = Outcome(_NO_NUMBERS, _NO_WORDS, rows, _NO_NUMBERS, _NO_NUMBERS)
+        self.sweep(conjunctions, _NO_PROGRAMS, outcome)
+        return rows
+
+    def union_so_far(self, located: Located, conjunctions: Conjunctions) -> NDArray[np.bool_]:
+        """The tuples that some of the queries want, by what was visited; `located` without its buckets."""
+        marked, rows = self._mark()
+        union = np.zeros(self.blocks * WORDS, np.uint64)
+        sweep(
+            self._tuples, located._replace(buckets=self._buckets), marked, self._layout.row_of,
+            self._table.of(rows), conjunctions, _NO_PROGRAMS,
+            Outcome(_NO_NUMBERS, union, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS),
+        )  # fmt: skip
+        bits = np.unpackbits(union.view(np.uint8), bitorder="little")
+        return bits[: self._tuples].view(np.bool_)
+
+    def visit_column(self, at: int, rows: NDArray[np.int64] | None = None) -> None:
+        """Locate the values of the layout's column, of some tuples or of all."""
+        number = self._layout.columns[at]
+        column = self._packet.columns[number]
+        if rows is None:
+            self._atoms.cuts[number].locate(column, self._buckets[at])
+            self._hits += self._atoms.hits_of(number, column)
+            return
+        column = take(column, rows)
+        found = np.empty(len(rows), np.int32)
+        self._atoms.cuts[number].locate(column, found)
+        self._buckets[at, rows] = found
+        for tuples, ids in self._atoms.hits_of(number, column):
+            self._hits.append((rows[tuples].astype(np.int32), ids))
+
+    def visit_mask(self, row_id: int, rows: NDArray[np.int64] | None = None) -> None:
+        """Evaluate a single condition, for some tuples or for all."""
+        columns = self._packet.columns
+        if rows is None:
+            mask = self._atoms.mask(row_id, lambda column: columns[column], self._tuples)
+        else:
+            some = self._atoms.mask(row_id, lambda column: take(columns[column], rows), len(rows))
+            mask = np.zeros(self._tuples, np.bool_)
+            mask[rows] = some
+        packed = np.packbits(mask, bitorder="little")
+        self._mask_words[self._mask_of[row_id]].view(np.uint8)[: len(packed)] = packed
+
+    def _mark(self) -> tuple[Marked, int]:
+        """Masks and hits of sparse atoms; also returns how many rows a table needs."""
+        layout, rows = self._layout, self._layout.rows
+        hit_tuples, hit_ids = self._hits_by_block()
+        if layout.mapped:
+            rows += len(self._mask_rows)
+        free_row = rows
+        if layout.mapped and len(hit_ids):
+            most = int(np.bincount(hit_tuples >> 9).max())
+            rows += min(most, self._atoms.sparse_count)
+        marked = Marked(
+            self._mask_rows, self._mask_words, hit_tuples, hit_ids, free_row, layout.mapped
+        )
+        return marked, rows
+
+    def _hits_by_block(self) -> Hits:
+        if not self._hits:
+            return _NO_IDS, _NO_IDS
+        tuples = np.concatenate([each[0] for each in self._hits])
+        ids = np.concatenate([each[1] for each in self._hits])
+        if self._tuples > 1:
+            order = np.argsort(tuples >> 9, kind="stable")
+            tuples, ids = tuples[order], ids[order]
+        return tuples, ids
+
+
+class RowTable:
+    """The table of a block, kept between passes because fresh memory costs more than filling it."""
+
+    def __init__(self) -> None:
+        self._table = aligned_rows(64)
+
+    @property
+    def nbytes(self) -> int:
+        return self._table.nbytes
+
+    def of(self, rows: int) -> NDArray[np.uint64]:
+        """A table of at least so many rows; rows of sparse atoms are empty."""
+        if rows > len(self._table):
+            self._table = aligned_rows(rows + rows // 4)
+        return self._table
+
+    def clear(self) -> None:
+        """Forget what the rows hold: they are about to be someone else's."""
+        self._table[:] = 0
+
+
+def aligned_rows(rows: int, blocks: int = 1) -> NDArray[np.uint64]:
+    """Empty rows over some blocks of tuples, each block within one cache line."""
+    size = rows * blocks * WORDS
+    memory = np.zeros(size + WORDS, np.uint64)
+    skip = -(memory.ctypes.data // 8) % WORDS
+    return memory[skip : skip + size].reshape(rows, blocks * WORDS)

@@ -1,0 +1,1 @@
+"""Rows from outside: typed, rejected alone, found late, counted."""

@@ -1,0 +1,157 @@
+"""One stream or table on its way into the engine: typed, numbered, late rows taken out, everything counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cqc.runtime.columns.event_time import StreamClock
+from cqc.runtime.intake.far_ahead import AheadGuard
+from cqc.runtime.intake.typed_batch import Intake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.intake.typed_batch import Reject, Taken
+
+
+@dataclass(slots=True)
+class StreamCount:
+    """Rows of one stream so far; `read` counts every row, `reasons` why rows were rejected, `waiting` those set aside now."""
+
+    read: int = 0
+    late: int = 0
+    rejected: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    waiting: int = 0
+
+
+class StreamLine:
+    """The intake, clock and counters of one stream or table.
+
+    `on_reject` and `on_late` are told of rows that are left out, for those who want to keep them.
+    """
+
+    def __init__(
+        self,
+        relation: Relation,
+        idle_us: int | None,
+        clock: Callable[[], float],
+        max_ahead_us: int | None = None,
+    ) -> None:
+        self.relation = relation
+        self.is_stream = relation.is_stream
+        self.count = StreamCount()
+        self.on_reject: Callable[[Relation, list[Reject]], None] | None = None
+        self.on_late: Callable[[Relation, Packet], None] | None = None
+        self._intake = Intake(relation)
+        self.clock = StreamClock(relation, idle_us, clock)
+        is_guarded = relation.is_stream and bool(max_ahead_us)
+        self._guard = AheadGuard(relation, max_ahead_us or 0) if is_guarded else None
+        self._arrivals = 0
+        self.ended = False
+
+    @property
+    def watermark_us(self) -> int:
+        """No tuple older than this is taken any more."""
+        return self.clock.watermark_us
+
+    @property
+    def first_us(self) -> int | None:
+        """The smallest event time seen."""
+        return self.clock.first_us
+
+    @property
+    def latest_us(self) -> int | None:
+        """The largest event time seen."""
+        return self.clock.largest_us
+
+    @property
+    def arrivals(self) -> int:
+        """How many tuples were taken so far: the arrival number of the next one."""
+        return self._arrivals
+
+    def take(self, rows: Any) -> Taken:
+        """Type rows as a user pushes them; nothing is counted yet, and several threads may do it at once."""
+        return self._intake.take(rows)
+
+    def accept(self, taken: Taken) -> Packet:
+        """The packet of one micro-batch, from rows that were typed already."""
+        self.count.read += taken.read
+        if taken.rejects:
+            self._reject(taken.rejects)
+        if self._guard is not None:
+            taken = self._without_ahead(taken, self._guard)
+        packet = taken.packet(self._arrivals)
+        self._arrivals += len(taken.ts_us)
+        return self._on_time(packet, taken.span_us) if self.is_stream else packet
+
+    def end_input(self) -> None:
+        """No row will follow."""
+        self.ended = True
+        if self._guard is not None:
+            self.count.waiting = 0
+            self._reject(self._guard.end())
+        self.clock.end_input()
+
+    def span_us(self, taken: Taken) -> tuple[int, int] | None:
+        """The first and the latest event time of the stream once these rows have come; None when it has none."""
+        if self._guard is not None:
+            latest_us = self._guard.reach_us(taken, self.latest_us)
+        else:
+            seen = [] if self.latest_us is None else [self.latest_us]
+            latest_us = max(
+                [*seen, *([int(taken.ts_us.max())] if len(taken) else [])], default=None
+            )
+        if latest_us is None:
+            return None
+        first_us = int(taken.ts_us.min()) if self.first_us is None else self.first_us
+        return first_us, latest_us
+
+    # What a checkpoint holds of the rows that are set aside
+
+    def saved_aside(self) -> tuple[str, list[int]]:
+        """The rows that are set aside as text, and how much company each had."""
+        return ("", []) if self._guard is None else self._guard.saved()
+
+    def restore_aside(self, text: str, company: list[int]) -> None:
+        """Set the rows aside again that `saved_aside` told of; where nothing is set aside any more, they are rejected."""
+        guard = self._guard
+        if guard is None and text:
+            guard = AheadGuard(self.relation, 1)
+            guard.reason = f"far ahead of {self.relation.name}, and MAX_AHEAD is no longer set"
+        if guard is None:
+            return
+        guard.restore(text, company)
+        if self._guard is None:
+            self._reject(guard.end())
+        self.count.waiting = len(guard)
+
+    def _without_ahead(self, taken: Taken, guard: AheadGuard) -> Taken:
+        """The rows that count: those far ahead of the stream wait."""
+        counts, strays = guard.sort_out(taken, self.clock.largest_us)
+        self.count.waiting = len(guard)
+        if strays:
+            self._reject(strays)
+        return counts
+
+    def _reject(self, rejects: list[Reject]) -> None:
+        self.count.rejected += len(rejects)
+        self.count.reasons.update(reject.reason for reject in rejects)
+        if rejects and self.on_reject is not None:
+            self.on_reject(self.relation, rejects)
+
+    def _on_time(self, packet: Packet, span_us: tuple[int, int] | None) -> Packet:
+        on_time = self.clock.admit(packet.ts_us, span_us)
+        if on_time is None:
+            return packet
+        late = packet.take(np.flatnonzero(~on_time))
+        self.count.late += len(late)
+        if self.on_late is not None:
+            self.on_late(self.relation, late)
+        return packet.take(np.flatnonzero(on_time))

@@ -1,0 +1,1 @@
+"""Which join answers a host, and when another one is tried."""

@@ -1,0 +1,1 @@
+"""How rows go through the flat join, from the tuples that start to the results."""

@@ -1,0 +1,351 @@
+"""The flat join on demand: a partial combination goes on only when everything it must still meet is there.
+
+This is JIT's demand taken to its end, where not even the first useless result is made. Two tuples that are joined and must meet a third one by a value of each are a pair that few third tuples fit. Before the pair
+goes on, the states of all such third items are asked for the composite value. Nothing waits and nothing is kept between
+packets: if the third tuple comes later, its own way through the join finds the two.
+
+    A.x = B.x, A.y = C.y, B.z = C.z: the pair (a, b) goes on when some C has (a.y, b.z)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cqc.compiler import compile as compile_program
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import Column
+from cqc.runtime.columns.packet import Packet
+from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
+from cqc.runtime.join.plan.tree_shape import order_by_shape
+from cqc.runtime.join.step.presence import Presences, as_arrays, keep_awaited, make_awaited
+from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT
+from cqc.runtime.lineage.matches import OperatorCount
+from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US
+from cqc.runtime.state.hash_chains import KeyKind
+from cqc.runtime.state.shared_state import SharedState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cqc.compiler.graph.nodes import JoinHost
+    from cqc.runtime.join.execute.results import JoinResults
+    from cqc.runtime.join.plan.join_plan import JoinPlan
+    from cqc.runtime.join.plan.routes import Branch
+    from cqc.runtime.join.plan.tree_shape import Shape
+    from cqc.runtime.join.step.fused_probe import ThroughRoute
+    from cqc.runtime.join.step.probe_step import JoinInput, Level, Rows
+
+_TRIAL_PAIRS = 2_000  # how many pairs show whether asking is worth it
+_LEAST_SHARE = 0.2
+_MOST_DEMANDS = 2  # of a pair: what passes two will hardly fail at more
+
+
+class Demands:
+    """What a pair that a start makes first must still find: composite values of third items."""
+
+    def __init__(self, asked: Sequence[Demand], table: Presences) -> None:
+        self.list = list(asked)
+        self.asked = 0
+        self._look_at = _TRIAL_PAIRS
+        self.dropped = np.zeros(len(asked), np.int64)  # by each
+        self.table = table
+        starts, places, forms = as_arrays([each.columns for each in asked])
+        self._arrays = (
+            np.array([each.presence for each in asked], np.int64), starts, places, forms,
+            np.array([each.reach_us for each in asked], np.int64),
+        )  # fmt: skip
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What the kernels want to know."""
+        table = self.table
+        return *self._arrays, table.hashes, table.newest, table.bits, table.shift, self.dropped
+
+    def is_due(self) -> bool:
+        """Whether enough was asked since the last time to see what it is worth."""
+        if self.asked < self._look_at:
+            return False
+        self._look_at = 2 * self.asked
+        return True
+
+    @property
+    def worthy(self) -> list[Demand]:
+        """The demands that are worth asking: they drop enough of what reaches them."""
+        reached, kept = self.asked, []
+        for each, dropped in zip(self.list, self.dropped, strict=True):
+            if dropped >= _LEAST_SHARE * reached or reached < _TRIAL_PAIRS // 8:
+                kept.append(each)  # or hardly anything reached it: then it costs nothing
+            reached -= int(dropped)
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The number of a presence, where its values come from (place in the pair, key form), how old a partner may be."""
+
+    presence: int
+    columns: tuple[tuple[int, int], ...]
+    reach_us: int
+
+
+class DemandJoin(MultiJoin):
+    """The flat join with demands on pairs."""
+
+    _keeps_by_slot = True
+
+    def __init__(
+        self,
+        host: JoinHost,
+        states: Mapping[str, SharedState],
+        shape: Shape,
+        *,
+        measured: bool = False,
+    ) -> None:
+        """`shape`: a tuple first meets what is beside it there. `measured`: stop asking where few pairs are dropped."""
+        super().__init__(host, states)
+        for item in range(len(host.relations)):
+            self._orders[item] = order_by_shape(shape, item, host.equi_joins)
+        self._measured = measured
+        self._dead_us = np.full(len(host.relations), BEFORE_ALL_US, np.int64)
+        self._presences = Presences()
+        self._demands: dict[int, Demands] = {}  # by starting item
+        self.partial_results = 0
+        self.dropped = 0
+
+    @staticmethod
+    def pays_for(host: JoinHost) -> bool:
+        """Whether some item meets two others, which meet each other, by two columns: else there is nothing to ask."""
+        near: dict[int, dict[int, int]] = {}  # by item and other item, the item's column
+        for edge in host.equi_joins:
+            near.setdefault(edge.left_item, {})[edge.right_item] = edge.left_column
+            near.setdefault(edge.right_item, {})[edge.left_item] = edge.right_column
+        return any(
+            columns[one] != columns[two]
+            for columns in near.values()
+            for one in columns
+            for two in near[one]
+            if two in columns
+        )
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether some pairs are still asked about: none are once that was found to drop too few."""
+        return bool(self._demands)
+
+    def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
+        """As for the flat join; what presences know goes in step."""
+        before = super().purge_before(relation, watermarks)
+        if before is not None:
+            self._dead_us[self._items_of[relation]] = before
+        return before
+
+    def measure(self) -> OperatorCount:
+        """What the join did so far."""
+        base = super().measure()
+        size = self._presences.nbytes
+        detail = {
+            **base.detail,
+            "partial results": self.partial_results,
+            "partial results not made": self.dropped,
+        }
+        return OperatorCount(
+            base.name, base.tuples_in, base.tuples_out, base.seconds, base.bytes + size, detail
+        )
+
+    def _prepare(self) -> JoinPlan:
+        plan = super()._prepare()
+        self._presences = Presences()
+        self._demands = {}
+        for start in plan.starts:
+            asked = self._demands_of(plan, start)
+            if asked:
+                self._demands[start] = Demands(asked, self._presences)
+        for item in self._presences.items:
+            each = self._inputs[item]
+            self._stored(each, each.state.first, each.state.head)
+        return plan
+
+    def _stored(self, each: JoinInput, first: int, stop: int) -> None:
+        state = each.state
+        self._presences.note(
+            each.item, state.chains.links, state.ts, each.lineage.values,
+            first - state.base, stop - state.base, self._dead_us,
+        )  # fmt: skip
+
+    def _demands_of(self, plan: JoinPlan, start: int) -> list[Demand]:
+        """For the pair that a start makes first: the other items that meet both of its items."""
+        if start not in self._orders:
+            return []
+        partner, *others = self._orders[start]
+        pair = (start, partner)
+        found = []
+        for item in others:
+            columns = self._columns_between(pair, item)
+            forms = tuple(form for _, _, form in columns)
+            if len({place for place, _, _ in columns}) < 2 or len(set(forms)) < 2:
+                continue
+            reach = plan.reach_us(item).get(start, FAR_US) if self._is_stream(item) else FAR_US
+            sources = tuple((place, form) for place, form, _ in columns)
+            found.append(Demand(self._presences.number(item, forms), sources, reach))
+            if len(found) == _MOST_DEMANDS:
+                break
+        return found
+
+    def _is_stream(self, item: int) -> bool:
+        return self._inputs[item].state.relation.is_stream
+
+    def _columns_between(self, pair: tuple[int, int], item: int) -> list[tuple[int, int, int]]:
+        """The equalities between a pair and an item: (place in the pair, key form there, key form of the item).
+
+        In the order of the item's forms, so that pairs of the same columns share a presence.
+        """
+        found = []
+        for edge in self._equi_joins:
+            left, right = (edge.left_item, edge.left_column), (edge.right_item, edge.right_column)
+            if left[0] == item:
+                left, right = right, left
+            if right[0] == item and left[0] in pair:
+                forms = self._forms(left, right)
+                found.append((pair.index(left[0]), *forms))
+        return sorted(found, key=lambda each: each[2])
+
+    def _forms(self, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+        states = [self._inputs[item].state for item, _ in (left, right)]
+        types = [
+            state.relation.columns[column].type
+            for state, (_, column) in zip(states, (left, right), strict=True)
+        ]
+        plain = [types[0] is types[1] or each is ColumnType.DOUBLE for each in types]
+        kinds = [KeyKind.PLAIN if each else KeyKind.AS_DOUBLE for each in plain]
+        return (
+            states[0].key_form(left[1], kinds[0]),
+            states[1].key_form(right[1], kinds[1]),
+        )
+
+    def _extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
+        """Make the pairs of the first level that are awaited; further levels as in the plain join."""
+        bound = branch.level.bound_items
+        demands = self._demands.get(bound[0]) if len(bound) == 1 else None
+        if demands is None:
+            made = super()._extend(branch, rows, packet_first)
+        else:
+            made = self._awaited(demands, branch.level, rows, packet_first)
+            if self._measured and demands.is_due():
+                self._judge(bound[0], demands)
+        if branch.children:
+            self.partial_results += max(made.count, 0)
+        return made
+
+    def _go_through(
+        self,
+        plan: JoinPlan,
+        through: ThroughRoute,
+        start: Rows,
+        packet_first: int,
+        found: list[JoinResults],
+    ) -> bool:
+        """The same for a way without forks: behind the pairs, all levels at once."""
+        first = through.levels[0]
+        item = first.bound[0].item
+        demands = self._demands.get(item)
+        begin, rows = 0, start
+        if demands is not None:
+            begin = 1
+            rows = self._awaited(demands, first, start, packet_first)
+            if rows.count == GAVE_UP:
+                return False
+            through.note_train(0, self.queues, start.count, rows.count)
+            if self._measured and demands.is_due():
+                self._judge(item, demands)
+            if not rows.count:
+                return True
+            if len(through.levels) > 1:
+                self.partial_results += rows.count
+        end = through.open_to(begin)
+        if begin < end:
+            rows, end = through.run(rows, begin, end, packet_first)
+            if not end:
+                return False
+            self.partial_results += through.note_work(begin, end, self.queues)
+        elif not begin:
+            return False
+        if rows.count:
+            self._come_out(plan, through, end, rows, start, packet_first, found)
+        return True
+
+    def _awaited(self, demands: Demands, level: Level, rows: Rows, packet_first: int) -> Rows:
+        start, target = level.bound[0], level.target
+        one, two = start.state, target.state
+        pair = level.pair_arguments
+        if pair is None:
+            made = level.extend(rows, packet_first)
+            if made.count == GAVE_UP:
+                return made
+            asked = made.count
+            made.count = keep_awaited(
+                asked, made.positions, made.ts, made.lineage,
+                one.chains.links, one.base, two.chains.links, two.base, *demands.arguments,
+            )  # fmt: skip
+        else:
+            made = level.rows
+            own_forms, forms, cuts, window_sets = pair
+            limit = packet_first if level.before_packet else two.head
+            while True:
+                found, asked, candidates = make_awaited(  # type: ignore[call-arg]
+                    rows.count, rows.positions, rows.ts, rows.lineage, one.chains.links, one.base, own_forms,
+                    two.chains.links, two.base, forms, two.chains.heads, two.chains.shift, two.ts, target.lineage.values,
+                    two.first, limit, two.newest, level.least_us,
+                    cuts, window_sets, *demands.arguments, made.positions, made.ts, made.lineage, level.width,
+                    MOST_STEPS if rows.count > 2 else NO_LIMIT,
+                )  # fmt: skip
+                if found <= made.room:
+                    break
+                made.resize(max(found, 2 * made.room))
+            made.count = found
+            if found == GAVE_UP:
+                return made
+            level.note_work(rows.count, candidates, asked)
+        demands.asked += asked
+        self.dropped += asked - made.count
+        return made
+
+    def _judge(self, start: int, demands: Demands) -> None:
+        """Stop asking where few pairs are dropped, and then let the join choose its order by itself."""
+        worthy = demands.worthy
+        if len(worthy) == len(demands.list):
+            return
+        if worthy:
+            self._demands[start] = Demands(worthy, self._presences)
+        else:
+            del self._demands[start], self._orders[start]
+        used = {each.presence for among in self._demands.values() for each in among.list}
+        self._presences.keep(used)
+
+
+def warm() -> None:
+    """Compile the kernels, by joining a few tuples of a triangle."""
+    program = compile_program(_WARM)
+    (body,) = program.graph.bodies.values()
+    assert body.host is not None
+    states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
+    join = DemandJoin(body.host, states, ((0, 1), 2))
+    join.add(body)
+    for _ in range(2):
+        for state in states.values():
+            numbers = np.zeros(2, np.int64)
+            columns = (
+                Column(ColumnType.BIGINT, numbers),
+                Column(ColumnType.BIGINT, numbers),
+                Column(ColumnType.BIGINT, np.arange(2)),
+            )
+            push_packet(state, [join], Packet(columns, numbers, numbers), keep_all=True)
+
+
+_WARM = """
+CREATE STREAM a (ts BIGINT, k BIGINT, l BIGINT); CREATE STREAM b (ts BIGINT, k BIGINT, l BIGINT);
+CREATE STREAM c (ts BIGINT, k BIGINT, l BIGINT);
+SELECT a.k AS x FROM a, b, c WHERE a.k = b.k AND b.l = c.l AND a.k = c.k MAXWINDOW 5 SEC;
+"""

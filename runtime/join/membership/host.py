@@ -1,0 +1,65 @@
+"""One host at a join node: which of the node's items are its own, and how its bodies speak of them.
+
+A node joins the items of several hosts; a host over B and H has two of the four items of a node over B, T, H and K. The
+bodies of a host, their conditions and what is found for them are in the host's own order of items: `items` leads from there
+to the node's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from cqc.runtime.join.membership.residual_checks import JoinChecks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cqc.compiler.graph.nodes import JoinHost
+    from cqc.compiler.meaning.normal import EquiJoin
+    from cqc.runtime.join.step.probe_step import JoinInput
+    from cqc.runtime.join.step.theta_forms import ThetaShape
+    from cqc.runtime.state.shared_state import SharedState
+
+
+@dataclass(slots=True, eq=False)
+class JoinPart:
+    """A host's place at a node."""
+
+    host: JoinHost
+    inputs: tuple[JoinInput, ...]  # in the host's order
+    checks: JoinChecks
+    equi_joins: tuple[EquiJoin, ...]  # of the node's items
+    states: Sequence[SharedState]
+    seats: int = 0
+    results: int = 0
+    items: tuple[int, ...] = field(init=False)  # of the node, in the host's order
+
+    def __post_init__(self) -> None:
+        self.items = tuple(each.item for each in self.inputs)
+
+    @classmethod
+    def of(cls, host: JoinHost, inputs: Sequence[JoinInput]) -> JoinPart:
+        """The part of a host whose relations have these inputs."""
+        moved = tuple(
+            replace(
+                edge,
+                left_item=inputs[edge.left_item].item,
+                right_item=inputs[edge.right_item].item,
+            )
+            for edge in host.equi_joins
+        )
+        checks = JoinChecks(inputs, host.equi_joins)
+        return cls(host, tuple(inputs), checks, moved, [each.state for each in inputs])
+
+    def shape(self, shape: ThetaShape) -> ThetaShape:
+        """A condition of the host's items as one of the node's."""
+        left, right = self.items[shape.left_item], self.items[shape.right_item]
+        if (left, right) == (shape.left_item, shape.right_item):
+            return shape
+        return replace(shape, left_item=left, right_item=right)
+
+    @property
+    def stream_inputs(self) -> list[JoinInput]:
+        """The inputs whose packets start a join."""
+        return [each for each in self.inputs if each.state.relation.is_stream]

@@ -1,0 +1,354 @@
+"""Who sits at a join node: hosts, their bodies, the slots that stand for them, and the lineage beside the tuples.
+
+A node has an item for every relation of its hosts, as often as the host that has it most often, and one lane of lineage, one
+filter and one set of counters an item, whatever the number of hosts. Hosts come with their first body and leave with
+their last one; items that no host has any more are freed.
+
+    B x H, B x T x H and T x H at one node: items B, H, T; a packet of H is filtered and stored once for all three
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.join.membership.host import JoinPart
+from cqc.runtime.join.membership.item_filter import ItemFilter
+from cqc.runtime.join.membership.slots import JoinSeat, SlotTable
+from cqc.runtime.join.step.probe_step import JoinInput, Work
+from cqc.runtime.lineage.rank_lineage import WORD_BITS, bitmap, move_bits, word_count
+from cqc.runtime.state.lanes import Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Mapping
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.graph.nodes import Body, JoinHost
+    from cqc.runtime.join.membership.slots import Slot
+    from cqc.runtime.join.plan.join_plan import JoinPlan
+    from cqc.runtime.lineage.matches import Seat
+    from cqc.runtime.state.shared_state import SharedState
+
+
+_NARROWER = 4  # how many times as wide as it needs to be the lineage is when it is made narrower
+
+_SEATING = (
+    "_words", "_inputs", "_filters", "_work", "_items_of", "_free_items", "_parts", "_table", "_counts",
+    "_failures_of_gone", "_tuples_in", "_results", "_seconds", "phases", "counts_only", "why_apart",
+)  # fmt: skip
+
+
+class JoinSeating:
+    """The hosts and bodies of one node."""
+
+    _keeps_by_slot = False  # whether a join has more by slot than the lineage of base tuples
+
+    def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
+        """`states` by folded relation name. The node's items are in the order of its first host."""
+        self._all_states = states
+        self._words = 1
+        self._inputs: list[JoinInput] = []
+        self._filters: list[ItemFilter] = []
+        self._work: list[Work] = []
+        self._items_of: dict[str, list[int]] = {}  # by folded relation name, one an occurrence
+        self._free_items: list[int] = []
+        self._heads_before: dict[str, int] = {}  # how many tuples each state had taken before
+        self._parts: dict[int, JoinPart] = {}  # by host number
+        self._table = SlotTable()
+        self._plan: JoinPlan | None = None
+        self._counts = np.zeros(WORD_BITS, np.int64)
+        self._failures_of_gone = 0
+        self._tuples_in = 0
+        self._results = 0
+        self._seconds = 0.0
+        self.take(host)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def name(self) -> str:
+        """`join3`, or `join0+2+3` where several hosts are served."""
+        return f"join{'+'.join(str(number) for number in sorted(self._parts))}"
+
+    @property
+    def tuples_in(self) -> int:
+        """Tuples that came so far."""
+        return self._tuples_in
+
+    @property
+    def seconds(self) -> float:
+        """How long they took."""
+        return self._seconds
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """Folded names of the streams and tables that feed the node."""
+        return frozenset(self._items_of)
+
+    @property
+    def failures(self) -> int:
+        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
+        checked = sum(part.checks.failures for part in self._parts.values())
+        return self._failures_of_gone + checked + sum(each.failures for each in self._filters)
+
+    # Hosts
+
+    def take(self, host: JoinHost) -> None:
+        """Serve one host more; its bodies follow."""
+        seen: dict[str, int] = {}
+        inputs = []
+        for relation in host.relations:
+            name = fold(relation.name)
+            occurrence = seen.get(name, 0)
+            seen[name] = occurrence + 1
+            own = self._items_of.setdefault(name, [])
+            if occurrence == len(own):
+                own.append(self._new_item(self._all_states[name]))
+            inputs.append(self._inputs[own[occurrence]])
+        self._parts[host.number] = JoinPart.of(host, inputs)
+        self._plan = None
+
+    def absorb(self, other: JoinSeating) -> None:
+        """Take over everything that sits at another node, with the lineage of the tuples that are there."""
+        other._clear(other._table.take_all_soiled())
+        before = self._words
+        self._widen(before + other._words)
+        self._table.absorb(other._table, before * WORD_BITS)
+        for part in list(other._parts.values()):
+            self.take(part.host)
+            own = self._parts[part.host.number]
+            own.seats, own.results = part.seats, part.results
+            for slot in self._table.slots.values():
+                if slot.part is part:
+                    slot.part = own
+                    for each, formula in zip(own.inputs, slot.body.filters, strict=True):
+                        self._filters[each.item].add(slot.number, formula)
+            for mine, theirs in zip(own.inputs, part.inputs, strict=True):
+                mine.lineage.values[:, before:] |= theirs.lineage.values
+        self._failures_of_gone += other.failures
+        other.close()
+
+    def gather(self, other: JoinSeating, hosts: Collection[int]) -> None:
+        """Take some hosts of another node, with their seats and the lineage of the tuples that are there.
+
+        Slots are numbered without gaps, so the lineage is as short as it can be. The other node is not used any more.
+        """
+        parts = [part for number, part in other._parts.items() if number in hosts]
+        slots = [slot for slot in other._table.slots.values() if slot.part.host.number in hosts]
+        before = self._table.gather(other._table, slots)
+        self._widen(word_count(self._table.size))
+        places: dict[int, list[int]] = {number: [] for number in hosts}
+        for at, slot in enumerate(slots):
+            places[slot.part.host.number].append(at)
+        moves: dict[tuple[int, int], list[int]] = {}
+        for part in parts:
+            if not self.serves(part.host):
+                self.take(part.host)
+            own = self._parts[part.host.number]
+            own.seats, own.results = part.seats, part.results
+            self._results += part.results
+            for mine, theirs in zip(own.inputs, part.inputs, strict=True):
+                moves.setdefault((mine.item, theirs.item), []).extend(places[part.host.number])
+            for slot in [slots[at] for at in places[part.host.number]]:
+                slot.part = own
+                for each, formula in zip(own.inputs, slot.body.filters, strict=True):
+                    self._filters[each.item].add(slot.number, formula)
+        now = np.array([slot.number for slot in slots], np.int64)
+        for (to_item, from_item), own_places in moves.items():
+            state = self._inputs[to_item].state
+            live = slice(state.first - state.base, state.head - state.base)
+            target = self._inputs[to_item].lineage.values[live]
+            move_bits(
+                other._inputs[from_item].lineage.values[live],
+                before[own_places],
+                target,
+                now[own_places],
+            )
+        self._plan = None
+
+    def adopt(self, other: JoinSeating) -> None:
+        """Take the place of another node for the same host, with its seats, its lineage and its counters."""
+        self.close()
+        for name in _SEATING:
+            if hasattr(other, name):
+                setattr(self, name, getattr(other, name))
+        self._plan = None
+
+    @property
+    def alone(self) -> JoinPart | None:
+        """The host, where there is one and its items are those of the node."""
+        parts = list(self._parts.values())
+        whole = len(parts) == 1 and parts[0].items == tuple(range(len(self._inputs)))
+        return parts[0] if whole else None
+
+    @property
+    def parts(self) -> list[JoinPart]:
+        """The hosts that are served."""
+        return list(self._parts.values())
+
+    @property
+    def heads(self) -> dict[str, int]:
+        """By folded stream name, how many tuples were stored so far."""
+        states = {name: self._all_states[name] for name in self._items_of}
+        return {name: state.head for name, state in states.items() if state.relation.is_stream}
+
+    @property
+    def stored(self) -> dict[str, int]:
+        """The same since the node is there."""
+        return {name: head - self._heads_before[name] for name, head in self.heads.items()}
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The slots that are taken."""
+        return list(self._table.slots.values())
+
+    def serves(self, host: JoinHost) -> bool:
+        """Whether bodies of the host sit here."""
+        return host.number in self._parts
+
+    def close(self) -> None:
+        """Give back the lanes in the shared states; the join is not used any more."""
+        for items in self._items_of.values():
+            for item in items:
+                self._inputs[item].state.detach(self._inputs[item].lineage)
+
+    def _drop_part(self, part: JoinPart) -> None:
+        """Forget a host without bodies, and the items that only it had."""
+        del self._parts[part.host.number]
+        self._failures_of_gone += part.checks.failures
+        used = {item for each in self._parts.values() for item in each.items}
+        for name, items in list(self._items_of.items()):
+            for item in [each for each in items if each not in used]:
+                items.remove(item)
+                self._inputs[item].state.detach(self._inputs[item].lineage)
+                self._free_items.append(item)
+            if not items:
+                del self._items_of[name]
+
+    def _new_item(self, state: SharedState) -> int:
+        lane = Lane(np.zeros((state.capacity, self._words), np.uint64))
+        state.attach(lane)
+        self._heads_before.setdefault(fold(state.relation.name), state.head)
+        types = tuple(column.type for column in state.relation.columns)
+        item = self._free_items.pop() if self._free_items else len(self._inputs)
+        if item == len(self._inputs):
+            self._inputs.append(JoinInput(item, state, lane))
+            self._filters.append(ItemFilter(types))
+            self._work.append(Work())
+        else:
+            self._inputs[item] = JoinInput(item, state, lane)
+            self._failures_of_gone += self._filters[item].failures
+            self._filters[item] = ItemFilter(types)
+            self._work[item] = Work()
+        return item
+
+    # Bodies
+
+    def add(self, body: Body, *, past: bool = False) -> JoinSeat:
+        """Serve a body: it sees tuples inserted from now on, with `past` also those that are in the states."""
+        assert body.host is not None
+        part = self._parts[body.host.number]
+        self._clear(self._table.take_soiled())
+        seat, is_new = self._table.place(part, body, self._epoch(part, past=past))
+        part.seats += 1
+        self._plan = None
+        if is_new:
+            self._widen(word_count(self._table.size))
+            for each, formula in zip(part.inputs, body.filters, strict=True):
+                self._filters[each.item].add(seat.slot.number, formula)
+            for position, each in enumerate(part.inputs):
+                if past or not each.state.relation.is_stream:
+                    self._backfill(each, position, seat)
+        return seat
+
+    def remove(self, seat: Seat) -> None:
+        """Stop serving a body; what only it used is freed."""
+        assert isinstance(seat, JoinSeat)
+        self._plan = None
+        part = seat.slot.part
+        is_gone = self._table.leave(seat)
+        if is_gone:
+            for item in part.items:
+                self._filters[item].remove(seat.slot.number)
+        part.seats -= 1
+        if not part.seats and len(self._parts) > 1:
+            self._drop_part(part)
+        if is_gone:
+            self._narrow()
+
+    def _epoch(self, part: JoinPart, *, past: bool) -> Hashable:
+        streams = [each.state for each in part.stream_inputs]
+        if past or not any(len(state) for state in streams):
+            return past
+        return past, tuple(state.head for state in streams)
+
+    def _widen(self, words: int) -> None:
+        if words <= self._words:
+            return
+        for items in self._items_of.values():
+            for each in [self._inputs[item] for item in items]:
+                wider = np.zeros((each.state.capacity, words), np.uint64)
+                wider[:, : self._words] = each.lineage.values
+                each.lineage.values = wider
+        self._words = words
+        self._counts = np.zeros(words * WORD_BITS, np.int64)
+
+    def _narrow(self) -> None:
+        """When most have left, number the slots anew and give back the lineage that they had: a quarter is enough by then."""
+        words = word_count(len(self._table))
+        if self._keeps_by_slot or words * _NARROWER > self._words:
+            return
+        before, now = self._table.compact()
+        for items in self._items_of.values():
+            for each in [self._inputs[item] for item in items]:
+                state = each.state
+                live = slice(state.first - state.base, state.head - state.base)
+                narrower = np.zeros((state.capacity, words), np.uint64)
+                move_bits(each.lineage.values[live], before, narrower[live], now)
+                each.lineage.values = narrower
+                self._failures_of_gone += self._filters[each.item].failures
+                self._filters[each.item] = ItemFilter(
+                    tuple(column.type for column in state.relation.columns)
+                )
+        for slot in self._table.slots.values():
+            for each, formula in zip(slot.part.inputs, slot.body.filters, strict=True):
+                self._filters[each.item].add(slot.number, formula)
+        self._words = words
+        self._counts = np.zeros(words * WORD_BITS, np.int64)
+
+    def _clear(self, soiled: list[int]) -> None:
+        """Take the bits of freed slots off all stored tuples."""
+        if soiled:
+            kept = ~bitmap(soiled, self._words)
+            for items in self._items_of.values():
+                for item in items:
+                    self._inputs[item].lineage.values &= kept
+
+    def _backfill(self, each: JoinInput, position: int, seat: JoinSeat) -> None:
+        """Let a slot see the tuples that a state already holds."""
+        state = each.state
+        if not len(state):
+            return
+        own = ItemFilter(tuple(column.type for column in state.relation.columns))
+        own.add(0, seat.body.filters[position])
+        packet = state.packet()
+        wanted: NDArray[np.uint64] = own.match(packet)[:, 0] & np.uint64(1)
+        for column in _required_columns(seat.body, position):
+            valid = packet.columns[column].valid
+            if valid is not None:
+                wanted[~valid] = 0
+        word, bit = divmod(seat.slot.number, WORD_BITS)
+        live = slice(state.first - state.base, state.head - state.base)
+        each.lineage.values[live, word] |= wanted << np.uint64(bit)
+
+
+def _required_columns(body: Body, item: int) -> set[int]:
+    ends = [(edge.left_item, edge.left_column) for edge in body.equi_joins]
+    ends += [(edge.right_item, edge.right_column) for edge in body.equi_joins]
+    ends += [(theta.left_item, theta.left_column) for theta in body.theta_joins]
+    ends += [(theta.right_item, theta.right_column) for theta in body.theta_joins]
+    return {column for end_item, column in ends if end_item == item}

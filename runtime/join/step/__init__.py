@@ -1,0 +1,1 @@
+"""One step of a join: extend partial combinations by one item more."""

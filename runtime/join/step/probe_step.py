@@ -1,0 +1,416 @@
+"""One level of an n-ary join: extend partial combinations, which bind some items, by one item more.
+
+A level is made when the set of slots changes, and holds everything its kernel needs in the form the kernel needs it: which
+chains to walk or how far to scan, the windows to each bound item as rank sets, the theta lists, and output arrays that only
+grow. Per packet it gathers the keys and values of the rows and calls one kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from time import thread_time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from cqc.runtime.join.step.phase_order import PhaseOrder, StepParts
+from cqc.runtime.join.step.probe_kernels import (
+    GAVE_UP,
+    MOST_STEPS,
+    NO_LIMIT,
+    count_slots,
+    extend_by_key,
+)
+from cqc.runtime.join.step.scan_kernels import MOST_SIFTED, extend_by_time
+from cqc.runtime.join.step.theta_lists import PredicateList, code_of
+from cqc.runtime.lineage.rank_lineage import FAR_US, RankSets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.join.step.phase_order import PhaseCounts
+    from cqc.runtime.state.lanes import Lane
+    from cqc.runtime.state.scan_lane import ScanLane
+    from cqc.runtime.state.shared_state import SharedState
+
+_ROOM = 1024
+_MOST_ROOM = 1 << 21
+_NO_TALLY = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinInput:
+    """One item of a host at run time: the state of its relation and its own lineage beside the tuples."""
+
+    item: int
+    state: SharedState
+    lineage: Lane
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEdge:
+    """An equality between a bound item (by its place in the row) and the item that the level adds."""
+
+    place: int
+    bound_form: int
+    target_form: int
+
+
+@dataclass(slots=True)
+class Work:
+    """What was done to join with one item: rows that probed, candidates they met, rows that came out."""
+
+    probes: int = 0
+    candidates: int = 0
+    found: int = 0
+
+    def add(self, other: Work) -> None:
+        """Count what another one counted."""
+        self.probes += other.probes
+        self.candidates += other.candidates
+        self.found += other.found
+
+
+class Rows:
+    """Partial combinations: `positions[place, row]`, `ts[place, row]`, `lineage[row]`, the first `count` rows."""
+
+    def __init__(self, places: int, words: int, times: int | None = None) -> None:
+        """`times`: how many event times of a row are kept; 1 is the latest of them."""
+        self.count = 0
+        self._places = places
+        self._times = places if times is None else times
+        self._words = words
+        self.resize(_ROOM)
+
+    def resize(self, room: int) -> None:
+        """Make room; what was there is gone."""
+        self.positions = np.empty((self._places, room), np.int64)
+        self.ts = np.empty((self._times, room), np.int64)
+        self.lineage = np.empty((room, self._words), np.uint64)
+
+    @property
+    def room(self) -> int:
+        return self.positions.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.positions.nbytes + self.ts.nbytes + self.lineage.nbytes)
+
+    @property
+    def oldest_us(self) -> int:
+        """The earliest event time of the tuples that started the rows; there is at least one."""
+        return int(self.ts[0, : self.count].min())
+
+
+class Level:
+    """Extends rows over the items of `bound`, in that order, by `target`."""
+
+    def __init__(
+        self,
+        bound: Sequence[JoinInput],
+        target: JoinInput,
+        edges: Sequence[KeyEdge],
+        windows: Sequence[RankSets],  # of target minus each bound item
+        thetas: Sequence[PredicateList],
+        words: int,
+        work: Work,
+        *,
+        before_packet: bool,
+        completes: bool = False,
+    ) -> None:
+        self.target = target
+        self.completes = completes  # its rows are whole combinations of streams, for one host
+        self.before_packet = (
+            before_packet  # only tuples before the packet that is joined (self-joins)
+        )
+        self.rows = Rows(len(bound) + 1, words, 1 if completes else None)
+        # By slot, how many rows were found last, where that is all anybody asks: scans do not write them then.
+        self.tally: NDArray[np.int64] | None = None
+        self._width: tuple[int] | NDArray[np.int64] = (
+            (0,) if words == 1 else np.empty(words, np.int64)
+        )
+        self._work = work
+        self._bound = tuple(bound)
+        self._edges = tuple(edges)
+        self._forms = np.array([edge.target_form for edge in edges], np.int64)
+        self._check_forms = self._forms[1:]
+        self.phases: PhaseOrder | None = None  # None: always the fused kernel
+        self._prepare_windows(windows, words)
+        self._prepare_thetas(self._hub_first(thetas), words)
+        self._scratch(_ROOM)
+        self._scanned: ScanLane | None = None
+
+    @property
+    def scanned_columns(self) -> list[int]:
+        """The value columns of the target's state that a scan reads."""
+        return [] if self._edges else list(self._thetas[1])
+
+    def scan_lane(self, lane: ScanLane) -> None:
+        """Where the tuples of the target are in time order."""
+        self._scanned = lane
+        places = {column: row for row, column in enumerate(lane.columns)}
+        self._lane_columns = np.array([places[column] for column in self._thetas[1]], np.int64)
+
+    @property
+    def least_us(self) -> int:
+        """The least distance to the first bound item that any slot allows."""
+        return self._loosest_low_us
+
+    @property
+    def edges(self) -> tuple[KeyEdge, ...]:
+        """The equalities with bound items; the first one says which chains are walked."""
+        return self._edges
+
+    @property
+    def target_forms(self) -> NDArray[np.int64]:
+        """The key form of the target for each of `edges`."""
+        return self._forms
+
+    @property
+    def windows(self) -> tuple[NDArray[Any], ...]:
+        """Windows to each bound item: where the cuts of each begin, the cuts, the sets between them."""
+        return self._windows
+
+    @property
+    def thetas(self) -> tuple[NDArray[Any], ...]:
+        """Theta lists: codes, columns of the target, starts, parameters, sets, members."""
+        return self._thetas
+
+    @property
+    def value_sources(self) -> list[tuple[int, int]]:
+        """For each theta list the place of the bound item that is compared, and its value column."""
+        return [(place, int(column)) for place, columns, _ in self._sources for column in columns]
+
+    @property
+    def width(self) -> tuple[int] | NDArray[np.int64]:
+        """Counts the words of a lineage for the kernels."""
+        return self._width
+
+    @property
+    def bound(self) -> tuple[JoinInput, ...]:
+        """What is bound before this level, in its order."""
+        return self._bound
+
+    @property
+    def bound_items(self) -> list[int]:
+        """The items that are bound before this level, in their order."""
+        return [each.item for each in self._bound]
+
+    @property
+    def by_key(self) -> bool:
+        return bool(self._edges)
+
+    def order_phases(self, counts: PhaseCounts) -> None:
+        """Look at attribute, join and window conditions in the join's order, or in one that adapts."""
+        self.phases = PhaseOrder(counts, by_key=self.by_key, has_thetas=self._lists > 0)
+
+    @cached_property
+    def pair_arguments(self) -> tuple[NDArray[Any], ...] | None:
+        """Of a level that only compares keys of two items: key forms here and there, window cuts and sets."""
+        if len(self._bound) > 1 or not self._edges or self._lists:
+            return None
+        own = np.array([edge.bound_form for edge in self._edges], np.int64)
+        there = np.array([edge.target_form for edge in self._edges], np.int64)
+        return own, there, *self._windows[1:]
+
+    def note_work(self, probes: int, candidates: int, found: int) -> None:
+        """Count what was done in the level's place."""
+        self._work.probes += probes
+        self._work.candidates += candidates
+        self._work.found += found
+
+    def extend(self, rows: Rows, packet_first: int) -> Rows:
+        """The rows extended by every tuple that some slot wants with them; a count of GAVE_UP when that is too much at once.
+
+        `packet_first` is the first position of the packet that is joined.
+        """
+        count = rows.count
+        if count > self._keys.shape[1]:
+            self._scratch(2 * count)
+        for number, edge in enumerate(self._edges):
+            chains, base = self._bound[edge.place].state.chains, self._bound[edge.place].state.base
+            gather_keys(
+                chains.links,
+                edge.bound_form,
+                base,
+                rows.positions[edge.place],
+                count,
+                self._keys[number],
+            )
+        for place, columns, begin in self._sources:
+            state = self._bound[place].state
+            gather_values(
+                state.values,
+                columns,
+                state.base,
+                rows.positions[place],
+                count,
+                self._probing,
+                begin,
+            )
+        if self.rows.room > _MOST_ROOM and 16 * self.rows.count < self.rows.room:
+            self.rows.resize(_ROOM)  # a burst is over
+        limit = packet_first if self.before_packet else self.target.state.head
+        if self.phases is not None and self.phases.takes(self._parts, rows, limit):
+            found, candidates = self.phases.extend(self._parts(), rows, limit)
+            if self.tally is not None and found != GAVE_UP:
+                count_slots(self.rows.lineage, found, self.tally)
+        else:
+            found, candidates = self._fused(rows, limit)
+        self.rows.count = found
+        self.note_work(count, candidates, max(found, 0))
+        return self.rows
+
+    def _fused(self, rows: Rows, limit: int) -> tuple[int, int]:
+        """One kernel that checks everything about a candidate at once."""
+        measures = self.phases is not None and self.phases.measures
+        started = thread_time() if measures else 0.0
+        found, candidates = self._call(rows, limit)
+        if found > self.rows.room and self.tally is None:
+            self.rows.resize(max(found, 2 * self.rows.room))
+            found, candidates = self._call(rows, limit)
+        if self.phases is not None and measures:
+            self.phases.saw_fused(thread_time() - started)
+        return found, candidates
+
+    def _parts(self) -> StepParts:
+        return StepParts(
+            self.target.state,
+            self.target.lineage,
+            self._keys,
+            self._forms,
+            self._windows,
+            self._loosest,
+            self._thetas,
+            self._probing,
+            self.rows,
+        )
+
+    def _call(self, rows: Rows, limit: int) -> tuple[int, int]:
+        state, out = self.target.state, self.rows
+        if self._edges:
+            chains = state.chains
+            most = MOST_STEPS if rows.count > 2 else NO_LIMIT
+            return extend_by_key(  # type: ignore[no-any-return]  # a numba kernel
+                rows.count, rows.positions, rows.ts, rows.lineage,
+                self._keys[0], self._edges[0].target_form, self._keys[1:], self._check_forms,
+                chains.heads, chains.links, chains.shift, state.base, state.first, limit, state.newest, self._loosest_low_us,
+                state.ts, self.target.lineage.values,
+                *self._windows, *self._thetas, self._probing, state.values,
+                out.positions, out.ts, out.lineage, self._width, most,
+            )  # fmt: skip
+        lane = self._scanned
+        assert lane is not None
+        lane.drop_before(state.first)
+        most = MOST_SIFTED if rows.count > 2 else NO_LIMIT
+        return extend_by_time(  # type: ignore[no-any-return]
+            rows.count, rows.positions, rows.ts, rows.lineage, self._hub, self._hub_lists, self._loosest,
+            lane.ts, lane.positions, lane.lineage, lane.values, lane.start, lane.end, state.first, limit,
+            *self._windows, self._thetas[0], self._lane_columns, *self._thetas[2:], self._probing,
+            out.positions, out.ts, out.lineage, _NO_TALLY if self.tally is None else self.tally, self._width,
+            most,
+        )  # fmt: skip
+
+    def _prepare_windows(self, windows: Sequence[RankSets], words: int) -> None:
+        cuts = [window.cuts for window in windows]
+        starts = np.zeros(len(windows) + 1, np.int64)
+        np.cumsum([len(each) for each in cuts], out=starts[1:])
+        sets = np.concatenate([window.sets for window in windows])
+        assert sets.shape[1] == words
+        self._windows = (starts, np.concatenate(cuts), sets)
+        self._loosest = np.array([_loosest(window) for window in windows], np.int64)
+        self._loosest_low_us = int(self._loosest[0, 0])
+
+    def _hub_first(self, thetas: Sequence[PredicateList]) -> list[PredicateList]:
+        """Choose the hub, the bound item that tells most about the target, and put its lists first."""
+        places = {each.item: place for place, each in enumerate(self._bound)}
+
+        def place_of(theta: PredicateList) -> int:
+            shape = theta.shape
+            return places[
+                shape.right_item if shape.left_item == self.target.item else shape.left_item
+            ]
+
+        slots = [0] * len(self._bound)
+        for theta in thetas:
+            slots[place_of(theta)] += int(np.bitwise_count(theta.members).sum())
+        spread = self._loosest[:, 1] // 2 - self._loosest[:, 0] // 2
+        self._hub = min(range(len(self._bound)), key=lambda place: (-slots[place], spread[place]))
+        ordered = sorted(thetas, key=lambda theta: place_of(theta) != self._hub)
+        self._hub_lists = sum(place_of(theta) == self._hub for theta in thetas)
+        return ordered
+
+    def _prepare_thetas(self, thetas: Sequence[PredicateList], words: int) -> None:
+        places = {each.item: place for place, each in enumerate(self._bound)}
+        codes, columns, sources = [], [], list[tuple[int, int]]()
+        for theta in thetas:
+            shape = theta.shape
+            sides = {shape.left_item: shape.left_column, shape.right_item: shape.right_column}
+            target_column = sides.pop(self.target.item)
+            ((item, column),) = sides.items()
+            place = places[item]
+            codes.append(code_of(shape, item))
+            columns.append(self.target.state.value_column(target_column))
+            sources.append((place, self._bound[place].state.value_column(column)))
+        self._sources = _by_place(sources)
+        self._lists = len(sources)
+        starts = np.zeros(len(thetas) + 1, np.int64)
+        np.cumsum([len(theta.parameters) for theta in thetas], out=starts[1:])
+        self._thetas = (
+            np.array(codes, np.int64),
+            np.array(columns, np.int64),
+            starts,
+            np.concatenate([np.zeros((0, 4)), *(theta.parameters for theta in thetas)]),
+            np.concatenate([np.zeros((0, words), np.uint64), *(theta.sets for theta in thetas)]),
+            np.array([theta.members for theta in thetas], np.uint64).reshape(-1, words),
+        )
+
+    def _scratch(self, room: int) -> None:
+        self._keys = np.zeros((max(1, len(self._edges)), room), np.int64)
+        self._probing = np.zeros((self._lists, room), np.float64)
+
+    @property
+    def nbytes(self) -> int:
+        sets = sum(int(array.nbytes) for array in (*self._windows, *self._thetas))
+        return self.rows.nbytes + sets
+
+
+def _by_place(sources: list[tuple[int, int]]) -> list[tuple[int, NDArray[np.int64], int]]:
+    """Runs of value columns that come from one place: (place, columns, number of the first)."""
+    runs: list[tuple[int, NDArray[np.int64], int]] = []
+    begin = 0
+    for end in range(1, len(sources) + 1):
+        if end == len(sources) or sources[end][0] != sources[begin][0]:
+            columns = np.array([column for _, column in sources[begin:end]], np.int64)
+            runs.append((sources[begin][0], columns, begin))
+            begin = end
+    return runs
+
+
+def _loosest(window: RankSets) -> tuple[int, int]:
+    """The least and the largest number for which the set is not empty."""
+    filled = np.flatnonzero(window.sets.any(axis=1))
+    if not len(filled):
+        return FAR_US, -FAR_US
+    low = -FAR_US if filled[0] == 0 else int(window.cuts[filled[0] - 1])
+    high = FAR_US if filled[-1] == len(window.cuts) else int(window.cuts[filled[-1]]) - 1
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def gather_keys(links, form, base, positions, count, out):  # type: ignore[no-untyped-def]
+    """out[row] = the key of the tuple at positions[row]."""
+    for row in range(count):
+        out[row] = links[form, positions[row] - base, 1]
+
+
+@njit(cache=True, nogil=True)
+def gather_values(values, columns, base, positions, count, out, begin):  # type: ignore[no-untyped-def]
+    """out[begin + number, row] = the value in columns[number] of the tuple at positions[row]."""
+    for number in range(len(columns)):
+        for row in range(count):
+            out[begin + number, row] = values[positions[row] - base, columns[number]]

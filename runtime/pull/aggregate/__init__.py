@@ -1,0 +1,1 @@
+"""Aggregates over any window: partial aggregates, trees of them, groups."""

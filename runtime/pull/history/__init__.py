@@ -1,0 +1,1 @@
+"""Kept results, in the order that windows ask for."""

@@ -1,0 +1,177 @@
+"""Everything of a pull query but its window: answers windows, one or many at a time.
+
+Queries that differ only in their windows and periods share one clause, so a thousand periodic queries that are due together
+are answered by one walk over their windows, and compiled once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.pull.pull_plan import Answer, PullPlan
+from cqc.runtime.pull.ready_outputs import MaterialisedOutputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.compiler.meaning.bound import Expression
+    from cqc.runtime.columns.columns import Column
+    from cqc.runtime.lineage.matches import Seat
+    from cqc.runtime.pull.aggregate.group_tree import GroupTree, Request
+    from cqc.runtime.pull.body_results import Fetch, KeptBody
+    from cqc.runtime.pull.history.result_history import Positions
+
+_ROWS_AT_ONCE = 1 << 18
+_ASKING = 64  # asking costs as much as so many rows
+_BEFORE_READY = 256
+
+
+def clause_key(node: QueryNode, seat: Seat) -> Hashable:
+    """Equal for queries that share a clause."""
+    pull = node.pull
+    assert pull is not None
+    outputs = tuple((output.name, output.expression) for output in node.outputs)
+    rest = (pull.distinct, pull.group_by, pull.having, pull.order_by, pull.limit)
+    return seat, node.positions, outputs, rest
+
+
+class PullClause:
+    """A body's kept results, and what is made of the rows of each window."""
+
+    def __init__(
+        self, key: Hashable, node: QueryNode, kept: KeptBody, look: Callable[[], None]
+    ) -> None:
+        """`look` is called between two steps of an answer: it may raise when that takes too long."""
+        assert node.pull is not None
+        self._look = look
+        self.key = key
+        self.kept = kept
+        self.plan = PullPlan(node.outputs, node.pull)
+        self.users = 0
+        self._items = node.positions
+        self._trees_in_use: list[GroupTree] = []  # of the GROUP BY clause, and finer ones
+        self._request: Request | None = None
+        self._ready: MaterialisedOutputs | None = None
+        self._can_be_ready = self.plan.outputs_can_be_kept and not kept.body.rows
+        self._asked = 0  # what was asked before outputs lay ready, in rows
+
+    @property
+    def failures(self) -> int:
+        return self.plan.failures
+
+    def close(self) -> None:
+        """Free what only this clause used."""
+        self._release_trees()
+        if self._ready is not None:
+            self._ready.close()
+
+    def answer_one(self, begin_us: int, end_us: int) -> Answer:
+        """The answer over one window, both ends inside."""
+        self.kept.settle()
+        if self.plan.is_aggregate:
+            return self._answer(np.array([begin_us], np.int64), np.array([end_us], np.int64))
+        rows = self.kept.rows(begin_us, end_us)
+        self._asked += _ASKING + len(rows[0])
+        fetch = self._fetch(rows)
+        return self.plan.answer_rows(np.zeros(len(rows[0]), np.int64), fetch, 1)
+
+    def _fetch(self, rows: Positions) -> Fetch:
+        """The columns of rows; whoever needs one begins a step."""
+        fetch = self.kept.fetch(self._items, rows)
+
+        def column(item: int, column: int) -> Column:
+            self._look()
+            return fetch(item, column)
+
+        return column
+
+    def table(self, begin_us: int, end_us: int) -> pa.Table:
+        """The same as users get it, a slice of outputs that lie ready where there are any."""
+        self.kept.settle()
+        ready = self._ready
+        if ready is None or ready.history is not self.kept.history:
+            ready = self._ready = self._make_ready()
+            if ready is None:
+                return self.plan.table(self.answer_one(begin_us, end_us).columns)
+        return ready.table(begin_us, end_us)
+
+    def _make_ready(self) -> MaterialisedOutputs | None:
+        """Keep the outputs of all rows from now on, once enough has been asked."""
+        history = self.kept.history
+        if history is None or not self._can_be_ready or self._asked <= _BEFORE_READY + len(history):
+            return None
+        self._asked = 0
+        return MaterialisedOutputs(history, self._outputs)
+
+    def _outputs(self, rows: Positions) -> pa.Table:
+        fetch = self.kept.fetch(self._items, rows)
+        return self.plan.table(self.plan.outputs(fetch, len(rows[0])))
+
+    def answer_many(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> Iterator[tuple[int, Answer]]:
+        """The answers over windows, as many at a time as memory allows; with each the number of its first window."""
+        self.kept.settle()
+        for part in self._parts(begins_us, ends_us):
+            yield part.start, self._answer(begins_us[part], ends_us[part])
+
+    def _answer(self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]) -> Answer:
+        self._look()
+        count = len(begins_us)
+        request = self.request_for(begins_us, ends_us)
+        if request is not None:
+            groups = request.tree.answer(request, begins_us, ends_us)
+            return self.plan.answer_groups(groups, count)
+        some = np.flatnonzero(self.kept.row_counts(begins_us, ends_us))
+        windows = zip(begins_us[some].tolist(), ends_us[some].tolist(), strict=True)
+        found = [self.kept.rows(begin_us, end_us) for begin_us, end_us in windows]
+        found = found or [self.kept.rows(0, -1)]
+        rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        window = np.repeat(some, [len(each[0]) for each in found][: len(some)])
+        return self.plan.answer_rows(window, self._fetch(rows), count)
+
+    def request_for(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> Request | None:
+        """What to ask of the aggregate trees; None where the rows of the windows must be looked at, or are fewer."""
+        if not self.plan.has_trees or not self.kept.has_trees:
+            return None
+        if self._request is None or not self.kept.is_current(self._request.tree):
+            self._release_trees()
+            tree = self._use_tree()
+            self._request = tree.request(self.plan.aggregates, self._use_tree)
+        finer = [tree.groups for tree in self._trees_in_use[1:]]
+        if finer and len(begins_us) * max(finer) > 4 * int(
+            self.kept.row_counts(begins_us, ends_us).sum()
+        ):
+            return None
+        return self._request
+
+    def _use_tree(self, *finer: Expression) -> GroupTree:
+        tree = self.kept.use_tree(self._items, (*self.plan.group_by, *finer))
+        self._trees_in_use.append(tree)
+        return tree
+
+    def _release_trees(self) -> None:
+        for tree in self._trees_in_use:
+            self.kept.release_tree(tree)
+        self._trees_in_use = []
+        self._request = None
+
+    def _parts(self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]) -> Iterator[slice]:
+        """Stretches of windows that together have not too many rows to look at."""
+        if self.request_for(begins_us, ends_us) is None:
+            rows = np.cumsum(self.kept.row_counts(begins_us, ends_us))
+        else:
+            rows = np.cumsum(self.kept.unsure_counts(begins_us, ends_us))
+        stops = np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1
+        edges = [0, *stops.tolist(), len(begins_us)]
+        for start, stop in itertools.pairwise(edges):
+            yield slice(start, stop)

@@ -1,0 +1,319 @@
+"""What a pull query does with the rows of its windows: groups, HAVING, outputs, DISTINCT, ORDER BY, LIMIT.
+
+Everything works on the rows of many windows at once, each row with the number of its window, because a periodic query is
+often due for many instants. Expressions are compiled when the query is first asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from cqc.compiler.meaning.bound import Aggregate, ColumnRef, children
+from cqc.runtime.columns.columns import (
+    ARROW_TYPES,
+    Column,
+    concatenate,
+    null_column,
+    select,
+    take,
+    to_arrow,
+)
+from cqc.runtime.expressions.compile_expression import REPLACED, compile_expression
+from cqc.runtime.pull.aggregate.aggregates import (
+    aggregate_rows,
+    count_column,
+    has_partials,
+    has_tree,
+)
+from cqc.runtime.pull.aggregate.grouping import first_rows, number_rows
+from cqc.runtime.pull.aggregate.partial_groups import (
+    Groups,
+    PartialGroups,
+    PartialRows,
+    merge_groups,
+    merge_rows,
+    rows_lane,
+)
+from cqc.runtime.pull.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.meaning.bound import Expression, Output, Pull
+    from cqc.runtime.expressions.compile_expression import Compiled
+
+    Fetch = Callable[[int, int], Column]
+
+
+_AS_THEY_ARE = (
+    pa.int64(),
+    pa.float64(),
+)  # layouts that Arrow takes over without a look at the values
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Output rows by column, the window of each row beside it; windows ascend."""
+
+    window: NDArray[np.int64]
+    columns: tuple[Column, ...]
+
+
+class PullPlan:
+    """The compiled clauses of one or more pull queries."""
+
+    def __init__(self, outputs: tuple[Output, ...], pull: Pull) -> None:
+        self._expressions = tuple(output.expression for output in outputs)
+        self.pull = pull
+        self.group_by = pull.group_by
+        self.is_aggregate = pull.is_aggregate
+        self.names = tuple(output.name for output in outputs)
+        arranged = pull.distinct or pull.order_by or pull.limit is not None or pull.is_aggregate
+        self._plain = None if arranged else _plain_columns(self._expressions)
+        self.outputs_can_be_kept = not arranged
+        self._failed = 0
+        self._used: list[Compiled] = []
+
+    @property
+    def failures(self) -> int:
+        """Evaluations that failed and gave NULL."""
+        return self._failed + sum(compiled.failures for compiled in self._used)
+
+    @cached_property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """Each aggregate once, wherever it is used."""
+        roots = list(self._expressions)
+        roots += [order.expression for order in self.pull.order_by]
+        roots += [] if self.pull.having is None else [self.pull.having]
+        return tuple(dict.fromkeys(found for root in roots for found in _aggregates_in(root)))
+
+    @cached_property
+    def has_partials(self) -> bool:
+        """Whether the answers of several engines can be put together from partial aggregates."""
+        return self.is_aggregate and all(has_partials(each) for each in self.aggregates)
+
+    @cached_property
+    def has_trees(self) -> bool:
+        """Whether aggregate trees can answer all of it."""
+        return self.is_aggregate and all(has_tree(each) for each in self.aggregates)
+
+    # Compiled parts
+
+    @cached_property
+    def _replaced(self) -> dict[Expression, int]:
+        """In groups: the key values, then the aggregates, are already known."""
+        known = (*self.pull.group_by, *self.aggregates) if self.is_aggregate else ()
+        return {expression: at for at, expression in reversed(list(enumerate(known)))}
+
+    def _compile(self, expression: Expression) -> Compiled:
+        compiled = compile_expression(expression, self._replaced)
+        self._used.append(compiled)
+        return compiled
+
+    def _compile_plain(self, expression: Expression) -> Compiled:
+        compiled = compile_expression(expression)
+        self._used.append(compiled)
+        return compiled
+
+    @cached_property
+    def _outputs(self) -> tuple[Compiled, ...]:
+        return tuple(self._compile(expression) for expression in self._expressions)
+
+    @cached_property
+    def _orders(self) -> tuple[Compiled, ...]:
+        return tuple(self._compile(order.expression) for order in self.pull.order_by)
+
+    @cached_property
+    def _having(self) -> Compiled | None:
+        return None if self.pull.having is None else self._compile(self.pull.having)
+
+    @cached_property
+    def _keys(self) -> tuple[Compiled, ...]:
+        return tuple(self._compile_plain(expression) for expression in self.pull.group_by)
+
+    @cached_property
+    def _arguments(self) -> tuple[Compiled | None, ...]:
+        return tuple(
+            None if each.argument is None else self._compile_plain(each.argument)
+            for each in self.aggregates
+        )
+
+    @cached_property
+    def _schema(self) -> Any:
+        types = [ARROW_TYPES[expression.type] for expression in self._expressions]
+        return pa.schema(list(zip(self.names, types, strict=True)))
+
+    def table(self, columns: Sequence[Column]) -> pa.Table:
+        """Output columns as users get them."""
+        arrays = [
+            pa.array(column.values)
+            if type_ in _AS_THEY_ARE and column.valid is None
+            else to_arrow(column)
+            for column, type_ in zip(columns, self._schema.types, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+    # Rows and groups
+
+    def answer_rows(self, window: NDArray[np.int64], fetch: Fetch, windows: int) -> Answer:
+        """The answer from the rows of all windows, with `fetch(item, column)` for their columns."""
+        if self._plain is not None:
+            return Answer(window, self.outputs(fetch, len(window)))
+        if not self.is_aggregate:
+            return self._finish(window, fetch)
+        return self.answer_groups(self._group_rows(window, fetch), windows)
+
+    def outputs(self, fetch: Fetch, length: int) -> tuple[Column, ...]:
+        """The output columns of rows."""
+        if self._plain is not None:
+            return tuple(fetch(item, column) for item, column in self._plain)
+        return tuple(output.run(fetch, length) for output in self._outputs)
+
+    def answer_groups(self, groups: Groups, windows: int) -> Answer:
+        """The answer from the groups of all windows."""
+        if not self.pull.group_by:
+            groups = self._with_empty_windows(groups, windows)
+        known = (*groups.keys, *groups.aggregates)
+        if self._having is not None:
+            kept = self._having.is_true(_columns(known), len(groups.window))
+            known = tuple(select(column, kept) for column in known)
+            return self._finish(groups.window[kept], _columns(known))
+        return self._finish(groups.window, _columns(known))
+
+    def _group_rows(self, window: NDArray[np.int64], fetch: Fetch) -> Groups:
+        length = len(window)
+        keys = [key.run(fetch, length) for key in self._keys]
+        numbers, count = number_rows([_window_column(window), *keys], length)
+        firsts = first_rows(numbers, count)
+        columns = []
+        for aggregate, argument in zip(self.aggregates, self._arguments, strict=True):
+            values = None if argument is None else argument.run(fetch, length)
+            column, failed = aggregate_rows(aggregate, values, numbers, count)
+            self._failed += failed
+            columns.append(column)
+        return Groups(window[firsts], tuple(take(key, firsts) for key in keys), tuple(columns))
+
+    # Parts of an answer, from several engines
+
+    def partial_rows(
+        self, window: NDArray[np.int64], oldest_us: NDArray[np.int64], fetch: Fetch
+    ) -> PartialRows:
+        """The rows of all windows before DISTINCT, ORDER BY and LIMIT."""
+        length = len(window)
+        orders = tuple(compiled.run(fetch, length) for compiled in self._orders)
+        return PartialRows(window, oldest_us, self.outputs(fetch, length), orders)
+
+    def partial_groups(self, window: NDArray[np.int64], fetch: Fetch) -> PartialGroups:
+        """The groups of all windows as partial aggregates."""
+        length = len(window)
+        keys = [key.run(fetch, length) for key in self._keys]
+        numbers, count = number_rows([_window_column(window), *keys], length)
+        firsts = first_rows(numbers, count)
+        lanes = tuple(
+            rows_lane(None if argument is None else argument.run(fetch, length), numbers, count)
+            for argument in self._arguments
+        )
+        return PartialGroups(window[firsts], tuple(take(key, firsts) for key in keys), lanes)
+
+    def put_together(self, parts: Sequence[PartialRows | PartialGroups], windows: int) -> Answer:
+        """The answer from its parts."""
+        groups = [part for part in parts if isinstance(part, PartialGroups)]
+        if groups:
+            merged, failed = merge_groups(groups, self.aggregates)
+            self._failed += failed
+            return self.answer_groups(merged, windows)
+        rows = merge_rows([part for part in parts if isinstance(part, PartialRows)])
+        return self._arrange(rows.window, rows.columns, rows.orders)
+
+    def _with_empty_windows(self, groups: Groups, windows: int) -> Groups:
+        """Without GROUP BY every window has its row: COUNT 0 and NULLs where there is nothing."""
+        if len(groups.window) == windows:
+            return groups
+        present = np.zeros(windows, np.bool_)
+        present[groups.window] = True
+        place = np.where(present, np.cumsum(present) - 1, -1)
+        columns = tuple(
+            _spread(column, place, _is_count(aggregate))
+            for aggregate, column in zip(self.aggregates, groups.aggregates, strict=True)
+        )
+        return Groups(np.arange(windows), (), columns)
+
+    def _finish(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
+        length = len(window)
+        orders = [compiled.run(fetch, length) for compiled in self._orders]
+        return self._arrange(window, self.outputs(fetch, length), orders)
+
+    def _arrange(
+        self, window: NDArray[np.int64], columns: tuple[Column, ...], orders: Sequence[Column]
+    ) -> Answer:
+        """DISTINCT, ORDER BY and LIMIT, given the values of the ORDER BY expressions."""
+        keys = [
+            SortKey(column, order.descending, order.nulls_first)
+            for column, order in zip(orders, self.pull.order_by, strict=True)
+        ]
+        if self.pull.distinct:
+            rows = distinct_rows(window, columns)
+            window, columns = window[rows], tuple(take(column, rows) for column in columns)
+            keys = [
+                SortKey(take(key.column, rows), key.descending, key.nulls_first) for key in keys
+            ]
+        if not keys and self.pull.limit is None:
+            return Answer(window, columns)
+        rows = sorted_rows(window, keys) if keys else np.arange(len(window))
+        if self.pull.limit is not None:
+            rows = rows[limited_rows(window[rows], self.pull.limit)]
+        return Answer(window[rows], tuple(take(column, rows) for column in columns))
+
+
+def _plain_columns(expressions: Sequence[Expression]) -> tuple[tuple[int, int], ...] | None:
+    """Item and column of each output, when all are columns."""
+    columns = [each for each in expressions if isinstance(each, ColumnRef)]
+    if len(columns) < len(expressions):
+        return None
+    return tuple((column.item, column.column) for column in columns)
+
+
+def _aggregates_in(expression: Expression) -> Iterator[Aggregate]:
+    if isinstance(expression, Aggregate):
+        yield expression
+        return
+    for part in children(expression):
+        yield from _aggregates_in(part)
+
+
+def _is_count(aggregate: Aggregate) -> bool:
+    return aggregate.function.name.startswith("COUNT")
+
+
+def _window_column(window: NDArray[np.int64]) -> Column:
+    return count_column(window)
+
+
+def _columns(known: Sequence[Column]) -> Fetch:
+    def fetch(item: int, column: int) -> Column:
+        assert item == REPLACED  # the binder lets nothing else stand beside groups
+        return known[column]
+
+    return fetch
+
+
+def _spread(column: Column, place: NDArray[np.int64], is_count: bool) -> Column:
+    """The values at the places; where there is none (-1), 0 for a count and NULL else."""
+    empty = place < 0
+    if not len(column):
+        if is_count:
+            return count_column(np.zeros(len(place), np.int64))
+        return null_column(column.type, len(place))
+    if is_count:
+        return count_column(np.where(empty, 0, column.values[np.maximum(place, 0)]))
+    # The last value is NULL, and -1 points to it.
+    return take(
+        concatenate([column, null_column(column.type, 1)]), np.where(empty, len(column), place)
+    )

@@ -1,0 +1,1 @@
+"""Runs: what reads sources, drives the engine by micro-batches, and feeds the sink."""

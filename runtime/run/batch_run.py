@@ -1,0 +1,223 @@
+"""A run whose micro-batches are lists of ranges: what runs on Spark, follows its input, or survives a crash.
+
+What a micro-batch holds is decided by the planner, and who drives the batches (Spark, or the loop in `BatchRun.to_end`) does
+not matter. Between two micro-batches the query set may change: a folder of programs is looked at each time.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cqc.compiler import Program
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.errors import RunError
+from cqc.runtime.intake.typed_batch import join_taken
+from cqc.runtime.notices import say
+from cqc.runtime.run.finite_run import LocalRun, source_path
+from cqc.runtime.run.input_plan import Planner
+from cqc.runtime.run.live_programs import LivePrograms, new_relations, refuse
+from cqc.runtime.run.query_set import first_set, texts_of
+from cqc.runtime.sources import open_source
+from cqc.runtime.sources.connections import is_connection
+from cqc.runtime.sources.read_range import read_range
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.options import RunOptions
+    from cqc.runtime.run.durable.program_book import Sources
+    from cqc.runtime.run.finite_run import RunSummary
+    from cqc.runtime.run.input_plan import Positions
+    from cqc.runtime.sources.connections import Feed
+    from cqc.runtime.sources.range import Range
+
+RETENTION_US = 3_600_000_000
+MAX_AHEAD_US = 86_400_000_000  # of a service
+LOOK_S = 0.1  # how often a run that follows looks for new input
+
+
+class BatchRun(LocalRun):
+    """Pushes ranges into the engine, one micro-batch at a time.
+
+    Raises:
+        RunError: when data is missing or a place to write to cannot be opened.
+    """
+
+    def __init__(self, program: Program, options: RunOptions) -> None:
+        super().__init__(with_retention(program) if options.follow else program, options)
+        self._latest_us: dict[str, int] = {}
+        self._queries = first_set(self.engine, program, options.only)
+        self._live = LivePrograms(options) if options.is_live else None
+        self._in_force: Sources | None = None  # the files that changed the queries last
+        if self._live is not None:
+            self._add_places()
+        try:
+            self._planner = self._make_planner()
+        except BaseException:
+            self._close_sink()
+            self._left_out.close()
+            raise
+
+    def to_end(self, progress: Callable[[int], None] | None = None) -> None:
+        """Run micro-batches until the input has ended; with `follow` until somebody interrupts."""
+        waiting = getattr(progress, "waiting", None)
+        self.read_tables()
+        while True:
+            ranges = self.next_ranges()
+            if ranges:
+                self.process(ranges)
+                if progress is not None:
+                    progress(self.engine.tuples_read)
+            elif self.awaits_more():
+                time.sleep(LOOK_S)
+                if waiting is not None:
+                    waiting()
+            else:
+                break
+        self.end_of_input()
+
+    def next_ranges(self) -> list[Range]:
+        """What the next micro-batch reads; nothing at the end of the input (for one that follows: at present)."""
+        program = None if self._live is None else self._live.look()
+        if program is not None:
+            self._change_to(program)
+        return self._planner.next_batch(self._latest_us)
+
+    def awaits_more(self) -> bool:
+        """Whether there may be more input although there is none at present."""
+        return self._options.follow or not self._planner.ended
+
+    def process(self, ranges: Sequence[Range]) -> None:
+        """Read the ranges as one micro-batch, write its results and make it count."""
+        self._read(ranges)
+        self._count(ranges)
+        self._planner.done_with_all()
+
+    def _read(self, ranges: Sequence[Range]) -> None:
+        """Read the ranges as one micro-batch and write its results."""
+        parts: dict[str, list[Taken]] = {}
+        for part in ranges:
+            relation = self._catalog.relations[part.stream]
+            parts.setdefault(part.stream, []).extend(read_range(relation, part))
+        rows = {name: join_taken(taken) for name, taken in parts.items() if taken}
+        self.engine.push_taken(rows)
+        for name in rows:
+            latest_us = self.engine.lines[name].latest_us
+            if latest_us is not None:
+                self._latest_us[name] = latest_us
+        self._write()
+
+    def _count(self, ranges: Sequence[Range]) -> None:
+        """A micro-batch is done."""
+
+    def close(self) -> RunSummary:
+        """Let go of the files, and say what was done."""
+        self._planner.close()
+        return super().close()
+
+    def _make_planner(self) -> Planner:
+        return Planner(
+            {
+                name: (relation, self._places.get(name))
+                for name, relation in self._catalog.relations.items()
+                if relation.is_stream and (name in self._places or name in self._used)
+            },
+            follow=self._options.follow,
+            rows_per_batch=self._options.rows_per_batch,
+            positions=self._positions_before(),
+            spool=None
+            if self._options.checkpoint is None
+            else Path(self._options.checkpoint) / "spool",
+            warn=lambda text: say(f"warning: {text}"),
+        )
+
+    def _change_to(self, program: Program) -> None:
+        """Let the queries of a program run, over streams and tables of which some may be new."""
+        feeds: list[Feed] = []
+        try:
+            declared = new_relations(program.catalog, self._catalog)
+            self._check_data(program)
+            rows = {relation.name: self._open_new(relation, feeds) for relation in declared}
+        except RunError as error:
+            for feed in feeds:
+                feed.close()
+            refuse(f"error: {error}")
+            return
+        for relation in declared:
+            self.engine.declare(relation, rows[relation.name])
+        for feed in feeds:
+            self._planner.add(feed)
+        relations = {fold(each.name): each for each in declared}
+        self._catalog = replace(self._catalog, relations={**self._catalog.relations, **relations})
+        self._used |= relations.keys()
+        for change in self._queries.change_to(texts_of(program, self._options.only)):
+            say(change)
+        if self._live is not None:
+            self._in_force = self._live.sources
+
+    def _check_data(self, program: Program) -> None:
+        """See that every stream and table that runs and is asked for is being read.
+
+        Raises:
+            RunError: when neither the program nor the command line says where the rows of one are.
+        """
+        for name in texts_of(program, self._options.only):
+            for relation in program.graph.queries[fold(name)].body.relations:
+                folded = fold(relation.name)
+                if folded in self._catalog.relations and folded not in self._used:
+                    source_path(relation, self._options.binds)
+
+    def _open_new(self, relation: Relation, feeds: list[Feed]) -> list[Taken]:
+        """Open the feed of a new stream, or read the rows of a new table.
+
+        Raises:
+            RunError: when there is nothing to read from.
+        """
+        place = None
+        if not is_connection(relation, self._options.binds):
+            place = source_path(relation, self._options.binds)
+        if not relation.is_stream:
+            return list(open_source(relation, str(place)))
+        feeds.append(self._planner.open(fold(relation.name), relation, place))
+        return []
+
+    def _positions_before(self) -> Positions:
+        """What was read before this run."""
+        return {}
+
+    def _add_places(self) -> None:
+        """Queries that come later may speak of any stream that has data."""
+        binds = self._options.binds
+        bound = {fold(name) for name in binds}
+        for name, relation in self._catalog.relations.items():
+            if is_connection(relation, binds):
+                self._used.add(name)
+            elif "path" in relation.options or name in bound:
+                self._places[name] = source_path(relation, binds)
+        self._used |= self._places.keys()
+
+
+def with_guard(program: Program) -> Program:
+    """The program with the guard against rows far ahead that a service has, unless the program says otherwise."""
+    if program.settings.max_ahead_us is not None:
+        return program
+    settings = replace(program.settings, max_ahead_us=MAX_AHEAD_US)
+    return Program(replace(program.catalog, settings=settings), program.graph, program.warnings)
+
+
+def with_retention(program: Program) -> Program:
+    """The program with the history that a run without an end keeps, unless it says otherwise.
+
+    An hour for queries to come, and more where the program's own queries look back further: a window of a day is a day.
+    """
+    if program.settings.retention_us is not None:
+        return program
+    begins = (pull.begin for query in program.queries.values() if (pull := query.pull) is not None)
+    windows_us = (-begin.offset_us for begin in begins if begin.from_now)
+    settings = replace(program.settings, retention_us=max(RETENTION_US, *windows_us, 0))
+    return Program(replace(program.catalog, settings=settings), program.graph, program.warnings)

@@ -1,0 +1,1 @@
+"""Runs that survive a crash: checkpoints, and what is in them."""

@@ -1,0 +1,257 @@
+"""One finite run of a program on the local engine: sources in, sink out, a summary at the end.
+
+Streams are read a chunk at a time, always from the one that is furthest behind in event time, so that joins keep no more
+state than the windows ask for, and memory does not depend on the size of the files.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.engine.engine import Engine
+from cqc.runtime.errors import OutputClosed, RunError
+from cqc.runtime.expressions.function_faults import FunctionFaults
+from cqc.runtime.sinks import open_sink
+from cqc.runtime.sinks.left_out_rows import LeftOut
+from cqc.runtime.sinks.output import Output
+from cqc.runtime.sinks.protocol import shape_of_query
+from cqc.runtime.sinks.table import TableFolderSink, TableSink
+from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
+from cqc.runtime.sources.connections import is_connection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from cqc.compiler import Program
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.stream_input import StreamCount
+    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.lineage.matches import OperatorCount
+    from cqc.runtime.options import RunOptions
+    from cqc.runtime.sinks.growing import Growing
+    from cqc.runtime.sinks.protocol import Shape
+
+_MOST_SHAPES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a run did."""
+
+    streams: dict[str, StreamCount]
+    queries: dict[str, int]
+    operators: list[OperatorCount]
+    seconds: float
+    failed_evaluations: int
+    warnings: tuple[str, ...] = ()
+    faults: FunctionFaults = field(default_factory=FunctionFaults)  # of users' functions
+
+    def to_json(self) -> dict[str, Any]:
+        """The counters as `--stats` writes them."""
+        return {
+            "streams": {
+                name: {
+                    "read": count.read,
+                    "late": count.late,
+                    "rejected": count.rejected,
+                    "reasons": dict(count.reasons),
+                    **({"waiting": count.waiting} if count.waiting else {}),
+                }
+                for name, count in self.streams.items()
+            },
+            "queries": {name: {"results": number} for name, number in self.queries.items()},
+            "operators": [
+                {
+                    "name": each.name,
+                    "in": each.tuples_in,
+                    "out": each.tuples_out,
+                    "seconds": each.seconds,
+                    "bytes": each.bytes,
+                    **each.detail,
+                }
+                for each in self.operators
+            ],
+            "failed_evaluations": self.failed_evaluations,
+            "functions": self.faults.to_json(),
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(slots=True)
+class _Feed:
+    """A stream being read: its chunks to come, and how far in event time it is."""
+
+    name: str
+    chunks: Iterator[Taken]
+    latest_us: int = field(default=-(2**63))
+
+
+class LocalRun:
+    """A run in this process.
+
+    Raises:
+        RunError: when data is missing or a place to write to cannot be opened.
+    """
+
+    def __init__(self, program: Program, options: RunOptions) -> None:
+        self._options = options
+        self._program = program
+        self._started = time.perf_counter()
+        self._failed = False
+        self._catalog = program.catalog
+        self.engine = Engine(
+            program,
+            strategy=options.strategy,
+            only=options.only,
+            keep_past=options.is_live,
+            collect=options.sink != "none",
+        )
+        self.engine.bound_instants(options.max_instants)
+        self._used = self.engine.relations_used()
+        self._places = {
+            name: source_path(relation, options.binds)
+            for name, relation in self._catalog.relations.items()
+            if name in self._used and not is_connection(relation, options.binds)
+        }
+        self._left_out = LeftOut(self.engine, options, self._open_beside)
+        try:
+            self._open_sink(_shapes_of(program, self.engine))
+        except BaseException:
+            self._left_out.close()
+            raise
+
+    def to_end(self, progress: Callable[[int], None] | None = None) -> None:
+        """Read the input to its end, then invoke the pull queries once."""
+        self.read_tables()
+        feeds = [
+            _Feed(name, self._open(name))
+            for name in self._places
+            if self._catalog.relations[name].is_stream
+        ]
+        while feeds:
+            feed = min(feeds, key=lambda each: each.latest_us)
+            chunk = next(feed.chunks, None)
+            if chunk is None:
+                feeds.remove(feed)
+                continue
+            self.engine.push_taken({feed.name: chunk})
+            latest_us = self.engine.lines[feed.name].latest_us
+            feed.latest_us = feed.latest_us if latest_us is None else latest_us
+            self._write()
+            if progress is not None:
+                progress(self.engine.tuples_read)
+        self.end_of_input()
+
+    def read_tables(self) -> None:
+        """Fill the tables, before the first tuple of a stream."""
+        for name in self._places:
+            if not self._catalog.relations[name].is_stream:
+                for chunk in self._open(name):
+                    self.engine.push_taken({name: chunk})
+
+    def end_of_input(self) -> None:
+        """Deliver what only the end decides, and invoke the pull queries once."""
+        self.engine.finish()
+        self.engine.closing_invocations(self._options.at_us)
+        self._write()
+
+    def give_up(self) -> None:
+        """Let the micro-batch in hand stop in the middle, with `Halted`; called by a signal or from another thread."""
+        self.engine.watch.halt("the run is stopping")
+
+    def abandon(self) -> RunSummary:
+        """Close the sink after a failure: what was found is shown, and nothing is said of what was not."""
+        self._failed = True
+        return self.close()
+
+    def close(self) -> RunSummary:
+        """Close the sink and say what was done."""
+        with suppress(OutputClosed):  # what was found is counted even when nobody reads it any more
+            self._close_sink()
+        self._left_out.close()
+        summary = RunSummary(
+            {
+                name: count
+                for name, count in self.engine.stream_counts().items()
+                if fold(name) in self._used
+            },
+            self.engine.result_counts(),
+            self.engine.measure(),
+            time.perf_counter() - self._started,
+            self.engine.failed_evaluations,
+            self.engine.warnings,
+            self.engine.faults,
+        )
+        if self._options.stats is not None:
+            write_stats(Path(self._options.stats), summary)
+        return summary
+
+    def _open(self, name: str) -> Iterator[Taken]:
+        relation = self._catalog.relations[name]
+        return open_source(
+            relation, str(self._places[name]), self._options.rows_per_batch or ROWS_PER_CHUNK
+        )
+
+    def _open_beside(self, name: str, path: Path) -> Output | Growing:
+        """Open a file of rows that are left out, by the option that names it."""
+        del name
+        return Output(path)
+
+    def _open_sink(self, shapes: Mapping[str, Shape] | None) -> None:
+        relations = self._catalog.relations
+        binds = self._options.binds
+        live = self._options.follow or any(
+            is_connection(relations[name], binds) for name in self._used
+        )
+        self._sink = open_sink(self._options.sink, self._options.out, shapes, live=live)
+
+    def _close_sink(self) -> None:
+        if self._failed and isinstance(self._sink, TableSink | TableFolderSink):
+            self._sink.abandon()
+        else:
+            self._sink.close()
+
+    def _write(self) -> None:
+        for blocks in self.engine.drain_blocks():
+            self._sink.write(blocks)
+
+
+def _shapes_of(program: Program, engine: Engine) -> dict[str, Shape] | None:
+    """The result columns of the queries; None when there are so many that working them out would take long."""
+    if len(engine.queries) >= _MOST_SHAPES:
+        return None
+    return {name: shape_of_query(program.bound(name)) for name in engine.queries}
+
+
+def source_path(relation: Relation, binds: dict[str, str]) -> Path:
+    """Where the rows of a stream or table are.
+
+    Raises:
+        RunError: when neither the program nor the command line says so.
+    """
+    for name, path in binds.items():
+        if fold(name) == fold(relation.name):
+            return Path(path)
+    declared = relation.options.get("path")
+    if declared is None:
+        kind = "stream" if relation.is_stream else "table"
+        raise RunError(
+            f"{kind} {relation.name} has no data: give its WITH clause a path, or use --bind {relation.name}=PATH"
+        )
+    return Path(relation.folder) / declared
+
+
+def write_stats(path: Path, summary: RunSummary) -> None:
+    """Write the counters as JSON."""
+    try:
+        path.write_text(
+            json.dumps(summary.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}") from error

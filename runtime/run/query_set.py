@@ -1,0 +1,82 @@
+"""The queries in force while a run goes on: registered, replaced and removed as their files change.
+
+The wanted set is compared with the running one by name and text; only the difference is registered or unregistered, and each
+registration remembers its place in the input, so that a checkpoint can repeat it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.engine.snapshot import QueryState, arrivals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cqc.compiler import Program
+    from cqc.runtime.engine.engine import Engine, QueryHandle
+
+
+class QuerySet:
+    """The running queries of an engine, in the order of their registration."""
+
+    def __init__(self, engine: Engine, running: Sequence[QueryState]) -> None:
+        self._engine = engine
+        self._running = {fold(query.name): query for query in running}
+
+    @property
+    def running(self) -> list[QueryState]:
+        return list(self._running.values())
+
+    def add(self, text: str, name: str | None = None) -> QueryHandle:
+        """Register a query.
+
+        Raises:
+            CompileError: when the text has errors.
+        """
+        handle = self._engine.register(text, name)
+        state = QueryState(handle.name, text, arrivals(self._engine))
+        self._running[fold(handle.name)] = state
+        return handle
+
+    def remove(self, query: QueryHandle | str) -> None:
+        """Unregister a query."""
+        self._engine.unregister(query)
+        self._running.pop(fold(query if isinstance(query, str) else query.name), None)
+
+    def change_to(self, wanted: dict[str, str]) -> list[str]:
+        """Let the queries of these names and texts run, and no others; what changed, in words.
+
+        Raises:
+            CompileError: when a text has errors.
+        """
+        changes: list[str] = []
+        for query in self.running:
+            text = wanted.get(query.name)
+            if text is None or text.split() != query.text.split():
+                self.remove(query.name)
+                if text is None:
+                    changes.append(f"query {query.name} removed")
+        replaced = {query.name for query in self._running.values()}
+        for name, text in wanted.items():
+            if name not in replaced:
+                self.add(text, name)
+                changes.append(f"query {name} registered")
+        return changes
+
+
+def texts_of(program: Program, only: Sequence[str]) -> dict[str, str]:
+    """The queries of a program by name, each as text."""
+    chosen = {fold(name) for name in only}
+    return {
+        node.name: node.span.text
+        for node in program.graph.queries.values()
+        if not chosen or fold(node.name) in chosen
+    }
+
+
+def first_set(engine: Engine, program: Program, only: Sequence[str]) -> QuerySet:
+    """The queries that an engine was made with."""
+    texts = texts_of(program, only)
+    return QuerySet(engine, [QueryState(name, text, {}) for name, text in texts.items()])

@@ -1,0 +1,1 @@
+"""The network side of the service: routes, bodies, answers, access."""

@@ -1,0 +1,1 @@
+"""Files of records that the service writes down, and its latest results."""

@@ -1,0 +1,1 @@
+"""Starting Spark: Java, the session, the archive that makes it quick."""

@@ -1,0 +1,1 @@
+"""Shared state: the base tuples of a stream, kept once, and the indexes beside them."""

@@ -1,0 +1,1 @@
+"""Tests of whole processes: the service, Spark, chaos."""

@@ -1,0 +1,84 @@
+"""When most queries of a join have left, the lineage that they had is given back, and those that stay miss nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+import cqc
+from cqc.runtime.join.execute.flat_join import MultiJoin
+from cqc.runtime.join.membership.membership import _NARROWER
+
+DECLARED = "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT); CREATE STREAM r (ts BIGINT, k BIGINT, y BIGINT);"
+STAYING = {
+    "near": "SELECT a.x AS x, b.y AS y FROM s a, r b WHERE a.k = b.k AND a.x > 3 MAXWINDOW 50 SEC",
+    "theta": "SELECT a.x AS x, b.y AS y FROM s a, r b WHERE a.k = b.k AND a.x < b.y MAXWINDOW 9 SEC",
+    "kept": "SELECT a.x AS x, b.y AS y FROM s a, r b WHERE a.k = b.k AND b.y > 7 BEGIN NOW - 60 END NOW",
+    "late": "SELECT a.x AS x, b.x AS y FROM s a, s b WHERE a.k = b.k AND a.x > 9 MAXWINDOW 50 SEC",
+}
+GOING = (
+    "SELECT a.x AS x FROM s a, r b WHERE a.k = b.k AND a.x > {n} MAXWINDOW 40 SEC",
+    "SELECT a.x AS x FROM s a, r b WHERE a.k = b.k AND b.y > {n} BEGIN NOW - 60 END NOW",
+)
+
+
+class Churned:
+    """An engine with some queries that stay, in the middle of which others come and go."""
+
+    def __init__(self, going: int) -> None:
+        self.engine = cqc.Engine(cqc.compile(DECLARED))
+        self._now = 0
+        self._going = 0
+        for name, text in STAYING.items():
+            if name in ("near", "kept"):
+                self.engine.register(text, name)
+            self.come(going // len(STAYING))
+        self.push()
+        for name in ("theta", "late"):
+            self.engine.register(STAYING[name], name)
+            self.push()
+
+    def come(self, count: int) -> None:
+        for _ in range(count):
+            self._going += 1
+            text = GOING[self._going % len(GOING)].format(n=self._going)
+            self.engine.register(text, f"going{self._going}")
+
+    def leave(self) -> None:
+        while self._going:
+            self.engine.unregister(f"going{self._going}")
+            self._going -= 1
+
+    def push(self) -> None:
+        at = range(self._now, self._now + 20)
+        self._now += 20
+        self.engine.push("s", [{"ts": each, "k": each % 4, "x": each % 23} for each in at])
+        self.engine.push("r", [{"ts": each, "k": each % 4, "y": each % 19} for each in at])
+
+    def found(self) -> list[str]:
+        own = [each for each in self.engine.drain() if each.query in STAYING]
+        asked = self.engine.invoke("kept").to_pylist()
+        return sorted(map(str, [(each.query, each.ts, each.row) for each in own] + asked))
+
+    def joins(self) -> list[MultiJoin]:
+        found = [self.engine._circuit.join(name) for name in STAYING]
+        return [join for join in dict.fromkeys(found) if isinstance(join, MultiJoin)]
+
+
+@pytest.mark.parametrize("again", [0, 300])
+def test_what_stays_is_as_if_nobody_had_come(again: int) -> None:
+    churned, quiet = Churned(1_200), Churned(0)
+    widest = max(join._words for join in churned.joins())
+    size = sum(each.bytes for each in churned.engine.measure())
+    assert widest > 8
+    churned.leave()
+    assert max(join._words for join in churned.joins()) < _NARROWER
+    assert sum(each.bytes for each in churned.engine.measure()) < size / 4
+    churned.come(again)
+    for each in (churned, quiet):
+        each.push()
+        each.push()
+    found = quiet.found()
+    assert len(found) > 100
+    assert churned.found() == found
+    counts = churned.engine.result_counts()
+    assert {name: counts[name] for name in STAYING} == quiet.engine.result_counts()
