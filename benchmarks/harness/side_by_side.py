@@ -20,7 +20,7 @@ import numpy as np
 
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake.typed_batch import Taken
+from cqc.runtime.intake.typed_batch import TypedBatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,11 +34,11 @@ TIME_LIMIT_S = 1_800
 
 def micro_batches(
     streams: Mapping[str, Mapping[str, Any]], types: Mapping[str, ColumnType], batch_us: int
-) -> list[dict[str, Taken]]:
+) -> list[dict[str, TypedBatch]]:
     """The streams cut by event time, as sources hand them on; `types` by column name."""
     last = max(int(columns["ts"][-1]) for columns in streams.values())
     edges = np.arange(0, last + batch_us + 1, batch_us)
-    batches: list[dict[str, Taken]] = [{} for _ in edges[1:]]
+    batches: list[dict[str, TypedBatch]] = [{} for _ in edges[1:]]
     for name, columns in streams.items():
         cuts = np.searchsorted(columns["ts"], edges).tolist()
         for at, batch in enumerate(batches):
@@ -47,7 +47,7 @@ def micro_batches(
                 parts = tuple(
                     Column(types[column], values[begin:end]) for column, values in columns.items()
                 )
-                batch[name] = Taken(parts, columns["ts"][begin:end], end - begin)
+                batch[name] = TypedBatch(parts, columns["ts"][begin:end], end - begin)
     return batches
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cqc.compiler import Program
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.lineage.matches import OperatorCount
 
 
@@ -43,15 +43,15 @@ class Timed:
 
 
 def run_once(
-    program: Program, batches: Sequence[Mapping[str, Taken]], strategy: Strategy, warm: int = 2
+    program: Program, batches: Sequence[Mapping[str, TypedBatch]], strategy: Strategy, warm: int = 2
 ) -> Timed:
     """Push the micro-batches through an engine, results counted; the first `warm` ones are not timed."""
     engine = cqc.Engine(program, strategy=strategy, collect=False, keep_past=False)
     for batch in batches[:warm]:
-        engine.push_taken(batch)
+        engine.push_typed(batch)
     started = time.process_time()
     for batch in batches[warm:]:
-        engine.push_taken(batch)
+        engine.push_typed(batch)
     seconds = time.process_time() - started
     return Timed(seconds, sum(engine.result_counts().values()), engine.measure())
 
@@ -61,7 +61,7 @@ def program_of(declared: str, queries: Sequence[str]) -> Program:
     return cqc.compile(declared + ";\n".join(queries))
 
 
-def tuples_in(batches: Sequence[Mapping[str, Taken]], warm: int = 2) -> int:
+def tuples_in(batches: Sequence[Mapping[str, TypedBatch]], warm: int = 2) -> int:
     """How many tuples are in the micro-batches that are timed."""
     return sum(len(rows) for batch in batches[warm:] for rows in batch.values())
 

@@ -34,7 +34,7 @@ from cqc.runtime.deliver.results import in_time_order, rows_of
 from cqc.runtime.engine.circuit import Circuit
 from cqc.runtime.engine.turns import Turns, changes, reads
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake.stream_input import StreamLine
+from cqc.runtime.intake.stream_input import StreamInput
 from cqc.runtime.join.execute.bounded_queues import TooMuchFound
 from cqc.runtime.join.execute.flat_join import push_packet
 from cqc.runtime.join.execute.result_limits import Flood
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from cqc.runtime.deliver.results import Result, ResultBlock, ResultGroup
     from cqc.runtime.expressions.function_faults import FunctionFaults
     from cqc.runtime.intake.stream_input import StreamCount
-    from cqc.runtime.intake.typed_batch import Reject, Taken
+    from cqc.runtime.intake.typed_batch import Reject, TypedBatch
     from cqc.runtime.lineage.matches import Found, OperatorCount
     from cqc.runtime.pull.pull_queries import Invocation
 
@@ -204,9 +204,9 @@ class Engine:
         lines = {name: self._line(name) for name in rows}
         if len({id(line) for line in lines.values()}) < len(lines):
             raise RunError(f"the same stream is named twice in one batch: {', '.join(lines)}")
-        self.push_taken({name: line.take(rows[name]) for name, line in lines.items()})
+        self.push_typed({name: line.take(rows[name]) for name, line in lines.items()})
 
-    def push_taken(self, taken: Mapping[str, Taken]) -> None:
+    def push_typed(self, taken: Mapping[str, TypedBatch]) -> None:
         """Give the engine one micro-batch of rows that a source typed already."""
         turns = self._turns
         turns.begin("push")
@@ -296,7 +296,7 @@ class Engine:
     # Streams and queries come and go
 
     @changes
-    def declare(self, relation: Relation, rows: Iterable[Taken] = ()) -> None:
+    def declare(self, relation: Relation, rows: Iterable[TypedBatch] = ()) -> None:
         """Add a stream, or a table with its rows, while the engine runs; queries over it are registered afterwards.
 
         Raises:
@@ -455,7 +455,7 @@ class Engine:
     # What a checkpoint holds beside the base tuples
 
     @property
-    def lines(self) -> Mapping[str, StreamLine]:
+    def lines(self) -> Mapping[str, StreamInput]:
         """How far each stream and table has come, by folded name."""
         return self._lines
 
@@ -651,11 +651,11 @@ class Engine:
             for name, line in self._stream_lines()
         }
 
-    def _line_of(self, relation: Relation) -> StreamLine:
+    def _line_of(self, relation: Relation) -> StreamInput:
         settings = self._program.catalog.settings
-        return StreamLine(relation, settings.idle_us, self._clock, settings.max_ahead_us)
+        return StreamInput(relation, settings.idle_us, self._clock, settings.max_ahead_us)
 
-    def _stream_lines(self) -> list[tuple[str, StreamLine]]:
+    def _stream_lines(self) -> list[tuple[str, StreamInput]]:
         return [(name, line) for name, line in self._lines.items() if line.relation.is_stream]
 
     def _fill_table(self, name: str, packet: Packet) -> None:
@@ -668,7 +668,7 @@ class Engine:
     def _insert(self, name: str, packet: Packet) -> None:
         push_packet(self._states[name], self._circuit.joins_of(name), packet, keep_all=True)
 
-    def _line(self, name: str) -> StreamLine:
+    def _line(self, name: str) -> StreamInput:
         expect(name, str, "engine.push", "the name of a stream or table")
         line = self._lines.get(fold(name))
         if line is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.engine.engine import Engine
-    from cqc.runtime.intake.stream_input import StreamLine
+    from cqc.runtime.intake.stream_input import StreamInput
     from cqc.runtime.state.shared_state import SharedState
 
 
@@ -168,7 +168,7 @@ def give(engine: Engine, left: dict[str, Packet], until: Mapping[str, int] | Non
             left[name] = packet.take(np.arange(count, len(packet)))
 
 
-def _set_line(line: StreamLine, state: LineState) -> None:
+def _set_line(line: StreamInput, state: LineState) -> None:
     line.count.read, line.count.late = state.read, state.late
     line.count.rejected, line.count.reasons = state.rejected, Counter(state.reasons)
     line._arrivals = state.arrivals
@@ -187,7 +187,7 @@ def _set_counts(engine: Engine, state: EngineState) -> None:
             engine._counted_from[query.name] += engine._results(query.name) - query.results
 
 
-def _line_state(line: StreamLine, after_end_us: int) -> LineState:
+def _line_state(line: StreamInput, after_end_us: int) -> LineState:
     """How far a stream has come; the end of its input is a watermark only until more of it is found."""
     count, clock = line.count, line.clock
     return LineState(
@@ -203,7 +203,7 @@ def _line_state(line: StreamLine, after_end_us: int) -> LineState:
     )
 
 
-def _is_stream(line: StreamLine) -> bool:
+def _is_stream(line: StreamInput) -> bool:
     return line.relation.is_stream
 
 

@@ -29,7 +29,7 @@ from numba import njit
 from cqc.compiler.wording.expressions import duration_text
 from cqc.runtime.columns.columns import take, to_arrow
 from cqc.runtime.columns.event_time import span
-from cqc.runtime.intake.typed_batch import Intake, Reject, Taken, join_taken
+from cqc.runtime.intake.typed_batch import Intake, Reject, TypedBatch, join_taken
 from cqc.runtime.sinks.json_text import json_rows
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class AheadGuard:
         assert relation.event_time is not None
         self._relation = relation
         self._most_us = min(most_us, _MOST_US)
-        self._waiting: Taken | None = None
+        self._waiting: TypedBatch | None = None
         self._company = np.zeros(0, np.int64)
         self._least_us = 0  # of those that wait
         column = relation.columns[relation.event_time].name
@@ -142,7 +142,7 @@ class AheadGuard:
     def __len__(self) -> int:
         return 0 if self._waiting is None else len(self._waiting)
 
-    def sort_out(self, taken: Taken, latest_us: int | None) -> tuple[Taken, list[Reject]]:
+    def sort_out(self, taken: TypedBatch, latest_us: int | None) -> tuple[TypedBatch, list[Reject]]:
         """The rows that count now, and those that waited in vain; the others wait.
 
         Args:
@@ -157,9 +157,9 @@ class AheadGuard:
         rejects = self._rejects(_pick(rows, strays))
         self._wait(_pick(rows, waits), company[waits])
         counts = _pick(rows, order)
-        return Taken(counts.columns, counts.ts_us, taken.read, taken.rejects), rejects
+        return TypedBatch(counts.columns, counts.ts_us, taken.read, taken.rejects), rejects
 
-    def reach_us(self, taken: Taken, latest_us: int | None) -> int | None:
+    def reach_us(self, taken: TypedBatch, latest_us: int | None) -> int | None:
         """The latest event time of the stream once these rows have come."""
         if not len(taken):
             return latest_us
@@ -197,7 +197,7 @@ class AheadGuard:
 
     # Inside
 
-    def _is_usual(self, taken: Taken, latest_us: int | None) -> bool:
+    def _is_usual(self, taken: TypedBatch, latest_us: int | None) -> bool:
         """Whether all rows count, and nobody who waits hears of it."""
         if not len(taken):
             return True
@@ -209,8 +209,8 @@ class AheadGuard:
         return largest_us <= first_us + self._most_us
 
     def _decided(
-        self, taken: Taken, latest_us: int | None
-    ) -> tuple[Taken, NDArray[np.int8], NDArray[np.int64], int, NDArray[np.int64]]:
+        self, taken: TypedBatch, latest_us: int | None
+    ) -> tuple[TypedBatch, NDArray[np.int8], NDArray[np.int64], int, NDArray[np.int64]]:
         rows = taken if self._waiting is None else join_taken([self._waiting, taken])
         company = np.zeros(len(rows), np.int64)
         company[: len(self)] = self._company[: len(self)]
@@ -226,11 +226,11 @@ class AheadGuard:
         )
         return rows, fate, order, int(latest), company
 
-    def _wait(self, rows: Taken, company: NDArray[np.int64]) -> None:
+    def _wait(self, rows: TypedBatch, company: NDArray[np.int64]) -> None:
         self._waiting, self._company = (rows, company) if len(rows) else (None, company)
         self._least_us = int(rows.ts_us.min()) if len(rows) else 0
 
-    def _rejects(self, rows: Taken) -> list[Reject]:
+    def _rejects(self, rows: TypedBatch) -> list[Reject]:
         if not len(rows):
             return []
         names = [column.name for column in self._relation.columns]
@@ -238,7 +238,7 @@ class AheadGuard:
         return [Reject(self.reason, json.loads(text)) for text in texts]
 
 
-def _span(taken: Taken) -> tuple[int, int]:
+def _span(taken: TypedBatch) -> tuple[int, int]:
     """The least and the largest event time, remembered for whoever asks next."""
     if taken.span_us is None:
         least_us, largest_us = span(taken.ts_us)
@@ -246,9 +246,9 @@ def _span(taken: Taken) -> tuple[int, int]:
     return taken.span_us
 
 
-def _pick(rows: Taken, positions: NDArray[np.int64]) -> Taken:
+def _pick(rows: TypedBatch, positions: NDArray[np.int64]) -> TypedBatch:
     columns = tuple(take(column, positions) for column in rows.columns)
-    return Taken(columns, rows.ts_us[positions], len(positions))
+    return TypedBatch(columns, rows.ts_us[positions], len(positions))
 
 
 def warm() -> None:

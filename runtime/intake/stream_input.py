@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.intake.typed_batch import Reject, Taken
+    from cqc.runtime.intake.typed_batch import Reject, TypedBatch
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class StreamCount:
     waiting: int = 0
 
 
-class StreamLine:
+class StreamInput:
     """The intake, clock and counters of one stream or table.
 
     `on_reject` and `on_late` are told of rows that are left out, for those who want to keep them.
@@ -76,11 +76,11 @@ class StreamLine:
         """How many tuples were taken so far: the arrival number of the next one."""
         return self._arrivals
 
-    def take(self, rows: Any) -> Taken:
+    def take(self, rows: Any) -> TypedBatch:
         """Type rows as a user pushes them; nothing is counted yet, and several threads may do it at once."""
         return self._intake.take(rows)
 
-    def accept(self, taken: Taken) -> Packet:
+    def accept(self, taken: TypedBatch) -> Packet:
         """The packet of one micro-batch, from rows that were typed already."""
         self.count.read += taken.read
         if taken.rejects:
@@ -99,7 +99,7 @@ class StreamLine:
             self._reject(self._guard.end())
         self.clock.end_input()
 
-    def span_us(self, taken: Taken) -> tuple[int, int] | None:
+    def span_us(self, taken: TypedBatch) -> tuple[int, int] | None:
         """The first and the latest event time of the stream once these rows have come; None when it has none."""
         if self._guard is not None:
             latest_us = self._guard.reach_us(taken, self.latest_us)
@@ -132,7 +132,7 @@ class StreamLine:
             self._reject(guard.end())
         self.count.waiting = len(guard)
 
-    def _without_ahead(self, taken: Taken, guard: AheadGuard) -> Taken:
+    def _without_ahead(self, taken: TypedBatch, guard: AheadGuard) -> TypedBatch:
         """The rows that count: those far ahead of the stream wait."""
         counts, strays = guard.sort_out(taken, self.clock.largest_us)
         self.count.waiting = len(guard)

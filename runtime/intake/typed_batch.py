@@ -42,7 +42,7 @@ class Reject:
 
 
 @dataclass(slots=True, eq=False)  # not frozen: one is made a packet
-class Taken:
+class TypedBatch:
     """What became of some rows: the tuples, and what was rejected. `read` counts both."""
 
     columns: tuple[Column, ...]
@@ -86,7 +86,7 @@ class Intake:
             layout is not None and layout.is_instant for layout in self._layouts
         )
 
-    def take(self, data: Any) -> Taken:
+    def take(self, data: Any) -> TypedBatch:
         """Take rows in any of the accepted forms.
 
         Raises:
@@ -115,7 +115,7 @@ class Intake:
         read: int,
         row_of: Callable[[int], Any] | None,
         rejects: list[Reject] | None = None,
-    ) -> Taken:
+    ) -> TypedBatch:
         """Put converted columns together, without the rows that do not fit.
 
         Args:
@@ -141,7 +141,7 @@ class Intake:
             all_rejects += _rejects_of(why, reasons, row_of)
             keep = why == 0
             columns, ts_us = tuple(select(column, keep) for column in columns), ts_us[keep]
-        return Taken(columns, ts_us, read, all_rejects)
+        return TypedBatch(columns, ts_us, read, all_rejects)
 
     def _instants(
         self, columns: tuple[Column, ...], mark: Callable[[NDArray[np.bool_], str], None]
@@ -160,7 +160,7 @@ class Intake:
 
     def take_arrow(
         self, data: Any, row_of: Callable[[int], Any] | None = None, *, keep_rejects: bool = True
-    ) -> Taken:
+    ) -> TypedBatch:
         """Take a pyarrow Table or RecordBatch.
 
         Args:
@@ -185,7 +185,7 @@ class Intake:
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
         return self.assemble(conversions, data.num_rows, as_it_came if keep_rejects else None)
 
-    def _take_plain(self, data: pa.RecordBatch, places: list[int | None]) -> Taken | None:
+    def _take_plain(self, data: pa.RecordBatch, places: list[int | None]) -> TypedBatch | None:
         """Take a batch that holds just what the relation does, as small packets mostly do; None for others."""
         columns = []
         span_us = None
@@ -205,11 +205,11 @@ class Intake:
             return None
         if columns[event_time].type is not ColumnType.TIMESTAMP:
             ts_us, bad = instants(columns[event_time])
-            return None if bad is not None else Taken(tuple(columns), ts_us, data.num_rows)
+            return None if bad is not None else TypedBatch(tuple(columns), ts_us, data.num_rows)
         ts_us = columns[event_time].values
         if self._instant_columns > 1:  # the span is that of the last one
             span_us = None
-        return Taken(tuple(columns), ts_us, data.num_rows, span_us=span_us)
+        return TypedBatch(tuple(columns), ts_us, data.num_rows, span_us=span_us)
 
     def _arrow_places(self, names: tuple[str, ...]) -> list[int | None]:
         found = self._places.get(names)
@@ -230,7 +230,7 @@ class Intake:
             raise RunError(f"rows of {self.relation.name} have several columns {twice[0]}")
         return given
 
-    def _take_frame(self, frame: Any) -> Taken:
+    def _take_frame(self, frame: Any) -> TypedBatch:
         """A data frame of columns that Arrow does not take, row by row."""
         self._match_columns(tuple(getattr(frame, "columns", ())))
         return self._take_records(_records_of_frame(frame))
@@ -241,7 +241,7 @@ class Intake:
             raise RunError(f"more than 2 GB of text in one batch of {self.relation.name}")
         return array
 
-    def _take_foreign(self, data: Any) -> Taken:
+    def _take_foreign(self, data: Any) -> TypedBatch:
         """Arrow's interchange protocol; where the foreign columns are of mixed types, row by row."""
         try:
             table = pa.table(data)
@@ -251,7 +251,7 @@ class Intake:
             return self._take_frame(data)
         return self.take_arrow(table)
 
-    def _take_records(self, records: list[Any]) -> Taken:
+    def _take_records(self, records: list[Any]) -> TypedBatch:
         rows = [record for record in records if isinstance(record, Mapping)]
         rejects = [
             Reject("not an object", record) for record in records if not isinstance(record, Mapping)
@@ -260,7 +260,7 @@ class Intake:
 
     def take_objects(
         self, rows: Sequence[Mapping[Any, Any]], read: int, rejects: list[Reject]
-    ) -> Taken:
+    ) -> TypedBatch:
         """Take rows as dicts; `rejects` are rows that never became one."""
         conversions = [
             column_of_values(declared.type, values)
@@ -328,7 +328,7 @@ def _row_of_arrow(data: pa.Table | pa.RecordBatch, row: int) -> dict[str, Any]:
     return dict(zip(data.schema.names, cells, strict=True))
 
 
-def join_taken(parts: Sequence[Taken]) -> Taken:
+def join_taken(parts: Sequence[TypedBatch]) -> TypedBatch:
     """Several takings of one relation as one."""
     if len(parts) == 1:
         return parts[0]
@@ -337,10 +337,10 @@ def join_taken(parts: Sequence[Taken]) -> Taken:
     )
     rejects = [reject for part in parts for reject in part.rejects]
     ts_us = np.concatenate([part.ts_us for part in parts])
-    return Taken(columns, ts_us, sum(part.read for part in parts), rejects)
+    return TypedBatch(columns, ts_us, sum(part.read for part in parts), rejects)
 
 
-def split_taken(taken: Taken, rows: int) -> Iterable[Taken]:
+def split_taken(taken: TypedBatch, rows: int) -> Iterable[TypedBatch]:
     """Pieces of at most `rows` tuples; rejects and the count of what was read go with the first."""
     if len(taken) <= rows:
         yield taken
@@ -350,6 +350,6 @@ def split_taken(taken: Taken, rows: int) -> Iterable[Taken]:
         columns = tuple(cut(column, start, stop) for column in taken.columns)
         if start == 0:
             first_read = taken.read - len(taken) + stop
-            yield Taken(columns, taken.ts_us[:stop], first_read, taken.rejects)
+            yield TypedBatch(columns, taken.ts_us[:stop], first_read, taken.rejects)
         else:
-            yield Taken(columns, taken.ts_us[start:stop], stop - start)
+            yield TypedBatch(columns, taken.ts_us[start:stop], stop - start)

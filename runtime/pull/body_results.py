@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.lineage.matches import Found, Seat
-    from cqc.runtime.pull.history.match_log import FoundLog
+    from cqc.runtime.pull.history.match_log import MatchLog
     from cqc.runtime.pull.history.result_history import Positions
     from cqc.runtime.pull.history.stream_order import StreamOrder
     from cqc.runtime.state.shared_state import SharedState
@@ -53,7 +53,7 @@ class Maintenance(Enum):
     LAZY = "lazy"
 
 
-class KeptBody:
+class BodyResults:
     """The kept results of one body, for all its pull queries."""
 
     def __init__(
@@ -63,7 +63,7 @@ class KeptBody:
         states: Sequence[SharedState],
         orders: Sequence[StreamOrder],  # of the states
         kept_from: Mapping[str, int],  # by folded stream name: nobody may ask for older tuples
-        log: FoundLog,  # of the operator that the body sits at
+        log: MatchLog,  # of the operator that the body sits at
         maintenance: Maintenance,
     ) -> None:
         self.body: Body = seat.body

@@ -23,7 +23,7 @@ from cqc.runtime.columns.event_time import NOTHING_SEEN, smallest_watermark
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cqc.runtime.intake.stream_input import StreamLine
+    from cqc.runtime.intake.stream_input import StreamInput
     from cqc.runtime.pull.pull_window import Edge
 
 
@@ -60,7 +60,7 @@ class Period:
 class Queue:
     """The periodic queries over one set of streams."""
 
-    lines: Sequence[StreamLine]
+    lines: Sequence[StreamInput]
     periods: dict[str, Period] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)  # not started
     heap: list[tuple[int, int, str]] = field(
@@ -133,7 +133,7 @@ class Schedule:
         self._queues: dict[tuple[str, ...], Queue] = {}
         self._streams: dict[str, tuple[str, ...]] = {}  # by query name
 
-    def add(self, name: str, period: Period, lines: Mapping[str, StreamLine]) -> None:
+    def add(self, name: str, period: Period, lines: Mapping[str, StreamInput]) -> None:
         """A query over these streams (by folded name) comes."""
         key = tuple(sorted(lines))
         self._streams[name] = key

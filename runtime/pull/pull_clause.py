@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.lineage.matches import Seat
     from cqc.runtime.pull.aggregate.group_tree import GroupTree, Request
-    from cqc.runtime.pull.body_results import Fetch, KeptBody
+    from cqc.runtime.pull.body_results import BodyResults, Fetch
     from cqc.runtime.pull.history.result_history import Positions
 
 _ROWS_AT_ONCE = 1 << 18
@@ -46,7 +46,7 @@ class PullClause:
     """A body's kept results, and what is made of the rows of each window."""
 
     def __init__(
-        self, key: Hashable, node: QueryNode, kept: KeptBody, look: Callable[[], None]
+        self, key: Hashable, node: QueryNode, kept: BodyResults, look: Callable[[], None]
     ) -> None:
         """`look` is called between two steps of an answer: it may raise when that takes too long."""
         assert node.pull is not None

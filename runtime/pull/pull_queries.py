@@ -1,6 +1,6 @@
 """Pull queries: they have a value at every instant, and are asked for it (PSoup).
 
-What a body finds is kept as it happens (`KeptBody`), whoever asks brings the window: an instant, and the query's BEGIN-END
+What a body finds is kept as it happens (`BodyResults`), whoever asks brings the window: an instant, and the query's BEGIN-END
 clause around it. Everything that asks goes through the same door, with one or many windows at a time: `invoke` and the
 closing invocation of a run with one, EVERY with all instants that are due.
 
@@ -23,9 +23,9 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.join.execute.bounded_queues import TooMuchFound
 from cqc.runtime.join.execute.result_limits import Flood
 from cqc.runtime.lineage.matches import OperatorCount
-from cqc.runtime.pull.body_results import KeptBody, Maintenance
+from cqc.runtime.pull.body_results import BodyResults, Maintenance
 from cqc.runtime.pull.every_schedule import Period, Schedule
-from cqc.runtime.pull.history.match_log import FoundLog
+from cqc.runtime.pull.history.match_log import MatchLog
 from cqc.runtime.pull.history.stream_order import StreamOrder
 from cqc.runtime.pull.instant_leaps import check_leap
 from cqc.runtime.pull.pull_clause import PullClause, clause_key
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Settings
     from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.engine.circuit import Circuit
-    from cqc.runtime.intake.stream_input import StreamLine
+    from cqc.runtime.intake.stream_input import StreamInput
     from cqc.runtime.lineage.matches import Found, Seat
     from cqc.runtime.pull.every_schedule import Due
     from cqc.runtime.pull.pull_plan import Answer
@@ -61,7 +61,7 @@ class PullQuery:
     last: Edge
     every_us: int | None
     clause: PullClause
-    lines: dict[str, StreamLine]  # of its streams, by folded name
+    lines: dict[str, StreamInput]  # of its streams, by folded name
     time_type: ColumnType
     kept_from_us: int | None = None  # of a periodic query that came late: nothing older was left
     results: int = 0
@@ -96,15 +96,15 @@ class _Log:
     """What one operator found for kept bodies, and who they are."""
 
     def __init__(self) -> None:
-        self.found = FoundLog()
-        self.bodies: dict[int, list[KeptBody]] = {}  # by key
+        self.found = MatchLog()
+        self.bodies: dict[int, list[BodyResults]] = {}  # by key
         self._keys: NDArray[np.int64] | None = None
 
-    def add(self, kept: KeptBody) -> None:
+    def add(self, kept: BodyResults) -> None:
         self.bodies.setdefault(kept.seat.key, []).append(kept)
         self._keys = None
 
-    def remove(self, kept: KeptBody) -> None:
+    def remove(self, kept: BodyResults) -> None:
         bodies = self.bodies[kept.seat.key]
         bodies.remove(kept)
         if not bodies:
@@ -134,7 +134,7 @@ class PullQueries:
     def __init__(
         self,
         states: Mapping[str, SharedState],
-        lines: Mapping[str, StreamLine],
+        lines: Mapping[str, StreamInput],
         settings: Settings,
         *,
         default_retention_us: int | None = None,
@@ -147,8 +147,8 @@ class PullQueries:
         self.retention_us = default_retention_us if chosen is None else chosen
         self._maintenance = maintenance
         self._queries: dict[str, PullQuery] = {}
-        self._kept: dict[Seat, KeptBody] = {}
-        self._kept_joins: set[KeptBody] = (
+        self._kept: dict[Seat, BodyResults] = {}
+        self._kept_joins: set[BodyResults] = (
             set()
         )  # those of them that can hold more rows than their streams
         self._logs: dict[Hashable, _Log] = {}  # by the source of the seats
@@ -209,13 +209,13 @@ class PullQueries:
             clause = self._clauses[key] = PullClause(key, node, kept, self._look)
         return clause
 
-    def _keep(self, node: QueryNode, seat: Seat, circuit: Circuit) -> KeptBody:
+    def _keep(self, node: QueryNode, seat: Seat, circuit: Circuit) -> BodyResults:
         """Begin to keep what a body finds, with what it finds in the tuples that are there."""
         names = [fold(relation.name) for relation in node.body.relations]
         states = [self._states[name] for name in names]
         orders = [self._orders[name] for name in names]
         log = self._logs.setdefault(seat.source, _Log())
-        kept = KeptBody(
+        kept = BodyResults(
             seat, circuit, states, orders, self._kept_from, log.found, self._maintenance
         )
         log.add(kept)
@@ -250,7 +250,7 @@ class PullQueries:
                 del self._kept[kept.seat]
                 self._forget_kept(kept)
 
-    def _forget_kept(self, kept: KeptBody) -> None:
+    def _forget_kept(self, kept: BodyResults) -> None:
         """Let nothing more be noted for a body."""
         self._kept_joins.discard(kept)
         log = self._logs[kept.seat.source]
@@ -393,7 +393,7 @@ class PullQueries:
 
     def measure(self) -> list[OperatorCount]:
         """What is kept, over each set of streams and tables."""
-        among: dict[str, list[KeptBody]] = {}
+        among: dict[str, list[BodyResults]] = {}
         for kept in self._kept.values():
             kept.take()
             among.setdefault(", ".join(each.name for each in kept.body.relations), []).append(kept)
@@ -575,7 +575,7 @@ class PullQueries:
         return kept_from_us if first_us < kept_from_us else None
 
 
-def _detail(bodies: Sequence[KeptBody]) -> dict[str, int]:
+def _detail(bodies: Sequence[BodyResults]) -> dict[str, int]:
     """How the results of bodies are maintained."""
     histories = [kept.history for kept in bodies if kept.history is not None]
     return {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.durable.program_book import Sources
     from cqc.runtime.run.finite_run import RunSummary
@@ -100,12 +100,12 @@ class BatchRun(LocalRun):
 
     def _read(self, ranges: Sequence[Range]) -> None:
         """Read the ranges as one micro-batch and write its results."""
-        parts: dict[str, list[Taken]] = {}
+        parts: dict[str, list[TypedBatch]] = {}
         for part in ranges:
             relation = self._catalog.relations[part.stream]
             parts.setdefault(part.stream, []).extend(read_range(relation, part))
         rows = {name: join_taken(taken) for name, taken in parts.items() if taken}
-        self.engine.push_taken(rows)
+        self.engine.push_typed(rows)
         for name in rows:
             latest_us = self.engine.lines[name].latest_us
             if latest_us is not None:
@@ -172,7 +172,7 @@ class BatchRun(LocalRun):
                 if folded in self._catalog.relations and folded not in self._used:
                     source_path(relation, self._options.binds)
 
-    def _open_new(self, relation: Relation, feeds: list[Feed]) -> list[Taken]:
+    def _open_new(self, relation: Relation, feeds: list[Feed]) -> list[TypedBatch]:
         """Open the feed of a new stream, or read the rows of a new table.
 
         Raises:

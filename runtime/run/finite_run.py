@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.intake.stream_input import StreamCount
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.lineage.matches import OperatorCount
     from cqc.runtime.options import RunOptions
     from cqc.runtime.sinks.growing import Growing
@@ -88,7 +88,7 @@ class _Feed:
     """A stream being read: its chunks to come, and how far in event time it is."""
 
     name: str
-    chunks: Iterator[Taken]
+    chunks: Iterator[TypedBatch]
     latest_us: int = field(default=-(2**63))
 
 
@@ -140,7 +140,7 @@ class LocalRun:
             if chunk is None:
                 feeds.remove(feed)
                 continue
-            self.engine.push_taken({feed.name: chunk})
+            self.engine.push_typed({feed.name: chunk})
             latest_us = self.engine.lines[feed.name].latest_us
             feed.latest_us = feed.latest_us if latest_us is None else latest_us
             self._write()
@@ -153,7 +153,7 @@ class LocalRun:
         for name in self._places:
             if not self._catalog.relations[name].is_stream:
                 for chunk in self._open(name):
-                    self.engine.push_taken({name: chunk})
+                    self.engine.push_typed({name: chunk})
 
     def end_of_input(self) -> None:
         """Deliver what only the end decides, and invoke the pull queries once."""
@@ -192,7 +192,7 @@ class LocalRun:
             write_stats(Path(self._options.stats), summary)
         return summary
 
-    def _open(self, name: str) -> Iterator[Taken]:
+    def _open(self, name: str) -> Iterator[TypedBatch]:
         relation = self._catalog.relations[name]
         return open_source(
             relation, str(self._places[name]), self._options.rows_per_batch or ROWS_PER_CHUNK

@@ -216,7 +216,7 @@ class Durable:
 
     def _replay_batch(self, head: Head, body: bytes) -> None:
         lines = self._engine.lines
-        self._engine.push_taken(read_rows(lines, head["rows"], body))
+        self._engine.push_typed(read_rows(lines, head["rows"], body))
         for _ in self._engine.drain_blocks():
             pass  # they were delivered; `results` has them
         if head["instants"] is not None:
@@ -241,7 +241,7 @@ class Durable:
                     break
                 stop = record.stop
                 rows = read_rows(self._engine.lines, record.head["rows"], record.body)
-                self._engine.push_taken(rows)
+                self._engine.push_typed(rows)
         if stop != size:
             raise DamagedError(path, f"has {stop:,} bytes, although {size:,} count")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.engine.engine import Engine
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 _SECOND_US = 1_000_000
 
@@ -44,7 +44,7 @@ class Leaps:
             periods.pop(name, None)
 
     def too_many(
-        self, engine: Engine, rows: Mapping[str, Taken], most: int, *, may_refuse: bool
+        self, engine: Engine, rows: Mapping[str, TypedBatch], most: int, *, may_refuse: bool
     ) -> dict[str, str]:
         """The queries that must be stopped before these rows are processed, each with why.
 
@@ -63,7 +63,7 @@ class Leaps:
         return stopped
 
     def _of_stream(
-        self, engine: Engine, stream: str, rows: Taken, most: int, *, may_refuse: bool
+        self, engine: Engine, stream: str, rows: TypedBatch, most: int, *, may_refuse: bool
     ) -> dict[str, str]:
         periods = self._periods.get(fold(stream))
         if not periods or not len(rows):

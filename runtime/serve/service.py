@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Query
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.intake.stream_input import StreamCount
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.options import Strategy
     from cqc.runtime.pull.pull_queries import Invocation
     from cqc.runtime.serve.journal import Durable
@@ -62,7 +62,7 @@ class Accepted:
 class Batch:
     """One micro-batch that was processed, for the journal."""
 
-    rows: Mapping[str, Taken]
+    rows: Mapping[str, TypedBatch]
     ranges: Sequence[Range]
     results: Mapping[int, int]  # how many each query (by number) had
     pieces: Sequence[Piece]
@@ -311,7 +311,7 @@ class Service:
 
     # Rows
 
-    def take(self, stream: str, rows: Taken) -> Accepted:
+    def take(self, stream: str, rows: TypedBatch) -> Accepted:
         """Process the rows that a client sent as one micro-batch.
 
         Raises:
@@ -320,7 +320,7 @@ class Service:
         self._stop_frequent({stream: rows}, may_refuse=True)
         return self._push({stream: rows}, ())
 
-    def push(self, rows: Mapping[str, Taken], ranges: Sequence[Range] = ()) -> Accepted:
+    def push(self, rows: Mapping[str, TypedBatch], ranges: Sequence[Range] = ()) -> Accepted:
         """Process one micro-batch.
 
         Raises:
@@ -334,12 +334,12 @@ class Service:
         lines = ((name, self.engine.lines[fold(name)]) for name in map(fold, streams))
         return {name: line.latest_us for name, line in lines if line.latest_us is not None}
 
-    def _push(self, rows: Mapping[str, Taken], ranges: Sequence[Range]) -> Accepted:
+    def _push(self, rows: Mapping[str, TypedBatch], ranges: Sequence[Range]) -> Accepted:
         started, credited = time.thread_time(), self.engine.credited_seconds
         counts = [self.engine.lines[fold(name)].count for name in rows]
         before = [replace(count, reasons=Counter(count.reasons)) for count in counts]
         try:
-            self.engine.push_taken(rows)
+            self.engine.push_typed(rows)
         except RunError as error:
             raise Refusal(Status.CONFLICT, str(error)) from error
         found: Counter[int] = Counter()
@@ -376,14 +376,14 @@ class Service:
             self._most_bytes = size
             give_back()
 
-    def _stop_frequent(self, rows: Mapping[str, Taken], *, may_refuse: bool) -> None:
+    def _stop_frequent(self, rows: Mapping[str, TypedBatch], *, may_refuse: bool) -> None:
         most = self.limits.instants
         greedy = self._leaps.too_many(self.engine, rows, most, may_refuse=may_refuse)
         for name, why in greedy.items():
             self._stop(name, why)
 
     def _without_floods(
-        self, batches: list[list[ResultBlock]], rows: Mapping[str, Taken]
+        self, batches: list[list[ResultBlock]], rows: Mapping[str, TypedBatch]
     ) -> list[list[ResultBlock]]:
         """Results without those of queries that have far too many, which are stopped."""
         counts: Counter[str] = Counter()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cqc.compiler.meaning.catalog import Catalog, Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.sources.range import Range
 
 ROWS_PER_BATCH = 65_536  # small enough that clients do not wait long behind a micro-batch
@@ -82,7 +82,7 @@ class SourceFeed:
         self._latest_us: dict[str, int] = {}
         self._failures: deque[RunError] = deque()  # of files, told one at a time
 
-    def tables(self) -> dict[str, Taken]:
+    def tables(self) -> dict[str, TypedBatch]:
         """The rows of all tables.
 
         Raises:
@@ -93,7 +93,7 @@ class SourceFeed:
             for name, place in self._tables.items()
         }
 
-    def read(self) -> tuple[dict[str, Taken], list[Range]]:
+    def read(self) -> tuple[dict[str, TypedBatch], list[Range]]:
         """The next micro-batch and where it comes from; nothing when there is nothing new.
 
         Raises:
@@ -111,9 +111,9 @@ class SourceFeed:
             raise self._failures.popleft()
         return rows, read
 
-    def _read_each(self, ranges: list[Range]) -> tuple[dict[str, list[Taken]], list[Range]]:
+    def _read_each(self, ranges: list[Range]) -> tuple[dict[str, list[TypedBatch]], list[Range]]:
         """The rows of each stream, and the ranges that could be read: one bad file takes no other with it."""
-        parts: dict[str, list[Taken]] = {}
+        parts: dict[str, list[TypedBatch]] = {}
         read: list[Range] = []
         bad: set[tuple[str, str]] = set()
         for part in ranges:

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 ROWS_PER_CHUNK = 65_536
 
-_READERS: dict[str, Callable[[Relation, BinaryIO, str], Iterator[Taken]]] = {
+_READERS: dict[str, Callable[[Relation, BinaryIO, str], Iterator[TypedBatch]]] = {
     "csv": read_csv,
     "jsonl": read_jsonl,
     "parquet": read_parquet,
@@ -57,7 +57,7 @@ class SourceFile:
 
 def open_source(
     relation: Relation, path: str | Path | None = None, rows: int | None = None
-) -> Iterator[Taken]:
+) -> Iterator[TypedBatch]:
     """The rows of a relation, in chunks of `rows` tuples (the last one has fewer).
 
     Args:
@@ -111,7 +111,7 @@ def source_path(relation: Relation, path: str | Path | None = None) -> Path:
     return Path(relation.folder) / declared
 
 
-def read_file(relation: Relation, file: SourceFile) -> Iterator[Taken]:
+def read_file(relation: Relation, file: SourceFile) -> Iterator[TypedBatch]:
     """The rows of one file, in chunks of any size."""
     try:
         with file.path.open("rb") as opened:
@@ -120,9 +120,9 @@ def read_file(relation: Relation, file: SourceFile) -> Iterator[Taken]:
         raise _cannot_read(file.path, error) from error
 
 
-def in_chunks(parts: Iterable[Taken], rows: int) -> Iterator[Taken]:
+def in_chunks(parts: Iterable[TypedBatch], rows: int) -> Iterator[TypedBatch]:
     """The same tuples in chunks of `rows`."""
-    held: list[Taken] = []
+    held: list[TypedBatch] = []
     count = 0
     for part in parts:
         held.append(part)

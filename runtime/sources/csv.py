@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Conversion, Taken
+    from cqc.runtime.intake.typed_batch import Conversion, TypedBatch
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"(?:^|[\r\n])[ \t\x0b\x0c]+(?=[\r\n]|$)")
@@ -56,7 +56,7 @@ _PARSERS = {
 
 def read_csv(
     relation: Relation, file: BinaryIO, name: str, *, keep_rejects: bool = True
-) -> Iterator[Taken]:
+) -> Iterator[TypedBatch]:
     """The rows of one file; `keep_rejects` says whether rows that do not fit are kept with the reason.
 
     Raises:
@@ -135,7 +135,7 @@ class CsvReader:
             quoted_strings_can_be_null=False,
         )
 
-    def read(self, block: bytes) -> Taken:
+    def read(self, block: bytes) -> TypedBatch:
         """The rows of a block of whole records."""
         parts = list(self._texts(block, divide=True))
         columns = [
@@ -155,7 +155,7 @@ class CsvReader:
         kept = row_of if self._keep_rejects else None
         return self._intake.assemble(conversions, sum(part.read for part in parts), kept, rejects)
 
-    def reject(self, line: LongLine) -> Taken:
+    def reject(self, line: LongLine) -> TypedBatch:
         """A line that is too long."""
         return line.rejected(self._intake)
 

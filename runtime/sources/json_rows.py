@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_REASONS = ("not JSON", "not UTF-8", "not an object")
@@ -48,7 +48,7 @@ class JsonRows:
         self._names = _names([column.name for column in relation.columns])
         self._most_rows = max(1, min(_ROWS, _CELLS // len(relation.columns)))
 
-    def array(self, text: bytes) -> Iterator[Taken]:
+    def array(self, text: bytes) -> Iterator[TypedBatch]:
         """The rows of an array, or of one object.
 
         Raises:
@@ -66,7 +66,7 @@ class JsonRows:
             self._check_end(data, *scan.scan_one(data, at, np.zeros(scan.MOST_LEVELS, np.uint8)))
             raise TypeError("neither an array nor an object")
 
-    def lines(self, text: bytes) -> Iterator[Taken]:
+    def lines(self, text: bytes) -> Iterator[TypedBatch]:
         """The rows of a text with an object on each line that is not blank."""
         data = np.frombuffer(text.removeprefix(_BOM), np.uint8)
         room = self._room()
@@ -83,7 +83,7 @@ class JsonRows:
             yield self._take(data, (kinds, starts, ends), rows, rejects)
             most = _ROWS
 
-    def _object(self, data: NDArray[np.uint8], at: int) -> Iterator[Taken]:
+    def _object(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
         levels = np.zeros(scan.MOST_LEVELS, np.uint8)
         end, kind = scan.scan_one(data, at, levels)
         self._check_end(data, end, kind)
@@ -92,7 +92,7 @@ class JsonRows:
         alone.flags.writeable = False
         yield from self._elements(alone, at)
 
-    def _elements(self, data: NDArray[np.uint8], at: int) -> Iterator[Taken]:
+    def _elements(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
         first = scan.past_white(data, at)
         if first < len(data) and data[first] == ord("]"):
             self._check_end(data, first + 1, scan.DONE)
@@ -130,7 +130,7 @@ class JsonRows:
 
     def _take(
         self, data: NDArray[np.uint8], found: tuple[Any, Any, Any], rows: int, rejects: list[Reject]
-    ) -> Taken:
+    ) -> TypedBatch:
         kinds, starts, ends = found
         conversions = [
             column_of_found(

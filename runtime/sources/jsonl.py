@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 BLOCK_BYTES = 4 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
@@ -35,7 +35,7 @@ _WHITE = " \t\r"
 _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # as old as the module
 
 
-def read_jsonl(relation: Relation, file: BinaryIO, name: str) -> Iterator[Taken]:
+def read_jsonl(relation: Relation, file: BinaryIO, name: str) -> Iterator[TypedBatch]:
     """The rows of one file."""
     del name  # nothing in a file of this kind concerns the file as a whole
     reader = JsonLinesReader(relation)
@@ -57,7 +57,7 @@ class JsonLinesReader:
             explicit_schema=pa.schema(schema), unexpected_field_behavior="error"
         )
 
-    def read(self, block: bytes) -> Taken:
+    def read(self, block: bytes) -> TypedBatch:
         """The rows of a block."""
         # A file that surprised twice running is of another kind; trying on would read it twice.
         if self._surprises < _PATIENCE:
@@ -67,7 +67,7 @@ class JsonLinesReader:
                 return self._intake.take_arrow(table, _objects_of(block))
         return _read_lines(self._intake, block)
 
-    def reject(self, line: LongLine) -> Taken:
+    def reject(self, line: LongLine) -> TypedBatch:
         """A line that is too long."""
         return line.rejected(self._intake)
 
@@ -126,7 +126,7 @@ def _decoded(block: bytes) -> str:
         return block.decode(errors="surrogateescape")
 
 
-def _read_lines(intake: Intake, block: bytes) -> Taken:
+def _read_lines(intake: Intake, block: bytes) -> TypedBatch:
     rows: list[dict[str, Any]] = []
     rejects: list[Reject] = []
     read = 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 MESSAGES_PER_RANGE = 100_000
 _PATIENCE_S = 30.0
@@ -96,7 +96,7 @@ class KafkaFeed:
             raise _cannot_read(self._topic, self._servers, error) from error
 
 
-def read_kafka(relation: Relation, part: Range) -> Iterator[Taken]:
+def read_kafka(relation: Relation, part: Range) -> Iterator[TypedBatch]:
     """The rows of a stretch of offsets.
 
     Raises:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from cqc.runtime.intake.typed_batch import Intake, Taken
+    from cqc.runtime.intake.typed_batch import Intake, TypedBatch
 
 LONGEST_LINE = 16 * 1024 * 1024
 _SHOWN = 200  # bytes of a line that is too long
@@ -34,7 +34,7 @@ class LongLine:
     size: int
     has_end: bool
 
-    def rejected(self, intake: Intake) -> Taken:
+    def rejected(self, intake: Intake) -> TypedBatch:
         """What becomes of its row."""
         megabytes = LONGEST_LINE / (1024 * 1024)
         shown = self.beginning.decode(errors="replace")

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 ROWS_AT_ONCE = 65_536
 
 
 def read_parquet(
     relation: Relation, file: BinaryIO, name: str, start: int = 0, stop: int | None = None
-) -> Iterator[Taken]:
+) -> Iterator[TypedBatch]:
     """The rows of one file, or those from `start` up to but not including `stop`.
 
     Raises:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 _SECOND_US = 1_000_000
 _ROWS_PER_RANGE = 100_000
@@ -71,7 +71,7 @@ class RateFeed:
         return
 
 
-def read_rate(relation: Relation, part: Range) -> Iterator[Taken]:
+def read_rate(relation: Relation, part: Range) -> Iterator[TypedBatch]:
     """The rows of some numbers."""
     numbers = np.arange(part.start, part.stop or part.start)
     rate = _number(relation, "rows_per_second", 1) or 1

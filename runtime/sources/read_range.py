@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.sources.range import Range
 
-_CONNECTIONS: dict[str, Callable[[Relation, Range], Iterator[Taken]]] = {
+_CONNECTIONS: dict[str, Callable[[Relation, Range], Iterator[TypedBatch]]] = {
     "kafka": read_kafka,
     "rate": read_rate,
 }
 
 
-def read_range(relation: Relation, part: Range) -> Iterator[Taken]:
+def read_range(relation: Relation, part: Range) -> Iterator[TypedBatch]:
     """The rows of a range, in chunks of any size.
 
     Raises:

@@ -415,7 +415,7 @@ class Handle:
 
     def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:
         for rows in rows_of_table(program.catalog.relations[name], frame):
-            self._engine.push_taken({name: rows})
+            self._engine.push_typed({name: rows})
 
     def _let_go(self) -> None:
         """Let another run use the checkpoint."""

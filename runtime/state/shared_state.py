@@ -202,7 +202,7 @@ class SharedState:
         return times
 
     def arrival_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Arrival numbers at the positions."""
+        """FusedInsert numbers at the positions."""
         numbers: NDArray[np.int64] = self._arrival.values[positions - self.base]
         return numbers
 

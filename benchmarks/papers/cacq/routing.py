@@ -23,7 +23,7 @@ from cqc.benchmarks.papers.cacq import workload
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 
 def routing_time(*, quick: bool, repeats: int) -> str:
@@ -117,12 +117,12 @@ def changing(charts: dict[str, str], *, quick: bool, repeats: int) -> str:
 
 
 def _places_over_time(
-    program: cqc.Program, batches: Sequence[Mapping[str, Taken]]
+    program: cqc.Program, batches: Sequence[Mapping[str, TypedBatch]]
 ) -> dict[str, list[tuple[float, float]]]:
     engine = cqc.Engine(program, strategy=Strategy(), collect=False, keep_past=False)
     series: dict[str, list[tuple[float, float]]] = {"condition on a": [], "condition on b": []}
     for number, batch in enumerate(batches):
-        engine.push_taken(batch)
+        engine.push_typed(batch)
         detail = next(each.detail for each in engine.measure() if each.name.startswith("filters"))
         places = {name: place for name, place in detail.items() if name.endswith(" place")}
         for letter, points in zip("ab", series.values(), strict=True):

@@ -164,7 +164,7 @@ def _tickets(charts: dict[str, str], *, quick: bool) -> str:
         for number, batch in enumerate(workload.field_batches(every * len(conditions), batch=1024)):
             if number % every == 0:
                 engine.register(f"SELECT ts FROM S WHERE {conditions[number // every]}")
-            engine.push_taken(batch)
+            engine.push_typed(batch)
             detail = next(
                 each.detail for each in engine.measure() if each.name.startswith("filters")
             )

@@ -22,7 +22,7 @@ from cqc.benchmarks.harness.strategies import (
 from cqc.benchmarks.papers.cacq import workload
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
-from cqc.runtime.intake.typed_batch import Taken
+from cqc.runtime.intake.typed_batch import TypedBatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def joins(charts: dict[str, str], *, quick: bool, repeats: int) -> str:
 
 
 def plans(
-    limits: Sequence[str], batches: Sequence[Mapping[str, Taken]], repeats: int
+    limits: Sequence[str], batches: Sequence[Mapping[str, TypedBatch]], repeats: int
 ) -> dict[str, Timed]:
     """The three plans over the same input."""
     program = cqc.compile(workload.STOCKS + workload.stock_queries(limits))
@@ -72,7 +72,7 @@ def plans(
 def _pull_up(
     joining: cqc.Program,
     selecting: cqc.Program,
-    batches: Sequence[Mapping[str, Taken]],
+    batches: Sequence[Mapping[str, TypedBatch]],
     warm: int = 2,
 ) -> Timed:
     """Results of one engine are the input of another."""
@@ -82,7 +82,7 @@ def _pull_up(
     for number, batch in enumerate(batches):
         if number == warm:
             started = time.process_time()
-        join.push_taken(batch)
+        join.push_typed(batch)
         for blocks in join.drain_blocks():
             times = np.concatenate([block.times_us for block in blocks])
             order = np.argsort(times, kind="stable")
@@ -93,7 +93,7 @@ def _pull_up(
                 Column(type_, each)
                 for type_, each in zip(types, (times[order], *values), strict=True)
             )
-            select.push_taken({"joined": Taken(tuple(columns), times[order], len(times))})
+            select.push_typed({"joined": TypedBatch(tuple(columns), times[order], len(times))})
     seconds = time.process_time() - started
     return Timed(seconds, sum(select.result_counts().values()))
 

@@ -9,7 +9,7 @@ import numpy as np
 import cqc
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
-from cqc.runtime.intake.typed_batch import Taken
+from cqc.runtime.intake.typed_batch import TypedBatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def random_queries(count: int, sources: Sequence[str] = ("S",), seed: int = 7) -
 
 def field_batches(
     count: int, names: Sequence[str] = ("S",), batch: int = BATCH, seed: int = 1
-) -> list[dict[str, Taken]]:
+) -> list[dict[str, TypedBatch]]:
     """So many micro-batches of uniform values in 0..99 for each source."""
     random = np.random.default_rng(seed)
     batches = []
@@ -75,16 +75,16 @@ def field_batches(
     return batches
 
 
-def turned(batches: Sequence[Mapping[str, Taken]]) -> list[dict[str, Taken]]:
+def turned(batches: Sequence[Mapping[str, TypedBatch]]) -> list[dict[str, TypedBatch]]:
     """The same tuples with the fields in the opposite order."""
     found = []
     for batch in batches:
         ts, *fields = batch["S"].columns
-        found.append({"S": Taken((ts, *fields[::-1]), batch["S"].ts_us, len(batch["S"]))})
+        found.append({"S": TypedBatch((ts, *fields[::-1]), batch["S"].ts_us, len(batch["S"]))})
     return found
 
 
-def swapping_batches(count: int, every: int, batch: int = BATCH) -> list[dict[str, Taken]]:
+def swapping_batches(count: int, every: int, batch: int = BATCH) -> list[dict[str, TypedBatch]]:
     """The source whose fields a and b take turns, every so many micro-batches, in who passes its conditions."""
     random = np.random.default_rng(3)
     batches = []
@@ -97,10 +97,10 @@ def swapping_batches(count: int, every: int, batch: int = BATCH) -> list[dict[st
     return batches
 
 
-def _taken(ts_us: NDArray[np.int64], values: Sequence[NDArray[np.int64]]) -> Taken:
+def _taken(ts_us: NDArray[np.int64], values: Sequence[NDArray[np.int64]]) -> TypedBatch:
     columns = [Column(ColumnType.TIMESTAMP, ts_us)]
     columns += [Column(ColumnType.BIGINT, each) for each in values]
-    return Taken(tuple(columns), ts_us, len(ts_us))
+    return TypedBatch(tuple(columns), ts_us, len(ts_us))
 
 
 # Stocks and articles
@@ -128,7 +128,7 @@ def pulled_up(limits: Sequence[str]) -> tuple[str, str]:
     return STOCKS + join, JOINED + selections
 
 
-def stock_batches(count: int, fan_out: int, batch: int = 2000) -> list[dict[str, Taken]]:
+def stock_batches(count: int, fan_out: int, batch: int = 2000) -> list[dict[str, TypedBatch]]:
     """Each quote has a symbol of its own within the window, and so many articles about it."""
     random = np.random.default_rng(9)
     batches = []
@@ -141,7 +141,7 @@ def stock_batches(count: int, fan_out: int, batch: int = 2000) -> list[dict[str,
         numbers = np.arange(len(article_ts), dtype=np.int64)
         batches.append(
             {
-                "articles": Taken(
+                "articles": TypedBatch(
                     (
                         Column(ColumnType.TIMESTAMP, article_ts),
                         Column(ColumnType.BIGINT, symbols_of_articles + number * batch),
@@ -150,7 +150,7 @@ def stock_batches(count: int, fan_out: int, batch: int = 2000) -> list[dict[str,
                     article_ts,
                     len(article_ts),
                 ),
-                "stocks": Taken(
+                "stocks": TypedBatch(
                     (
                         Column(ColumnType.TIMESTAMP, ts_us),
                         Column(ColumnType.BIGINT, quotes[0] + number * batch),

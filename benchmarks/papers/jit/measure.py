@@ -18,13 +18,15 @@ from cqc.benchmarks.papers.jit.workload import Clique
 from cqc.runtime.options import Strategy
 
 if TYPE_CHECKING:
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 WARM = 3  # micro-batches in which the kernels are loaded
 _LOOK_EVERY = 16  # micro-batches
 
 
-def measure(clique: Clique, batches: list[dict[str, Taken]], contestant: str) -> dict[str, Any]:
+def measure(
+    clique: Clique, batches: list[dict[str, TypedBatch]], contestant: str
+) -> dict[str, Any]:
     """Run the setting once."""
     join, feedback, *loops = contestant.split(":")
     strategy = Strategy(join=join, feedback=feedback, nested_loops=bool(loops))
@@ -32,12 +34,12 @@ def measure(clique: Clique, batches: list[dict[str, Taken]], contestant: str) ->
         cqc.compile(clique.program()), strategy=strategy, collect=False, keep_past=False
     )
     for batch in batches[:WARM]:
-        engine.push_taken(batch)
+        engine.push_typed(batch)
     seconds, peak = 0.0, 0
     for begin in range(WARM, len(batches), _LOOK_EVERY):
         started = time.process_time()
         for batch in batches[begin : begin + _LOOK_EVERY]:
-            engine.push_taken(batch)
+            engine.push_typed(batch)
         seconds += time.process_time() - started
         peak = max(peak, sum(count.bytes for count in engine.measure()))
     (count,) = [each for each in engine.measure() if each.name.startswith("join")]

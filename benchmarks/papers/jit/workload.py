@@ -15,7 +15,7 @@ from cqc.benchmarks.harness.side_by_side import micro_batches
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 SECOND_US = 1_000_000
 
@@ -79,7 +79,7 @@ class Clique:
             streams[name] = columns
         return streams
 
-    def batches(self, batch_s: float, seed: int = 5) -> list[dict[str, Taken]]:
+    def batches(self, batch_s: float, seed: int = 5) -> list[dict[str, TypedBatch]]:
         """The input in micro-batches of so many seconds of stream time."""
         streams = self.streams(seed)
         types = {

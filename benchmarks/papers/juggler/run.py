@@ -31,7 +31,7 @@ from cqc.runtime.join.step.phase_order import ORDERS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 _FLAT = Strategy(join="flat", feedback="off")
 
@@ -122,7 +122,7 @@ def _orders(charts: dict[str, str], repeats: int) -> list[str]:
 
 
 def _output(
-    program: cqc.Program, batches: Sequence[Mapping[str, Taken]], order: str
+    program: cqc.Program, batches: Sequence[Mapping[str, TypedBatch]], order: str
 ) -> list[tuple[float, float]]:
     """Results so far after so much CPU time."""
     engine = cqc.Engine(
@@ -131,7 +131,7 @@ def _output(
     started, points = time.process_time(), []
     step = max(1, len(batches) // 20)
     for number, batch in enumerate(batches):
-        engine.push_taken(batch)
+        engine.push_typed(batch)
         if number % step == step - 1:
             spent = 1000 * (time.process_time() - started)
             points.append((spent, float(sum(engine.result_counts().values()))))

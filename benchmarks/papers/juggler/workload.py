@@ -13,7 +13,7 @@ from cqc.compiler.meaning.types import ColumnType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 COLUMNS = {
     "B": ("pressure", "temp", "k"),
@@ -33,7 +33,7 @@ class Setting:
     batch_s: float
     ranges: Mapping[str, tuple[float, float]]
 
-    def batches(self, streams: str, seed: int = 4) -> list[dict[str, Taken]]:
+    def batches(self, streams: str, seed: int = 4) -> list[dict[str, TypedBatch]]:
         """The streams' tuples in micro-batches."""
         random = np.random.default_rng(seed)
         count = self.seconds * self.rate

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cqc.compiler import Program
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.lineage.matches import OperatorCount
 
 HISTORIES = ("R", "S", "T", "R S", "S T")
@@ -28,14 +28,14 @@ HISTORIES = ("R", "S", "T", "R S", "S T")
 
 def run_setting(
     program: Program,
-    batches: Sequence[Mapping[str, Taken]],
+    batches: Sequence[Mapping[str, TypedBatch]],
     packet: int | None,
     instructions: int = 0,
 ) -> Timed:
     """CPU time of the micro-batches after the first; `instructions` are added to every routing decision."""
     strategy = Strategy(join="flat", feedback="off")
     engine = cqc.Engine(program, strategy=strategy, collect=False, keep_past=False)
-    engine.push_taken(batches[0])
+    engine.push_typed(batches[0])
     engine._packets = {name: Packets(packet) for name in engine.states}
     for join in {join for name in engine.states for join in engine._circuit.joins_of(name)}:
         assert isinstance(join, MultiJoin)
@@ -46,7 +46,7 @@ def run_setting(
     before = sum(engine.result_counts().values())
     started = time.process_time()
     for batch in batches[1:]:
-        engine.push_taken(batch)
+        engine.push_typed(batch)
     seconds = time.process_time() - started
     return Timed(seconds, sum(engine.result_counts().values()) - before, engine.measure())
 

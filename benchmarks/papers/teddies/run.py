@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cqc.compiler import Program
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 EDDIES, AUTO = "one tuple at a time", "auto"
 FORCED: dict[str, int | None] = {EDDIES: 1, "4": 4, "16": 16, "64": 64}
@@ -63,7 +63,10 @@ def run(*, quick: bool = False) -> str:
 
 
 def _runs(
-    program: Program, batches: Sequence[Mapping[str, Taken]], repeats: int, instructions: int = 0
+    program: Program,
+    batches: Sequence[Mapping[str, TypedBatch]],
+    repeats: int,
+    instructions: int = 0,
 ) -> dict[str, Timed]:
     """Every setting; the one that takes many times longer than the others less often."""
     settings = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cqc.compiler import Program
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 WINDOW = 512  # tuples of a stream
 GAP_US = 1_000  # between two tuples of a stream
@@ -42,7 +42,7 @@ def program() -> Program:
     )
 
 
-def batches(selectivity: int) -> list[Mapping[str, Taken]]:
+def batches(selectivity: int) -> list[Mapping[str, TypedBatch]]:
     """Micro-batches of the three streams, in which a probe finds about so many partners; the first fills the windows."""
     random = np.random.default_rng(selectivity)
     timed = min(_MOST_TUPLES, max(_LEAST_TUPLES, _RESULTS // (3 * selectivity**2)))

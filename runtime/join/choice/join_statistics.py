@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.join.membership.host import JoinPart
+    from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.membership.slots import Slot
 
 _FEW, _MANY = 32, 2048  # tuples of the one item and of the other
@@ -23,7 +23,7 @@ _MOST_SLOTS = 4
 _OBJECT = np.dtype(object)
 
 
-def sample_join(part: JoinPart, slots: Sequence[Slot]) -> Statistics:
+def sample_join(part: HostAtNode, slots: Sequence[Slot]) -> Statistics:
     """Statistics of a host that is alone at its node."""
     count = len(part.inputs)
     positions = [_wanted(part, item) for item in range(count)]
@@ -64,7 +64,7 @@ def sample_join(part: JoinPart, slots: Sequence[Slot]) -> Statistics:
     return Statistics(sizes, came, equal, rest, has_theta)
 
 
-def _wanted(part: JoinPart, item: int) -> NDArray[np.int64]:
+def _wanted(part: HostAtNode, item: int) -> NDArray[np.int64]:
     """The positions of the tuples that some slot wants."""
     each = part.inputs[item]
     state = each.state
@@ -73,7 +73,7 @@ def _wanted(part: JoinPart, item: int) -> NDArray[np.int64]:
     return found
 
 
-def _came(part: JoinPart, item: int, wanted: int) -> float:
+def _came(part: HostAtNode, item: int, wanted: int) -> float:
     """How many tuples came that some slot wants, as far as those that are there tell."""
     state = part.inputs[item].state
     if not state.relation.is_stream:
@@ -88,7 +88,7 @@ def _some(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _equal(
-    part: JoinPart,
+    part: HostAtNode,
     left: tuple[int, int, NDArray[np.int64]],
     right: tuple[int, int, NDArray[np.int64]],
 ) -> NDArray[np.bool_]:
@@ -97,7 +97,7 @@ def _equal(
     return agree
 
 
-def _values(part: JoinPart, item: int, column: int, positions: NDArray[np.int64]) -> NDArray:  # type: ignore[type-arg]  # numbers, or texts as objects
+def _values(part: HostAtNode, item: int, column: int, positions: NDArray[np.int64]) -> NDArray:  # type: ignore[type-arg]  # numbers, or texts as objects
     values = part.inputs[item].state.column(column, positions).values
     if isinstance(values, np.ndarray):
         return values
@@ -105,7 +105,7 @@ def _values(part: JoinPart, item: int, column: int, positions: NDArray[np.int64]
 
 
 def _agree(
-    part: JoinPart,
+    part: HostAtNode,
     slots: Sequence[Slot],
     left: tuple[int, NDArray[np.int64]],
     right: tuple[int, NDArray[np.int64]],

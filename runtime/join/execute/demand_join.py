@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.join_plan import JoinPlan
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.plan.tree_shape import Shape
-    from cqc.runtime.join.step.fused_probe import ThroughRoute
-    from cqc.runtime.join.step.probe_step import JoinInput, Level, Rows
+    from cqc.runtime.join.step.fused_probe import FusedProbe
+    from cqc.runtime.join.step.probe_step import JoinInput, ProbeStep, Rows
 
 _TRIAL_PAIRS = 2_000  # how many pairs show whether asking is worth it
 _LEAST_SHARE = 0.2
@@ -242,7 +242,7 @@ class DemandJoin(MultiJoin):
     def _go_through(
         self,
         plan: JoinPlan,
-        through: ThroughRoute,
+        through: FusedProbe,
         start: Rows,
         packet_first: int,
         found: list[JoinResults],
@@ -276,7 +276,7 @@ class DemandJoin(MultiJoin):
             self._come_out(plan, through, end, rows, start, packet_first, found)
         return True
 
-    def _awaited(self, demands: Demands, level: Level, rows: Rows, packet_first: int) -> Rows:
+    def _awaited(self, demands: Demands, level: ProbeStep, rows: Rows, packet_first: int) -> Rows:
         start, target = level.bound[0], level.target
         one, two = start.state, target.state
         pair = level.pair_arguments

@@ -16,7 +16,7 @@ from cqc.runtime.adapt.work_watch import WorkWatch
 from cqc.runtime.join.execute.member_ranks import rank_members
 from cqc.runtime.join.execute.metaqueues import MetaQueues
 from cqc.runtime.join.execute.results import JoinResults
-from cqc.runtime.join.membership.membership import JoinSeating
+from cqc.runtime.join.membership.membership import JoinMembership
 from cqc.runtime.join.step.probe_kernels import (
     GAVE_UP,
     count_slots,
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import JoinHost
     from cqc.runtime.join.execute.metaqueues import MetaQueue
-    from cqc.runtime.join.membership.host import JoinPart
+    from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.plan.join_plan import JoinPlan
     from cqc.runtime.join.plan.routes import Branch, Exit, Routes
-    from cqc.runtime.join.step.fused_probe import ThroughRoute
+    from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import Rows
     from cqc.runtime.state.shared_state import SharedState
 
 _FIRST_PART = 64  # tuples that start a join, before it is known what they find
 
 
-class JoinTravel(JoinSeating):
+class JoinExecutor(JoinMembership):
     """The rows of one node on their way."""
 
     _goes_through = True  # whether nothing has to be known of a level before the next one
@@ -142,7 +142,7 @@ class JoinTravel(JoinSeating):
     def _go_through(
         self,
         plan: JoinPlan,
-        through: ThroughRoute,
+        through: FusedProbe,
         start: Rows,
         packet_first: int,
         found: list[JoinResults],
@@ -162,7 +162,7 @@ class JoinTravel(JoinSeating):
     def _come_out(
         self,
         plan: JoinPlan,
-        through: ThroughRoute,
+        through: FusedProbe,
         end: int,
         rows: Rows,
         start: Rows,
@@ -299,7 +299,7 @@ class JoinTravel(JoinSeating):
         part.results += len(ts_us)
         return [JoinResults(part, positions, ts_us, lineage, counts, self._table, ranges)]
 
-    def _count(self, part: JoinPart, counts: NDArray[np.int64], rows: int) -> None:
+    def _count(self, part: HostAtNode, counts: NDArray[np.int64], rows: int) -> None:
         """Rows were found that only have to be counted; `counts` by slot."""
         self._table.totals.add(counts[: self._table.size])
         self._results += rows

@@ -32,7 +32,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute.bounded_queues import BoundedQueues
-from cqc.runtime.join.execute.fused_insert import Arrival
+from cqc.runtime.join.execute.fused_insert import FusedInsert
 from cqc.runtime.join.execute.join_limits import JoinLimits
 from cqc.runtime.join.membership.slots import JoinSeat
 from cqc.runtime.join.plan.join_plan import JoinPlan
@@ -70,7 +70,7 @@ class MultiJoin(JoinLimits):
         self._reach_us: dict[str, dict[str, int]] = {}
         self._orders: dict[int, tuple[int, ...]] = {}
         self.phases = PhaseCounts()
-        self._arrivals: dict[int, Arrival] = {}  # by item, of the plan
+        self._arrivals: dict[int, FusedInsert] = {}  # by item, of the plan
         self.why_apart = ""  # from which node it was split, and why
 
     @property
@@ -156,11 +156,11 @@ class MultiJoin(JoinLimits):
         self.watch.pause()
         return perf_counter()
 
-    def _new_arrival(self, plan: JoinPlan, item: int) -> Arrival | None:
+    def _new_arrival(self, plan: JoinPlan, item: int) -> FusedInsert | None:
         each, own = self._inputs[item], self._filters[item]
         if plan.whole_limits or not each.state.relation.is_stream or not own.is_plain:
             return None
-        arrival = self._arrivals[item] = Arrival(each, own)
+        arrival = self._arrivals[item] = FusedInsert(each, own)
         return arrival
 
     def _stored(self, each: JoinInput, first: int, stop: int) -> None:

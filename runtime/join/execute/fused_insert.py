@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 (IS_DOUBLE, ROW, CUTS, CUT_COUNT, SETS) = range(5)
 
 
-class Arrival:
+class FusedInsert:
     """The way of one item's packets into their state and into a join."""
 
     def __init__(self, each: JoinInput, item_filter: ItemFilter) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.adapt.work_watch import REMOVED, SlotSeconds, too_long
-from cqc.runtime.join.execute.executor import JoinTravel
+from cqc.runtime.join.execute.executor import JoinExecutor
 from cqc.runtime.join.execute.result_limits import Flood, FoundWithin
 from cqc.runtime.join.step.probe_kernels import count_slots
 from cqc.runtime.join.step.theta_lists import code_of, count_members, member_ranges
@@ -37,7 +37,7 @@ _NO_BOUND = np.iinfo(np.int64).max // 2
 _SAMPLE = 64  # values of either side by which the members of a family are compared
 
 
-class JoinLimits(JoinTravel):
+class JoinLimits(JoinExecutor):
     """What one packet may cost each slot of a node."""
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:

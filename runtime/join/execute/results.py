@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import JoinHost
     from cqc.runtime.columns.columns import Column
-    from cqc.runtime.join.membership.host import JoinPart
+    from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.membership.slots import JoinSeat, Slot, SlotTable
     from cqc.runtime.lineage.matches import Seat
 
@@ -46,7 +46,7 @@ class JoinResults:
 
     def __init__(
         self,
-        part: JoinPart,
+        part: HostAtNode,
         positions: NDArray[np.int64],  # [item, row]
         ts_us: NDArray[np.int64],
         lineage: NDArray[np.uint64],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class JoinPart:
+class HostAtNode:
     """A host's place at a node."""
 
     host: JoinHost
@@ -39,7 +39,7 @@ class JoinPart:
         self.items = tuple(each.item for each in self.inputs)
 
     @classmethod
-    def of(cls, host: JoinHost, inputs: Sequence[JoinInput]) -> JoinPart:
+    def of(cls, host: JoinHost, inputs: Sequence[JoinInput]) -> HostAtNode:
         """The part of a host whose relations have these inputs."""
         moved = tuple(
             replace(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.join.membership.host import JoinPart
+from cqc.runtime.join.membership.host import HostAtNode
 from cqc.runtime.join.membership.item_filter import ItemFilter
 from cqc.runtime.join.membership.slots import JoinSeat, SlotTable
 from cqc.runtime.join.step.probe_step import JoinInput, Work
@@ -41,7 +41,7 @@ _SEATING = (
 )  # fmt: skip
 
 
-class JoinSeating:
+class JoinMembership:
     """The hosts and bodies of one node."""
 
     _keeps_by_slot = False  # whether a join has more by slot than the lineage of base tuples
@@ -56,7 +56,7 @@ class JoinSeating:
         self._items_of: dict[str, list[int]] = {}  # by folded relation name, one an occurrence
         self._free_items: list[int] = []
         self._heads_before: dict[str, int] = {}  # how many tuples each state had taken before
-        self._parts: dict[int, JoinPart] = {}  # by host number
+        self._parts: dict[int, HostAtNode] = {}  # by host number
         self._table = SlotTable()
         self._plan: JoinPlan | None = None
         self._counts = np.zeros(WORD_BITS, np.int64)
@@ -109,10 +109,10 @@ class JoinSeating:
             if occurrence == len(own):
                 own.append(self._new_item(self._all_states[name]))
             inputs.append(self._inputs[own[occurrence]])
-        self._parts[host.number] = JoinPart.of(host, inputs)
+        self._parts[host.number] = HostAtNode.of(host, inputs)
         self._plan = None
 
-    def absorb(self, other: JoinSeating) -> None:
+    def absorb(self, other: JoinMembership) -> None:
         """Take over everything that sits at another node, with the lineage of the tuples that are there."""
         other._clear(other._table.take_all_soiled())
         before = self._words
@@ -132,7 +132,7 @@ class JoinSeating:
         self._failures_of_gone += other.failures
         other.close()
 
-    def gather(self, other: JoinSeating, hosts: Collection[int]) -> None:
+    def gather(self, other: JoinMembership, hosts: Collection[int]) -> None:
         """Take some hosts of another node, with their seats and the lineage of the tuples that are there.
 
         Slots are numbered without gaps, so the lineage is as short as it can be. The other node is not used any more.
@@ -170,7 +170,7 @@ class JoinSeating:
             )
         self._plan = None
 
-    def adopt(self, other: JoinSeating) -> None:
+    def adopt(self, other: JoinMembership) -> None:
         """Take the place of another node for the same host, with its seats, its lineage and its counters."""
         self.close()
         for name in _SEATING:
@@ -179,14 +179,14 @@ class JoinSeating:
         self._plan = None
 
     @property
-    def alone(self) -> JoinPart | None:
+    def alone(self) -> HostAtNode | None:
         """The host, where there is one and its items are those of the node."""
         parts = list(self._parts.values())
         whole = len(parts) == 1 and parts[0].items == tuple(range(len(self._inputs)))
         return parts[0] if whole else None
 
     @property
-    def parts(self) -> list[JoinPart]:
+    def parts(self) -> list[HostAtNode]:
         """The hosts that are served."""
         return list(self._parts.values())
 
@@ -216,7 +216,7 @@ class JoinSeating:
             for item in items:
                 self._inputs[item].state.detach(self._inputs[item].lineage)
 
-    def _drop_part(self, part: JoinPart) -> None:
+    def _drop_part(self, part: HostAtNode) -> None:
         """Forget a host without bodies, and the items that only it had."""
         del self._parts[part.host.number]
         self._failures_of_gone += part.checks.failures
@@ -280,7 +280,7 @@ class JoinSeating:
         if is_gone:
             self._narrow()
 
-    def _epoch(self, part: JoinPart, *, past: bool) -> Hashable:
+    def _epoch(self, part: HostAtNode, *, past: bool) -> Hashable:
         streams = [each.state for each in part.stream_inputs]
         if past or not any(len(state) for state in streams):
             return past

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import Body, JoinHost
     from cqc.compiler.meaning.normal import ThetaJoin
-    from cqc.runtime.join.membership.host import JoinPart
+    from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.step.theta_forms import Parameters, ThetaForm
 
 
@@ -120,7 +120,7 @@ class Slot:
     """One bit of the lineage: a family of bodies, in the order of their varying constant."""
 
     def __init__(
-        self, number: int, part: JoinPart, body: Body, form: ThetaForm | None, totals: SlotTotals
+        self, number: int, part: HostAtNode, body: Body, form: ThetaForm | None, totals: SlotTotals
     ) -> None:
         self.number = number
         self.part = part  # the host it is of
@@ -257,7 +257,7 @@ class SlotTable:
     def __len__(self) -> int:
         return len(self.slots)
 
-    def place(self, part: JoinPart, body: Body, epoch: Hashable) -> tuple[JoinSeat, bool]:
+    def place(self, part: HostAtNode, body: Body, epoch: Hashable) -> tuple[JoinSeat, bool]:
         """A seat for the body; TRUE when its slot is new."""
         self._keys = None
         form = theta_form(body.theta_joins[0]) if body.theta_joins else None

@@ -14,7 +14,7 @@ import numpy as np
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.join.plan.item_order import EVERY, JoinOrder, pairs_of
 from cqc.runtime.join.plan.routes import RouteBuilder, Traveller
-from cqc.runtime.join.step.probe_step import KeyEdge, Level
+from cqc.runtime.join.step.probe_step import KeyEdge, ProbeStep
 from cqc.runtime.join.step.theta_forms import theta_form
 from cqc.runtime.join.step.theta_lists import predicate_lists
 from cqc.runtime.lineage.rank_lineage import FAR_US, WORD_BITS, bitmap, interval_sets
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.meaning.normal import EquiJoin, ThetaJoin
-    from cqc.runtime.join.membership.host import JoinPart
+    from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.membership.slots import Slot
     from cqc.runtime.join.plan.routes import Branch, Edge, Routes
     from cqc.runtime.join.step.phase_order import PhaseCounts
@@ -64,7 +64,7 @@ class WholeLimit:
 class PartPlan:
     """The slots of one host, and what they ask for."""
 
-    part: JoinPart
+    part: HostAtNode
     slots: list[Slot]
     words: int
     numbers: list[int] = field(init=False)
@@ -107,7 +107,7 @@ class JoinPlan:
     def __init__(
         self,
         inputs: Sequence[JoinInput],
-        parts: Sequence[JoinPart],
+        parts: Sequence[HostAtNode],
         slots: Sequence[Slot],
         words: int,
         orders: Mapping[int, tuple[int, ...]],
@@ -126,7 +126,7 @@ class JoinPlan:
             set()
         )  # numbers of slots whose ranks must be found by expression
         self._limits: dict[tuple[int, int], WholeLimit] = {}
-        slots_of: dict[JoinPart, list[Slot]] = {part: [] for part in parts}
+        slots_of: dict[HostAtNode, list[Slot]] = {part: [] for part in parts}
         for slot in slots:
             slots_of[slot.part].append(slot)
         self._parts = {part: PartPlan(part, own, words) for part, own in slots_of.items()}
@@ -137,7 +137,7 @@ class JoinPlan:
         self._first = self._parts[parts[0]]
         self.required = self._required()
         self.lanes: dict[int, ScanLane] = {}
-        self._scanning: dict[int, list[Level]] = {}  # the levels that scan an item
+        self._scanning: dict[int, list[ProbeStep]] = {}  # the levels that scan an item
         self._forced = orders
         self._builder = RouteBuilder(words, self._make_level)
         self._built: dict[tuple[int, tuple[tuple[int, ...], ...]], Routes] = {}
@@ -162,11 +162,11 @@ class JoinPlan:
         return self._first.check_slots
 
     @property
-    def levels(self) -> list[Level]:
+    def levels(self) -> list[ProbeStep]:
         """Every level that was used."""
         return self._builder.levels
 
-    def of(self, part: JoinPart) -> PartPlan:
+    def of(self, part: HostAtNode) -> PartPlan:
         """What is known of one host."""
         return self._parts[part]
 
@@ -290,7 +290,7 @@ class JoinPlan:
             plan.checked.setdefault(theta.expression, []).append(slot.number)
         return replace(form, shape=replace(form.shape, wide=True))
 
-    def _is_exact(self, part: JoinPart, form: ThetaForm) -> bool:
+    def _is_exact(self, part: HostAtNode, form: ThetaForm) -> bool:
         shape = form.shape
         sides = (
             (shape.left_item, shape.left_column, form.left_limit),
@@ -337,8 +337,8 @@ class JoinPlan:
         bound: tuple[int, ...],
         target: int,
         edges: tuple[Edge, ...],
-        parts: Sequence[JoinPart],
-    ) -> tuple[Level, int]:
+        parts: Sequence[HostAtNode],
+    ) -> tuple[ProbeStep, int]:
         """The level that extends rows of the bound items by the target, for the hosts that come by."""
         plans = [self._parts[part] for part in parts]
         start, joined = self._inputs[bound[0]], self._inputs[target]
@@ -350,7 +350,7 @@ class JoinPlan:
             if target in (each.shape.left_item, each.shape.right_item)
             and (each.shape.left_item in bound or each.shape.right_item in bound)
         ]
-        level = Level(
+        level = ProbeStep(
             [self._inputs[item] for item in bound],
             joined,
             [self._key_edge(bound, target, edge) for edge in edges],
@@ -370,7 +370,7 @@ class JoinPlan:
             self._give_lane(level)
         return level, level.least_us
 
-    def _give_lane(self, level: Level) -> None:
+    def _give_lane(self, level: ProbeStep) -> None:
         """Let a level scan its item; the lane is made, or made anew with more columns, from the state."""
         item = level.target.item
         levels = self._scanning.setdefault(item, [])

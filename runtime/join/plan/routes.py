@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.join.step.fused_probe import ThroughRoute, straight
+from cqc.runtime.join.step.fused_probe import FusedProbe, straight
 from cqc.runtime.join.step.probe_step import Rows
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.join.membership.host import JoinPart
+    from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.plan.item_order import JoinOrder
-    from cqc.runtime.join.step.probe_step import Level
+    from cqc.runtime.join.step.probe_step import ProbeStep
 
 Edge = tuple[
     int, int, int
@@ -40,7 +40,7 @@ Edge = tuple[
 class Exit:
     """A host whose items are all bound: `places[k]` is where its k-th item is in a row."""
 
-    part: JoinPart
+    part: HostAtNode
     mask: NDArray[np.uint64]  # the host's slots
     places: NDArray[np.int64]
     stream_places: NDArray[np.int64]
@@ -50,7 +50,7 @@ class Exit:
 class Branch:
     """A level, the hosts that leave after it, and where the others go on."""
 
-    level: Level
+    level: ProbeStep
     orders: tuple[JoinOrder, ...]  # of the hosts that come by
     exits: tuple[Exit, ...]
     children: tuple[Branch, ...]
@@ -78,8 +78,8 @@ class Routes:
 
     start: Rows
     branches: tuple[Branch, ...]
-    through: ThroughRoute | None  # where there are no forks
-    levels: tuple[Level, ...] = field(init=False)
+    through: FusedProbe | None  # where there are no forks
+    levels: tuple[ProbeStep, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         found = [each.level for branch in self.branches for each in branch.all_branches()]
@@ -90,7 +90,7 @@ class Routes:
 class Traveller:
     """A host on its way from a starting item."""
 
-    part: JoinPart
+    part: HostAtNode
     order: JoinOrder
     mask: NDArray[np.uint64]
 
@@ -112,15 +112,15 @@ class RouteBuilder:
         self,
         words: int,
         make_level: Callable[
-            [tuple[int, ...], int, tuple[Edge, ...], Sequence[JoinPart]], tuple[Level, int]
+            [tuple[int, ...], int, tuple[Edge, ...], Sequence[HostAtNode]], tuple[ProbeStep, int]
         ],
     ) -> None:
         self._words = words
         self._make_level = make_level
-        self._levels: dict[Hashable, tuple[Level, int]] = {}
+        self._levels: dict[Hashable, tuple[ProbeStep, int]] = {}
 
     @property
-    def levels(self) -> list[Level]:
+    def levels(self) -> list[ProbeStep]:
         """Every level that was made."""
         return [level for level, _ in self._levels.values()]
 
@@ -128,7 +128,7 @@ class RouteBuilder:
         """The tree for travellers with the order of items that each has chosen."""
         branches = self._grow((start,), paths)
         whole = straight(branches)
-        through = None if whole is None else ThroughRoute(whole, self._words)
+        through = None if whole is None else FusedProbe(whole, self._words)
         return Routes(Rows(1, self._words), branches, through)
 
     def _grow(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from cqc.runtime.join.execute.metaqueues import MetaQueue, MetaQueues
     from cqc.runtime.join.plan.routes import Branch
-    from cqc.runtime.join.step.probe_step import Level
+    from cqc.runtime.join.step.probe_step import ProbeStep
     from cqc.runtime.state.shared_state import SharedState
 
 # What a row of numbers says about a level. The arrays of the state it joins with:
@@ -76,12 +76,12 @@ _NUMBERS = 40
 (BASE, FIRST, HEAD) = range(3)
 
 
-class ThroughRoute:
+class FusedProbe:
     """The levels of a route without forks."""
 
     def __init__(self, branches: Sequence[Branch], words: int) -> None:
         """`branches` from the first to the last, as `straight` gives them."""
-        self.levels: tuple[Level, ...] = tuple(branch.level for branch in branches)
+        self.levels: tuple[ProbeStep, ...] = tuple(branch.level for branch in branches)
         (self.leaving,) = branches[-1].exits  # the host whose combinations are whole at the end
         self._branches = branches
         self._words = words
@@ -194,7 +194,7 @@ class ThroughRoute:
         self._edges = np.array(edges, np.int64).reshape(-1, 6)
         self._sources = np.array(sources, np.int64).reshape(-1, 6)
 
-    def _describe_state(self, row: NDArray[np.int64], level: Level) -> None:
+    def _describe_state(self, row: NDArray[np.int64], level: ProbeStep) -> None:
         state, chains = level.target.state, level.target.state.chains
         row[LINKS], row[FORMS], row[CAPACITY] = _table(chains.links)
         row[HEADS], _, row[BUCKETS] = _table(chains.heads)
@@ -205,7 +205,7 @@ class ThroughRoute:
         row[STATE] = self._state_numbers[id(state)]
         row[BEFORE_PACKET] = level.before_packet
 
-    def _describe_conditions(self, row: NDArray[np.int64], level: Level) -> None:
+    def _describe_conditions(self, row: NDArray[np.int64], level: ProbeStep) -> None:
         starts, cuts, sets = level.windows
         codes, columns, theta_starts, parameters, theta_sets, members = level.thetas
         row[TARGET_FORMS] = address(level.target_forms)
@@ -239,7 +239,7 @@ def straight(branches: Sequence[Branch]) -> list[Branch] | None:
     return found if found and len(found[-1].exits) == 1 else None
 
 
-def _states_of(levels: Sequence[Level]) -> list[SharedState]:
+def _states_of(levels: Sequence[ProbeStep]) -> list[SharedState]:
     """The states that the levels touch, each once."""
     inputs = [each for level in levels for each in (*level.bound, level.target)]
     return list({id(each.state): each.state for each in inputs}.values())

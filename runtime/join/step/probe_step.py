@@ -106,7 +106,7 @@ class Rows:
         return int(self.ts[0, : self.count].min())
 
 
-class Level:
+class ProbeStep:
     """Extends rows over the items of `bound`, in that order, by `target`."""
 
     def __init__(

@@ -62,7 +62,7 @@ class _Run:
         return slice(begin + int(self.number[begin:end].searchsorted(since)), end)
 
 
-class FoundLog:
+class MatchLog:
     """The findings of one operator, numbered as they come."""
 
     def __init__(self) -> None:

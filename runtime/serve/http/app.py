@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.serve.feeding import Feeding
     from cqc.runtime.serve.registry import Entry
     from cqc.runtime.serve.service import Service
@@ -328,7 +328,7 @@ class Api:
 
     async def _rows(
         self, relation: Relation, content_type: str, request: Request, held: Held
-    ) -> Taken:
+    ) -> TypedBatch:
         body = bytearray()
         async for part in request.stream():
             held.grow(len(part))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 FEW_BYTES = 10_000
 JSON_LINES = "application/x-ndjson"
@@ -47,7 +47,7 @@ def check_kind(content_type: str) -> None:
     raise Refusal(Status.UNSUPPORTED, message)
 
 
-def read_body(relation: Relation, content_type: str, body: bytes, most_rows: int) -> Taken:
+def read_body(relation: Relation, content_type: str, body: bytes, most_rows: int) -> TypedBatch:
     """The rows of a request's body.
 
     Raises:
@@ -63,7 +63,7 @@ def _kind(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def _read_json(relation: Relation, body: bytes, most_rows: int) -> Taken:
+def _read_json(relation: Relation, body: bytes, most_rows: int) -> TypedBatch:
     if len(body) <= FEW_BYTES:
         return _read_small_json(relation, body, most_rows)
     try:
@@ -74,7 +74,7 @@ def _read_json(relation: Relation, body: bytes, most_rows: int) -> Taken:
         raise Refusal(Status.INVALID, _NO_ARRAY) from error
 
 
-def _read_small_json(relation: Relation, body: bytes, most_rows: int) -> Taken:
+def _read_small_json(relation: Relation, body: bytes, most_rows: int) -> TypedBatch:
     try:
         rows = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -89,15 +89,15 @@ def _read_small_json(relation: Relation, body: bytes, most_rows: int) -> Taken:
     return Intake(relation).take(rows)
 
 
-def _read_json_lines(relation: Relation, body: bytes, most_rows: int) -> Taken:
+def _read_json_lines(relation: Relation, body: bytes, most_rows: int) -> TypedBatch:
     if len(body) <= FEW_BYTES:
-        parts: Iterable[Taken] = read_jsonl(relation, io.BytesIO(body), "the body")
+        parts: Iterable[TypedBatch] = read_jsonl(relation, io.BytesIO(body), "the body")
     else:
         parts = JsonRows(relation).lines(body)
     return _joined(relation, parts, most_rows)
 
 
-def _read_csv(relation: Relation, body: bytes, most_rows: int) -> Taken:
+def _read_csv(relation: Relation, body: bytes, most_rows: int) -> TypedBatch:
     lines = body.count(b"\n") + body.count(b"\r") - body.count(b"\r\n")
     if lines > most_rows + 1:  # the header is one
         raise too_many_rows(most_rows)
@@ -108,13 +108,13 @@ def _read_csv(relation: Relation, body: bytes, most_rows: int) -> Taken:
         raise Refusal(Status.INVALID, str(error)) from error
 
 
-def _read_arrow(relation: Relation, body: bytes, most_rows: int) -> Taken:
+def _read_arrow(relation: Relation, body: bytes, most_rows: int) -> TypedBatch:
     table = read_arrow(relation, body, most_rows)
     return Intake(relation).take_arrow(table, keep_rejects=False)
 
 
-def _joined(relation: Relation, parts: Iterable[Taken], most_rows: int) -> Taken:
-    found: list[Taken] = []
+def _joined(relation: Relation, parts: Iterable[TypedBatch], most_rows: int) -> TypedBatch:
+    found: list[TypedBatch] = []
     read = 0
     for part in parts:
         read += part.read
@@ -138,7 +138,7 @@ def too_many_rows(most_rows: int) -> Refusal:
     )
 
 
-_READERS: dict[str, Callable[[Relation, bytes, int], Taken]] = {
+_READERS: dict[str, Callable[[Relation, bytes, int], TypedBatch]] = {
     "application/json": _read_json,
     JSON_LINES: _read_json_lines,
     "application/jsonl": _read_json_lines,

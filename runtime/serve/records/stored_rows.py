@@ -11,17 +11,19 @@ import pyarrow as pa
 
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.columns.columns import to_arrow
-from cqc.runtime.intake.typed_batch import Intake, Taken
+from cqc.runtime.intake.typed_batch import Intake, TypedBatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cqc.runtime.intake.stream_input import StreamLine
+    from cqc.runtime.intake.stream_input import StreamInput
 
 Head = dict[str, Any]
 
 
-def write_rows(lines: Mapping[str, StreamLine], rows: Mapping[str, Taken]) -> tuple[Head, bytes]:
+def write_rows(
+    lines: Mapping[str, StreamInput], rows: Mapping[str, TypedBatch]
+) -> tuple[Head, bytes]:
     """By folded name how much of the bytes is the stream's, and what was read and rejected; then the bytes."""
     head: Head = {}
     parts: list[bytes] = []
@@ -43,9 +45,9 @@ def write_rows(lines: Mapping[str, StreamLine], rows: Mapping[str, Taken]) -> tu
     return head, b"".join(parts)
 
 
-def read_rows(lines: Mapping[str, StreamLine], head: Head, data: bytes) -> dict[str, Taken]:
+def read_rows(lines: Mapping[str, StreamInput], head: Head, data: bytes) -> dict[str, TypedBatch]:
     """The rows that `write_rows` wrote; rejected rows are not among them, but they are counted as read."""
-    rows: dict[str, Taken] = {}
+    rows: dict[str, TypedBatch] = {}
     at = 0
     for name, each in head.items():
         part = data[at : at + each["bytes"]]

@@ -176,7 +176,7 @@ class Cells:
             clock=lambda: _AWAKE,
         )
         for name, taken in spec.tables.items():
-            engine.push_taken({name: taken})
+            engine.push_typed({name: taken})
         return engine
 
     def _cells_of(self, group: int, header: Header) -> int:

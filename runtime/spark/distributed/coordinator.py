@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.partitioning import Placement
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.intake.typed_batch import Reject, Taken
+    from cqc.runtime.intake.typed_batch import Reject, TypedBatch
     from cqc.runtime.options import Strategy
     from cqc.runtime.spark.distributed.spec import Spread
     from cqc.runtime.spark.distributed.wire import PartialAnswer
@@ -180,7 +180,7 @@ class Coordinator:
 
     def spec(
         self,
-        tables: dict[str, Taken],
+        tables: dict[str, TypedBatch],
         *,
         collect: bool,
         shuffle_partitions: int,
@@ -429,7 +429,7 @@ class Coordinator:
         for name, clock in self.state.clocks.items():
             clock.watermark_us = after_end[name]
 
-    def _count_table(self, name: str, taken: Taken) -> None:
+    def _count_table(self, name: str, taken: TypedBatch) -> None:
         count = self.state.counts[name] = StreamCount()
         count.read, count.rejected = taken.read, len(taken.rejects)
         count.reasons.update(reject.reason for reject in taken.rejects)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cqc.runtime.deliver.results import Result, ResultBlock
     from cqc.runtime.engine.engine import QueryHandle
     from cqc.runtime.intake.stream_input import StreamCount
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.options import Strategy
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
@@ -376,7 +376,7 @@ class DistributedHandle:
         if self._failure is not None:
             raise self._failure
 
-    def _tables(self, program: Program, sources: Mapping[str, DataFrame]) -> dict[str, Taken]:
+    def _tables(self, program: Program, sources: Mapping[str, DataFrame]) -> dict[str, TypedBatch]:
         """The rows of static tables: they go to every executor."""
         frames = {fold(name): frame for name, frame in sources.items()}
         used = self.coordinator.engine.relations_used() | frames.keys()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.partitioning import Group
     from cqc.compiler.meaning.catalog import Catalog
     from cqc.compiler.meaning.normal import NormalQuery
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.options import Strategy
 
 ARRIVALS_PER_BATCH = 1 << 32  # arrival numbers in a cell: the micro-batch, then the place in it
@@ -150,7 +150,7 @@ class Spec:
     queries: dict[str, NormalQuery]
     stateless: tuple[str, ...]
     groups: tuple[Group, ...]
-    tables: dict[str, Taken]  # by folded name: static tables go to every executor
+    tables: dict[str, TypedBatch]  # by folded name: static tables go to every executor
     strategy: Strategy
     collect: bool  # with False results are counted and not sent
     keeps_past: int | None = None  # the group that keeps every tuple for queries to come

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Catalog
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
 Row = tuple[
@@ -61,7 +61,7 @@ class StageOne:
             collect=spec.collect,
         )
         for name, taken in spec.tables.items():
-            self._engine.push_taken({name: taken})
+            self._engine.push_typed({name: taken})
         for group in spec.groups:
             self._add_group(group)
             for name in group.queries:
@@ -82,7 +82,7 @@ class StageOne:
         self,
         header: Header,
         origin: int,
-        rows: Iterable[tuple[str, Taken]],
+        rows: Iterable[tuple[str, TypedBatch]],
         *,
         ticks: bool,
         controls: int = 0,
@@ -133,10 +133,10 @@ class StageOne:
         yield self._layout.result_key(origin), origin, output.pack()
 
     def _packets(
-        self, header: Header, rows: Iterable[tuple[str, Taken]], output: Output
+        self, header: Header, rows: Iterable[tuple[str, TypedBatch]], output: Output
     ) -> Iterator[tuple[str, Packet]]:
         """One packet a stream, without what is rejected or late; what becomes of the rows is counted."""
-        takings: dict[str, list[Taken]] = {}
+        takings: dict[str, list[TypedBatch]] = {}
         for name, taken in rows:
             takings.setdefault(name, []).append(taken)
         for name in self.relations:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import read_sealed_json, write_sealed, write_sealed_json
-from cqc.runtime.intake.typed_batch import Taken
+from cqc.runtime.intake.typed_batch import TypedBatch
 from cqc.runtime.lineage.matches import OperatorCount
 from cqc.runtime.run.batch_run import BatchRun
 from cqc.runtime.run.durable.durable_run import DurableRun
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.engine.engine import QueryHandle
-    from cqc.runtime.intake.stream_input import StreamLine
+    from cqc.runtime.intake.stream_input import StreamInput
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.spark.distributed.spec import Header, Spec
@@ -153,12 +153,12 @@ class Work(BatchRun):
     def tuples_read(self) -> int:
         return self.coordinator.tuples_read
 
-    def _tables(self) -> dict[str, Taken]:
+    def _tables(self) -> dict[str, TypedBatch]:
         found = {}
         for name, line in self.engine.lines.items():
             if not line.relation.is_stream and len(self.engine.states[name]):
                 packet = self.engine.states[name].packet()
-                found[name] = Taken(tuple(packet.columns), packet.ts_us, len(packet))
+                found[name] = TypedBatch(tuple(packet.columns), packet.ts_us, len(packet))
         return found
 
     def _weights(self) -> dict[str, float]:
@@ -321,7 +321,7 @@ class _Registrar:
         self._work = work
 
     @property
-    def _lines(self) -> Mapping[str, StreamLine]:
+    def _lines(self) -> Mapping[str, StreamInput]:
         return self._work.engine.lines
 
     def register(self, text: str, name: str | None = None) -> QueryHandle:

@@ -36,7 +36,7 @@ from cqc.runtime.spark.distributed.stage_one import StageOne
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.spark.distributed.slot_rows import SlotRows
 
 SENT = "key INT, origin BIGINT, blob BINARY"  # what stage one sends
@@ -121,7 +121,7 @@ def _absolute(part: Range, folder: str) -> Range:
     return replace(part, path=str(Path(folder) / part.path))
 
 
-def _rows(one: StageOne, ranges: Iterable[Range]) -> Iterator[tuple[str, Taken]]:
+def _rows(one: StageOne, ranges: Iterable[Range]) -> Iterator[tuple[str, TypedBatch]]:
     for part in ranges:
         for taken in read_range(one.relations[part.stream], part):
             yield part.stream, taken

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 TAG = "tag"
 
@@ -107,7 +107,7 @@ class Slots:
         return found
 
 
-def rows_of_table(relation: Relation, frame: DataFrame | None) -> list[Taken]:
+def rows_of_table(relation: Relation, frame: DataFrame | None) -> list[TypedBatch]:
     """The rows of a table: those of its DataFrame, or without one of the files that its WITH clause names.
 
     Raises:

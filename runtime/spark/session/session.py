@@ -139,7 +139,7 @@ class Session:
 
     def close(self) -> None:
         """End the JVM if it is ours, and remove every file it made."""
-        # Taken first: the thread that starts Spark closes it too, when its JVM is ended under it.
+        # TypedBatch first: the thread that starts Spark closes it too, when its JVM is ended under it.
         java, self._java = self._java, None
         if java is not None:
             java.kill()

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from cqc.compiler.meaning.catalog import Relation
-from cqc.runtime.intake.typed_batch import Taken
+from cqc.runtime.intake.typed_batch import TypedBatch
 from cqc.runtime.serve.http import app, bodies
 from tests.integration.serve.process import serving
 from tests.integration.serve.running import Running, running
@@ -144,7 +144,7 @@ def test_bodies_that_are_read_count_as_waiting_and_too_many_are_told_to_try_agai
     held, go_on = threading.Event(), threading.Event()
     read = bodies.read_body
 
-    def read_slowly(relation: Relation, kind: str, body: bytes, most_rows: int) -> Taken:
+    def read_slowly(relation: Relation, kind: str, body: bytes, most_rows: int) -> TypedBatch:
         held.set()
         assert go_on.wait(PATIENCE_S)
         return read(relation, kind, body, most_rows)

@@ -72,13 +72,13 @@ def test_the_engine_is_touched_by_its_own_thread_only(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = set()
-    push = Engine.push_taken
+    push = Engine.push_typed
 
     def noted(engine: Engine, rows: object) -> None:
         names.add(threading.current_thread().name)
         push(engine, rows)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Engine, "push_taken", noted)
+    monkeypatch.setattr(Engine, "push_typed", noted)
     (tmp_path / "1.csv").write_text("ts,x\n1,20\n")
     with running(PROGRAM, binds={"s": str(tmp_path)}, session=session) as service:
         service.watch(1)

@@ -22,7 +22,7 @@ from cqc.compiler.meaning.types import ColumnType
 from tests.support.oracle.aggregates import aggregate, group_key
 from tests.support.oracle.scalars import Row, Scope, Value, compare, evaluate, is_true
 
-Arrival = tuple[Row, int]  # a tuple and its arrival number within the stream
+FusedInsert = tuple[Row, int]  # a tuple and its arrival number within the stream
 Functions = Mapping[str, Callable[..., Value]]
 
 
@@ -30,7 +30,7 @@ Functions = Mapping[str, Callable[..., Value]]
 class Data:
     """The whole input, by folded name."""
 
-    streams: Mapping[str, Sequence[Arrival]]
+    streams: Mapping[str, Sequence[FusedInsert]]
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
 
@@ -59,7 +59,7 @@ def event_time_us(relation: Relation, row: Row) -> int:
 
 def push_answer(
     query: bound.Query,
-    streams: Mapping[str, Sequence[Arrival]],
+    streams: Mapping[str, Sequence[FusedInsert]],
     tables: Mapping[str, Sequence[Row]],
     functions: Functions | None = None,
 ) -> list[tuple[int, Row]]:

@@ -14,22 +14,22 @@ import pytest
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake.typed_batch import Intake, Taken, join_taken, split_taken
+from cqc.runtime.intake.typed_batch import Intake, TypedBatch, join_taken, split_taken
 from tests.support.relations import EVERYTHING, relation
 
 JANUARY = 1_704_067_200_000_000  # 2024-01-01
 TIMED = relation({"ts": T.TIMESTAMP})
 
 
-def take(data: Any) -> Taken:
+def take(data: Any) -> TypedBatch:
     return Intake(EVERYTHING).take(data)
 
 
-def rows_of(taken: Taken) -> list[tuple[Any, ...]]:
+def rows_of(taken: TypedBatch) -> list[tuple[Any, ...]]:
     return list(zip(*map(to_python, taken.columns), strict=True))
 
 
-def reasons(taken: Taken) -> list[str]:
+def reasons(taken: TypedBatch) -> list[str]:
     return [reject.reason for reject in taken.rejects]
 
 

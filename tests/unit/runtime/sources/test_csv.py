@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake.typed_batch import Taken, join_taken
+from cqc.runtime.intake.typed_batch import TypedBatch, join_taken
 from cqc.runtime.sources.csv import CsvReader, read_csv
 from cqc.runtime.sources.csv_records import (
     csv_blocks,
@@ -35,15 +35,15 @@ HARD_BYTES = st.lists(
 ).map(b"".join)
 
 
-def read(data: bytes, *, of: Any = EVERYTHING) -> Taken:
+def read(data: bytes, *, of: Any = EVERYTHING) -> TypedBatch:
     return join_taken(list(read_csv(of, io.BytesIO(data), "f.csv")))
 
 
-def rows_of(taken: Taken) -> list[tuple[Any, ...]]:
+def rows_of(taken: TypedBatch) -> list[tuple[Any, ...]]:
     return list(zip(*map(to_python, taken.columns), strict=True))
 
 
-def rejected(taken: Taken) -> list[str]:
+def rejected(taken: TypedBatch) -> list[str]:
     return [reject.reason for reject in taken.rejects]
 
 

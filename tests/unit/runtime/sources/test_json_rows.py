@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cqc.compiler import compile as compile_text
 from cqc.compiler.meaning.catalog import Relation
 from cqc.runtime.columns.columns import to_python
-from cqc.runtime.intake.typed_batch import Intake, Taken, join_taken
+from cqc.runtime.intake.typed_batch import Intake, TypedBatch, join_taken
 from cqc.runtime.sources.json_rows import JsonError, JsonRows
 from cqc.runtime.sources.jsonl import _read_lines, line_blocks
 
@@ -28,18 +28,18 @@ EVERYTHING = relation(
 READER = JsonRows(EVERYTHING)
 
 
-def told(taken: Taken) -> tuple[list[list[object]], list[int], int, Counter[str]]:
+def told(taken: TypedBatch) -> tuple[list[list[object]], list[int], int, Counter[str]]:
     """What became of rows, in a form that can be compared, NaN too."""
     columns = [[repr(value) for value in to_python(column)] for column in taken.columns]
     reasons = Counter(reject.reason for reject in taken.rejects)
     return columns, taken.ts_us.tolist(), taken.read, reasons
 
 
-def scanned(parts: list[Taken]) -> Taken:
+def scanned(parts: list[TypedBatch]) -> TypedBatch:
     return join_taken(parts) if parts else Intake(EVERYTHING).take([])
 
 
-def by_python(body: bytes) -> Taken | None:
+def by_python(body: bytes) -> TypedBatch | None:
     """What the rows of a body are; None for one that is not JSON, or not rows."""
     try:
         rows = json.loads(body)

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
-from cqc.runtime.intake.typed_batch import Intake, Taken, join_taken
+from cqc.runtime.intake.typed_batch import Intake, TypedBatch, join_taken
 from cqc.runtime.sources.jsonl import JsonLinesReader, _read_lines, line_blocks, read_jsonl
 from tests.support.relations import EVERYTHING, relation
 
 PLAIN = relation({"x": T.BIGINT, "d": T.DOUBLE, "s": T.STRING, "ok": T.BOOLEAN}, event_time=None)
 
 
-def read(data: bytes, *, of: Any = EVERYTHING) -> Taken:
+def read(data: bytes, *, of: Any = EVERYTHING) -> TypedBatch:
     return join_taken(list(read_jsonl(of, io.BytesIO(data), "f.jsonl")))
 
 
-def rows_of(taken: Taken) -> list[tuple[Any, ...]]:
+def rows_of(taken: TypedBatch) -> list[tuple[Any, ...]]:
     return list(zip(*map(to_python, taken.columns), strict=True))
 
 

@@ -23,7 +23,7 @@ from tests.support.relations import relation
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cqc.runtime.intake.typed_batch import Taken
+    from cqc.runtime.intake.typed_batch import TypedBatch
 
 TIMED = relation({"ts": T.BIGINT, "x": T.STRING})
 
@@ -79,7 +79,7 @@ def test_chunks_have_the_asked_size_across_files(
 ) -> None:
     write(tmp_path / "a.csv", "ts,x\n1,a\n2,b\n3,c\n")
     write(tmp_path / "b.csv", "ts,x\n4,d\n5,e\nbad,f\n")
-    chunks: list[Taken] = list(open_source(TIMED, tmp_path, rows))
+    chunks: list[TypedBatch] = list(open_source(TIMED, tmp_path, rows))
     assert [len(chunk) for chunk in chunks] == sizes
     assert sum(chunk.read for chunk in chunks) == 6
     assert [reject.reason for chunk in chunks for reject in chunk.rejects] == ["ts is not a BIGINT"]

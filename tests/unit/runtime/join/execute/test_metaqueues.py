@@ -243,7 +243,7 @@ def test_what_waited_does_not_mislead_the_order_of_probes() -> None:
         strategy = Strategy(packet=packet, join="flat", feedback="off")
         engine = cqc.Engine(workload.program(), strategy=strategy, collect=False)
         for batch in workload.batches(2):
-            engine.push_taken(batch)
+            engine.push_typed(batch)
         assert not [name for name in detail_of(engine) if name.startswith("queue R -> T")]
 
 

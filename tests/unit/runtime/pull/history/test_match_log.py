@@ -11,7 +11,7 @@ import pytest
 import cqc
 from cqc.runtime.filter.selections import SelectionSeat
 from cqc.runtime.lineage.matches import Matches
-from cqc.runtime.pull.history.match_log import FoundLog
+from cqc.runtime.pull.history.match_log import MatchLog
 
 if TYPE_CHECKING:
     from cqc.runtime.pull.history.result_history import Positions
@@ -36,7 +36,7 @@ class Taking:
 @pytest.mark.parametrize("seed", range(6))
 def test_a_body_takes_what_came_since_it_last_did(seed: int) -> None:
     rng = Random(seed)
-    log, bodies = FoundLog(), range(0, 60, 7)
+    log, bodies = MatchLog(), range(0, 60, 7)
     due: dict[int, list[tuple[int, int]]] = {key: [] for key in bodies}
     since = dict.fromkeys(bodies, 0)
     for packet in range(80):
