@@ -48,7 +48,7 @@ def analyze_run(program: Program, options: RunOptions) -> str:
         raise
     summary = run.close()
     sections = [
-        emit(program, notes(program, summary, run.engine)).rstrip(),
+        emit(program, notes(program, summary, run.engine), options.strategy).rstrip(),
         table(OPERATOR_HEADER, operator_rows(summary.operators)),
         table(("state", "tuples kept", "memory"), state_rows(run.engine)),
         table(("join input", *JOIN_COLUMNS[:3], "memory"), join_rows(summary.operators)),

@@ -64,7 +64,7 @@ def explain_command(
     else:
         from cqc.compiler.emit.explain import emit
 
-        text = emit(program)
+        text = emit(program, strategy=parse_strategy(given))
     if partitions is not None:
         from cqc.compiler.emit.explain_partitions import emit as emit_partitions
 

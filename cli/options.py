@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
-    from cqc.runtime.options import Strategy
+    from cqc.compiler.physical.strategy import Strategy
 
 SHOWN_NAMES = 20
 ORDERS = ["adaptive", "AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA"]
@@ -124,7 +124,8 @@ def parse_strategy(given: dict[str, Any]) -> Strategy:
     Raises:
         click.UsageError: for a shape or a packet size that is none.
     """
-    from cqc.runtime.options import Strategy, parse_join, parse_packet
+    from cqc.compiler.physical.strategy import Strategy, parse_join
+    from cqc.runtime.options import parse_packet
 
     try:
         join = parse_join(given["join"])

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.physical.strategy import Strategy
+
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import SourceFile
 
 MOST_INSTANTS = 1_000_000  # of a query with EVERY, one after the other without a row
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """Switches that change cost and never an answer."""
-
-    join: str = "auto"
-    feedback: str = "auto"
-    routing: str = "selectivity"
-    order: str = "adaptive"
-    packet: int | None = None  # None: the engine adapts it
-    sharing: bool = True
-    nested_loops: bool = False  # trees compare every two rows, as in the papers: for benchmarks
-    maintenance: str = "auto"  # of what pull queries ask for: eager, lazy, or as they are used
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +40,7 @@ class RunOptions:
     master: str | None = None
     rows_per_batch: int | None = None
     max_instants: int = MOST_INSTANTS  # of a query with EVERY, one after the other without a row
-    strategy: Strategy = Strategy()
+    strategy: Strategy = field(default_factory=Strategy)
 
     @property
     def is_live(self) -> bool:
@@ -62,34 +49,6 @@ class RunOptions:
 
 
 _TIMESTAMP_LITERAL = re.compile(r"\s*TIMESTAMP\s*'([^']*)'\s*", re.IGNORECASE)
-JOINS = ("auto", "flat", "left-deep", "bushy")
-
-
-def parse_join(text: str) -> str:
-    """The shape of joins: a name, or a tree such as ((A B) (C D)).
-
-    Raises:
-        ValueError: for anything else.
-    """
-    if text in JOINS:
-        return text
-    words = shape_words(text)
-    depth, closed, is_tree = 0, 0, len(words) > 3 and words[0] == "("
-    for word in words:
-        is_tree = is_tree and not closed
-        depth += (word == "(") - (word == ")")
-        closed += depth == 0
-    pairs = itertools.pairwise(words)
-    if not is_tree or depth or ("(", ")") in pairs:
-        raise ValueError(
-            f'--join wants {", ".join(JOINS)} or a tree such as "((A B) (C D))", not {text!r}'
-        )
-    return text
-
-
-def shape_words(text: str) -> list[str]:
-    """The parentheses and names of a tree of joins."""
-    return re.findall(r"[()]|[^()\s,]+", text)
 
 
 def parse_packet(text: str) -> int | None:

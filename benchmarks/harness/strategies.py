@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import cqc
 from cqc.benchmarks.harness.plots import line_chart
 from cqc.benchmarks.harness.side_by_side import machine
-from cqc.runtime.options import Strategy
+from cqc.compiler.physical.strategy import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,6 +14,8 @@ from cqc.compiler.emit.explain_query import kept_text, query_lines
 from cqc.compiler.graph.nodes import Direction, ThresholdKind
 from cqc.compiler.graph.picture import expression_atoms, filtered_columns
 from cqc.compiler.meaning.normal import ALWAYS
+from cqc.compiler.physical.physical_plan import plan_lines, plan_of
+from cqc.compiler.physical.strategy import Strategy
 from cqc.compiler.wording.expressions import duration_text, expression_text, item_names, name_text
 
 if TYPE_CHECKING:
@@ -29,8 +31,15 @@ _MOST_NAMES = 4
 _MOST_FAMILIES = 10
 
 
-def emit(program: Program, notes: Mapping[str, str] | None = None) -> str:
-    """The whole explanation; `notes` are appended to the lines of operators, by operator id (`filter:B.temp`)."""
+def emit(
+    program: Program,
+    notes: Mapping[str, str] | None = None,
+    strategy: Strategy | None = None,
+) -> str:
+    """The whole explanation, with the join nodes that will run under a strategy.
+
+    `notes` are appended to the lines of operators, by operator id (`filter:B.temp`).
+    """
     graph = program.graph
     measured = notes or {}
     lines = [_headline(graph), ""]
@@ -44,6 +53,8 @@ def emit(program: Program, notes: Mapping[str, str] | None = None) -> str:
         lines += ["Tables", *_indent(_relations(tables, by_relation, measured)), ""]
     if graph.hosts:
         lines += ["Joins", *_indent(_hosts(graph, measured)), ""]
+        plan = plan_of(graph, strategy or Strategy())
+        lines += ["Runs as", *_indent(plan_lines(plan)), ""]
     if graph.queries:
         lines += ["Queries", *_indent(_queries(graph, measured))]
     return "\n".join(lines).rstrip() + "\n"
@@ -150,11 +161,6 @@ def _filters(relation: Relation, bodies: Sequence[Body], notes: Mapping[str, str
 
 
 def _hosts(graph: Graph, notes: Mapping[str, str]) -> Iterator[str]:
-    for together in _served_together(graph):
-        names = [host.name for host in together]
-        shown = names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], names[-1]]
-        gap = " ... " if len(shown) < len(names) else " "
-        yield f"one node for {', '.join(shown[:-1])}{gap}and {shown[-1]}: they have streams in common"
     for _, host in sorted(graph.hosts.items()):
         inputs = " x ".join(name_text(relation.name) for relation in host.relations)
         users = _shared([body for _, body in sorted(host.bodies.items())])
@@ -168,26 +174,6 @@ def _hosts(graph: Graph, notes: Mapping[str, str]) -> Iterator[str]:
             yield f"  {_family_text(host, family)}"
         if len(lists) > _MOST_FAMILIES:
             yield f"  {len(lists) - _MOST_FAMILIES:,} more predicate lists"
-
-
-def _served_together(graph: Graph) -> list[list[JoinHost]]:
-    """The hosts that are connected by streams they have in common, where there are several."""
-    nearer: dict[str, str] = {}  # from a stream to one it is connected with, in the end to itself
-
-    def representative(name: str) -> str:
-        while nearer.setdefault(name, name) != name:
-            nearer[name] = name = nearer[nearer[name]]
-        return name
-
-    hosts = [host for _, host in sorted(graph.hosts.items())]
-    streams = [[each.name for each in host.relations if each.is_stream] for host in hosts]
-    for names in streams:
-        for name in names:
-            nearer[representative(name)] = representative(names[0])
-    groups: dict[str, list[JoinHost]] = {}
-    for host, names in zip(hosts, streams, strict=True):
-        groups.setdefault(representative(names[0]), []).append(host)
-    return [group for group in groups.values() if len(group) > 1]
 
 
 def _equalities(host: JoinHost) -> Iterator[str]:

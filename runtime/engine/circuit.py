@@ -1,6 +1,7 @@
 """The running operators of a query set: what the shared graph describes, with state.
 
-Adding and removing a query go through the graph, which says what is new and what is gone; only that is built or dropped.
+Adding and removing a query go through the graph and the planner of join nodes, which say what is new and what is gone; only
+that is built or dropped.
 With sharing off every query has a graph, a filter and a join of its own, over the same base tuples.
 """
 
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.physical.executors import Rows, Tree, choose_executor, hint_of
+from cqc.compiler.physical.node_planner import NodePlanner
 from cqc.runtime.adapt.work_watch import WorkWatch
 from cqc.runtime.filter.selections import Selections, SelectionSeat
-from cqc.runtime.join.choice.choose_join import hint_of, is_plain, make_join, reshaped
+from cqc.runtime.join.choice.build_join import build_join
 from cqc.runtime.join.choice.shape_trials import ShapeTrials
 from cqc.runtime.join.choice.split_trials import SharedNodes
 from cqc.runtime.join.execute.flat_join import MultiJoin
@@ -26,16 +29,14 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
     from cqc.compiler.meaning.normal import NormalQuery
-    from cqc.runtime.join.choice.choose_join import Hint
+    from cqc.compiler.physical.executors import Hint
+    from cqc.compiler.physical.node_planner import Node
+    from cqc.compiler.physical.strategy import Strategy
+    from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.lineage.matches import Found, OperatorCount, Seat
-    from cqc.runtime.options import Strategy
     from cqc.runtime.state.shared_state import SharedState
 
 Join = MultiJoin | RowsJoin
-
-# Hosts that have a stream in common are served by one join node: a packet is filtered, stored and started once for all of
-# them. But every slot widens the lineage of every tuple at its node, so a node with so many slots takes no more hosts.
-_MOST_SLOTS = 1024
 
 # A push query sees tuples from its registration on, so queries with one body share its seat at a join only when no tuple
 # came between their registrations: the epoch holds how many had come. A pull query sees the past as well.
@@ -54,23 +55,29 @@ class SeatKey:
 
 @dataclass(slots=True, eq=False)
 class Seated:
-    """A seat, how many queries use it, and the join it is at (None: a single-stream body)."""
+    """A seat, how many queries use it, and the node of the join it is at (None: a single-stream body)."""
 
     seat: Seat
-    join: Join | None
+    node: Node | None
     users: int = 1
 
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Queries that share one graph: all of them, or a single one with sharing off."""
+    """Queries that share one graph and its operators: all of them, or a single one with sharing off."""
 
+    planner: NodePlanner
     graph: Graph = field(default_factory=Graph)
     selections: dict[str, Selections] = field(default_factory=dict)  # by folded stream name
-    # By host number, "keeps the past" and hint; hosts that are served together have the same join.
-    joins: dict[tuple[int, bool, Hint], MultiJoin] = field(default_factory=dict)
     seats: dict[SeatKey, Seated] = field(default_factory=dict)
     key_of: dict[str, SeatKey] = field(default_factory=dict)  # by query name
+
+    def node(self, key: SeatKey) -> Node | None:
+        """The join node of a seat; nodes of hosts that share them may become others while they run."""
+        node = self.seats[key].node
+        if node is None or isinstance(node.executor, Rows):
+            return node
+        return self.planner.node_of(key.body, past=key.past, hint=key.hint)
 
 
 class Circuit:
@@ -84,17 +91,17 @@ class Circuit:
         self._counts_only = counts_only
         self._strategy = strategy
         self._sharing = strategy.sharing
-        self._shared = Group()
+        self._shared = Group(NodePlanner(strategy))
         self._groups: dict[str, Group] = {}  # by query name
         self._selections_of: dict[str, list[Selections]] = {name: [] for name in states}
         self._joins_of: dict[str, list[Join]] = {name: [] for name in states}
+        self._built: dict[Node, Join] = {}  # the join that does the work of each planned node
         self._past_joins: set[Join] = set()  # the joins of pull queries
-        self._hinted_joins: set[Join] = set()  # of queries that ask for a shape, and of no others
         self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
         self.most_found: int | None = None  # see `bound`
         self.watch = WorkWatch()  # of all joins
-        # Joins that may change their shape, with their group.
-        self._trials: dict[MultiJoin, tuple[ShapeTrials, Group]] = {}
+        # Nodes that may change their shape, with the planner that knows them.
+        self._trials: dict[Node, tuple[ShapeTrials, NodePlanner]] = {}
         # With the joins of the hosts that are together with its own, or were before they were split.
         self._shared_nodes: dict[MultiJoin, SharedNodes] = {}
         self._failures_of_gone = 0
@@ -122,7 +129,7 @@ class Circuit:
 
     def add(self, normal: NormalQuery) -> tuple[QueryNode, Seat]:
         """Build what the query needs and nobody has yet; returns its node and where its body sits."""
-        group = self._shared if self._sharing else Group()
+        group = self._shared if self._sharing else Group(NodePlanner(self._strategy))
         query = group.graph.add(normal).query
         self._groups[query.name] = group
         past = query.pull is not None
@@ -144,8 +151,8 @@ class Circuit:
         seated = group.seats[key]
         seated.users -= 1
         if not seated.users:
-            del group.seats[key]
             self._unseat(group, seated, key)
+            del group.seats[key]
 
     def past(self, query: QueryNode, most: int | None = None) -> Sequence[Found]:
         """What the body of a pull query finds in the tuples that are already there.
@@ -202,7 +209,7 @@ class Circuit:
         for name in queries & self._groups.keys():
             group = self._groups[name]
             seated = group.seats[group.key_of[name]]
-            if seated.join is join:
+            if self.join(name) is join:
                 going[seated.seat] += 1
                 users[seated.seat] = seated.users
         left = {seat for seat, count in going.items() if count == users[seat]}
@@ -258,7 +265,13 @@ class Circuit:
     def join(self, name: str) -> Join | None:
         """The join that answers a query; None for a query over one stream."""
         group = self._groups[name]
-        return group.seats[group.key_of[name]].join
+        node = group.node(group.key_of[name])
+        return None if node is None else self._built[node]
+
+    @property
+    def nodes(self) -> Iterator[tuple[Node, Join]]:
+        """The planned join nodes with the joins that do their work."""
+        yield from self._built.items()
 
     def measure(self) -> list[OperatorCount]:
         """Counters of every operator."""
@@ -278,44 +291,50 @@ class Circuit:
                 if nodes.trials.look(nodes):
                     self._regroup(nodes)
                 nodes.tell()
-        for join, (trials, group) in list(self._trials.items()):
+        for node, (trials, planner) in list(self._trials.items()):
+            join = self._flat_or_tree(node)
             if join in self._shared_nodes and self._shared_nodes[join].trials.is_open:
                 continue  # one trial at a time
             if trials.is_due(join) and trials.look(join):
-                new = reshaped(join, self._states, self._strategy, trials.way)
-                new.queues.one_at_a_time = self._strategy.packet == 1
-                self._watched(new)
-                self._replace(group, join, new)
-                trials.moved(new)
-                self._trials[new] = self._trials.pop(join)
+                self._reshape(planner, node, trials.way)
+                trials.moved(self._flat_or_tree(node))
 
-    def _replace(self, group: Group, join: MultiJoin, new: MultiJoin) -> None:
+    def _flat_or_tree(self, node: Node) -> MultiJoin:
+        join = self._built[node]
+        assert isinstance(join, MultiJoin)
+        return join
+
+    def _reshape(self, planner: NodePlanner, node: Node, shape: Shape | None) -> None:
+        """Put another join in the place of one for a single host: of a shape, or (None) as it was planned first."""
+        join = self._flat_or_tree(node)
+        assert join.alone is not None
+        host = join.alone.host
+        executor = choose_executor(host, self._strategy)
+        if shape is not None:
+            executor = Tree(shape, self._strategy.feedback)
+        planner.reshape(node, executor)
+        new = self._new_join(node, host)
+        new.adopt(join)
         for name in join.relations:
             among = self._joins_of[name]
             among[among.index(join)] = new
         if join in self._shared_nodes:
             nodes = self._shared_nodes[new] = self._shared_nodes.pop(join)
             nodes.joins[nodes.joins.index(join)] = new
-        for key, each in group.joins.items():
-            if each is join:
-                group.joins[key] = new
-        for seated in group.seats.values():
-            if seated.join is join:
-                seated.join = new
+        self._built[node] = new
 
     def _regroup(self, nodes: SharedNodes) -> None:
         """Serve hosts that share nodes in the groups that are now wanted: one join for each, from the base tuples."""
-        group = self._shared  # hosts share nodes nowhere else
+        planner = self._shared.planner  # hosts share nodes nowhere else
         old = nodes.joins
-        past = old[0] in self._past_joins
-        hosts = {part.host.number: part.host for join in old for part in join.parts}
-        new_of: dict[int, MultiJoin] = {}  # by host number
-        counted: set[MultiJoin] = set()
+        before = [node for node, join in self._built.items() if join in old]
         groups = nodes.wanted_groups()
+        hosts = {host.number: host for node in before for host in node.hosts}
+        after = planner.regroup(before, groups)
+        counted: set[MultiJoin] = set()
         nodes.joins = []
-        for numbers in groups:
-            host = hosts[min(numbers)]
-            new = self._new_join(host, None, plain=True, past=past)
+        for node, numbers in zip(after, groups, strict=True):
+            new = self._new_join(node, hosts[min(numbers)])
             for join in old:
                 if any(part.host.number in numbers for part in join.parts):
                     new.gather(join, numbers)
@@ -323,33 +342,31 @@ class Circuit:
                         new.inherit(join)
                         counted.add(join)
             nodes.joins.append(new)
-            new_of |= dict.fromkeys(numbers, new)
-        for join in old:
-            self._drop(join)
-        for new in nodes.joins:
+            self._built[node] = new
+        for node in before:
+            self._drop(node)
+        for node, new in zip(after, nodes.joins, strict=True):
             for name in new.relations:
                 self._joins_of[name].append(new)
             self._shared_nodes[new] = nodes
-            if past:
-                self._past_joins.add(new)
-            elif self._may_change(new.parts[0].host, past=past):
-                self._trials[new] = ShapeTrials(), group
-        for key, each in group.joins.items():
-            if each in counted:
-                group.joins[key] = new_of[key[0]]
-        for seat_key, seated in group.seats.items():
-            if seated.join in counted:
-                assert seat_key.body.host is not None
-                seated.join = new_of[seat_key.body.host.number]
+            self._note_chances(planner, node)
         nodes.trials.note(nodes)
 
-    def _drop(self, join: MultiJoin) -> None:
-        """Forget a join that serves nobody any more."""
+    def _note_chances(self, planner: NodePlanner, node: Node) -> None:
+        """Note what a node that was just built may become."""
+        if node.past:
+            self._past_joins.add(self._built[node])
+        if planner.may_change(node):
+            self._trials[node] = ShapeTrials(), planner
+
+    def _drop(self, node: Node) -> None:
+        """Forget the join of a node that serves nobody any more."""
+        join = self._flat_or_tree(node)
+        del self._built[node]
         for name in join.relations:
             self._joins_of[name].remove(join)
         self._past_joins.discard(join)
-        self._hinted_joins.discard(join)
-        self._trials.pop(join, None)
+        self._trials.pop(node, None)
         nodes = self._shared_nodes.pop(join, None)
         if nodes is not None and join in nodes.joins:
             nodes.joins.remove(join)
@@ -357,10 +374,10 @@ class Circuit:
         join.close()
         self._failures_of_gone += join.failures
 
-    def _new_join(self, host: JoinHost, hint: Hint, *, plain: bool, past: bool) -> MultiJoin:
-        join = make_join(host, self._states, self._strategy, hint, plain=plain)
+    def _new_join(self, node: Node, host: JoinHost) -> MultiJoin:
+        join = build_join(host, node.executor, self._states, self._strategy.order)
         join.queues.one_at_a_time = self._strategy.packet == 1
-        join.counts_only = self._counts_only and not past
+        join.counts_only = self._counts_only and not node.past
         self._watched(join)
         return join
 
@@ -374,34 +391,73 @@ class Circuit:
         return tuple(state.head for state in streams)
 
     def _seat(self, group: Group, key: SeatKey) -> Seated:
-        body, past = key.body, key.past
+        body = key.body
         if body.host is None:
             return Seated(self._selections(group, body).add(body), None)
-        if body.rows and not past:  # a pull query applies ROWS when it is asked
+        placement = group.planner.seat(body, past=key.past, hint=key.hint)
+        node = placement.node
+        if isinstance(node.executor, Rows):
             rows_join = RowsJoin(body, self._states)
             self._watched(rows_join)
             self.row_joins.append(rows_join)
+            self._built[node] = rows_join
             self._connect(rows_join, body)
-            return Seated(rows_join.seat, rows_join)
-        join = self._join(group, body.host, key.hint, past=past)
-        return Seated(join.add(body, past=past), join)
+            return Seated(rows_join.seat, node)
+        if placement.node_is_new:
+            self._build(group.planner, node, body.host)
+        elif placement.host_is_new:
+            self._take(node, body.host, placement.absorbed)
+        return Seated(self._flat_or_tree(node).add(body, past=key.past), node)
+
+    def _build(self, planner: NodePlanner, node: Node, host: JoinHost) -> None:
+        join = self._built[node] = self._new_join(node, host)
+        self._connect(join, host)
+        if node.is_open and self._sharing:
+            self._shared_nodes[join] = SharedNodes([join])
+        self._note_chances(planner, node)
+
+    def _take(self, node: Node, host: JoinHost, absorbed: Sequence[Node]) -> None:
+        """One more host for a node that is there; it may need streams of other nodes, which then become part of it."""
+        join = self._flat_or_tree(node)
+        before = join.relations
+        for other in absorbed:
+            self._absorb(node, other)
+        join.take(host)
+        for name in join.relations - before:
+            self._joins_of[name].append(join)
+        self._measure_anew(join)
 
     def _unseat(self, group: Group, seated: Seated, key: SeatKey) -> None:
-        body = key.body
-        if isinstance(seated.join, RowsJoin):
-            self.row_joins.remove(seated.join)
-            self._disconnect(seated.join, body)
-            self._failures_of_gone += seated.join.failures
-        elif seated.join is not None:
-            self._leave_join(group, seated.join, seated.seat, key)
-        else:
-            stream = fold(body.relations[0].name)
-            selections = group.selections[stream]
-            assert isinstance(seated.seat, SelectionSeat)
-            selections.remove(seated.seat)
-            if not len(selections):
-                self._selections_of[stream].remove(group.selections.pop(stream))
-                self._failures_of_gone += selections.failures
+        body, node = key.body, group.node(key)
+        if node is None:
+            self._leave_selections(group, seated.seat, body)
+            return
+        join = self._built[node]
+        is_empty = group.planner.unseat(body, node)
+        if isinstance(join, RowsJoin):
+            del self._built[node]
+            self.row_joins.remove(join)
+            self._disconnect(join, body)
+            self._failures_of_gone += join.failures
+            return
+        before = join.relations
+        join.remove(seated.seat)
+        gone = before - join.relations
+        for name in gone:
+            self._joins_of[name].remove(join)
+        if is_empty:
+            self._drop(node)
+        elif gone:
+            self._measure_anew(join)
+
+    def _leave_selections(self, group: Group, seat: Seat, body: Body) -> None:
+        stream = fold(body.relations[0].name)
+        selections = group.selections[stream]
+        assert isinstance(seat, SelectionSeat)
+        selections.remove(seat)
+        if not len(selections):
+            self._selections_of[stream].remove(group.selections.pop(stream))
+            self._failures_of_gone += selections.failures
 
     def _selections_with(self, seat: SelectionSeat) -> Selections:
         stream = fold(seat.body.relations[0].name)
@@ -414,107 +470,22 @@ class Circuit:
             self._selections_of[stream].append(group.selections[stream])
         return group.selections[stream]
 
-    def _join(self, group: Group, host: JoinHost, hint: Hint, *, past: bool) -> MultiJoin:
-        """The join of a host: one that serves hosts with the same streams, where there is one, else its own."""
-        key = (host.number, past, hint)
-        if key in group.joins:
-            return group.joins[key]
-        # What pull queries keep is asked for by a window of its own: only the flat join answers over the past.
-        plain = past or (hint is None and is_plain(host, self._strategy))
-        near = self._near(group, host, past=past) if plain else []
-        if not near:
-            join = self._new_join(host, hint, plain=plain, past=past)
-            self._connect(join, host)
-            if plain and self._sharing:
-                self._shared_nodes[join] = SharedNodes([join])
-            if past:
-                self._past_joins.add(join)
-            if hint is not None:
-                self._hinted_joins.add(join)
-            elif self._may_change(host, past=past):
-                self._trials[join] = ShapeTrials(), group
-        else:
-            join, *others = near
-            before = join.relations
-            for other in others:
-                self._absorb(group, join, other)
-            join.take(host)
-            for name in join.relations - before:
-                self._joins_of[name].append(join)
-            self._measure_anew(join)
-        group.joins[key] = join
-        return join
-
-    def _may_change(self, host: JoinHost, *, past: bool) -> bool:
-        strategy = self._strategy
-        is_free = strategy.join == "auto" and strategy.routing == "selectivity"
-        return is_free and not past and len(host.relations) > 2
-
-    def _near(self, group: Group, host: JoinHost, *, past: bool) -> list[MultiJoin]:
-        """The joins that serve streams of the host and have room for it, the largest first."""
-        if not group.joins:  # with sharing off the joins of other groups serve these streams
-            return []
-        found = dict.fromkeys(
-            join
-            for relation in host.relations
-            for join in self._joins_of[fold(relation.name)]
-            if relation.is_stream
-            if type(join) is MultiJoin and join not in self._hinted_joins
-            if (join in self._past_joins) == past
-        )
-        apart = [join for join in found if len(join) < _MOST_SLOTS and self._is_apart(join)]
-        if apart:
-            # Those stay apart: the host goes to the one with most of its streams, of several to the smallest.
-            names = {fold(relation.name) for relation in host.relations}
-            return [max(apart, key=lambda join: (len(join.relations & names), -len(join)))]
-        near: list[MultiJoin] = []
-        room = _MOST_SLOTS
-        for join in sorted(found, key=len, reverse=True):
-            if len(join) < room and not self._is_apart(join):
-                near.append(join)
-                room -= len(join)
-        return near
-
     def _measure_anew(self, join: MultiJoin) -> None:
         """Other streams feed the join: what a tuple costs is measured from here on."""
         nodes = self._shared_nodes.get(join)
         if nodes is not None:
             nodes.trials.note(nodes)
 
-    def _is_apart(self, join: MultiJoin) -> bool:
-        """Whether the join was split from others."""
-        nodes = self._shared_nodes.get(join)
-        return nodes is not None and len(nodes.joins) > 1
-
-    def _absorb(self, group: Group, join: MultiJoin, other: MultiJoin) -> None:
+    def _absorb(self, node: Node, other: Node) -> None:
         """A host that needs the streams of two joins makes them one."""
-        for name in other.relations:
-            self._joins_of[name].remove(other)
-        join.absorb(other)
-        self._past_joins.discard(other)
+        join, absorbed = self._flat_or_tree(node), self._flat_or_tree(other)
+        for name in absorbed.relations:
+            self._joins_of[name].remove(absorbed)
+        join.absorb(absorbed)
+        self._past_joins.discard(absorbed)
         self._trials.pop(other, None)
-        self._shared_nodes.pop(other, None)
-        for key, each in group.joins.items():
-            if each is other:
-                group.joins[key] = join
-        for seated in group.seats.values():
-            if seated.join is other:
-                seated.join = join
-
-    def _leave_join(self, group: Group, join: MultiJoin, seat: Seat, key: SeatKey) -> None:
-        body = key.body
-        assert body.host is not None
-        before = join.relations
-        join.remove(seat)
-        gone = before - join.relations
-        if not len(join) or not join.serves(body.host):
-            del group.joins[body.host.number, key.past, key.hint]
-        for name in gone:
-            self._joins_of[name].remove(join)
-        if not len(join):
-            self._drop(join)
-        elif gone:
-            self._measure_anew(join)
+        self._shared_nodes.pop(absorbed, None)
+        del self._built[other]
 
     def _connect(self, join: Join, what: Body | JoinHost) -> None:
         for name in dict.fromkeys(fold(relation.name) for relation in what.relations):

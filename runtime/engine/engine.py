@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cqc.compiler import Program
 from cqc.compiler.diagnostics.arguments import expect, expect_names, kind_of
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.physical.strategy import Strategy
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.adapt.packet_size import Packets
 from cqc.runtime.adapt.work_watch import Unwanted
@@ -38,7 +39,6 @@ from cqc.runtime.intake.stream_input import StreamInput
 from cqc.runtime.join.execute.bounded_queues import TooMuchFound
 from cqc.runtime.join.execute.flat_join import push_packet
 from cqc.runtime.join.execute.result_limits import Flood
-from cqc.runtime.options import Strategy
 from cqc.runtime.pull.body_results import Maintenance
 from cqc.runtime.pull.pull_queries import PullQueries
 from cqc.runtime.state.shared_state import SharedState

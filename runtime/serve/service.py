@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.meaning.bound import Query
+    from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.options import Strategy
     from cqc.runtime.pull.pull_queries import Invocation
     from cqc.runtime.serve.journal import Durable
     from cqc.runtime.sources.range import Range

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from cqc.compiler import Program
 from cqc.compiler.diagnostics.arguments import expect, expect_names, kind_of
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.deliver.results import rows_of
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.engine.snapshot import restore, save
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.sealed import ADVICE
-from cqc.runtime.options import Strategy
 from cqc.runtime.run.batch_run import with_retention
 from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
 from cqc.runtime.run.durable.checkpoint_compatibility import check_program, schema_of

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 import cqc
-from cqc.runtime.options import Strategy
+from cqc.compiler.physical.strategy import Strategy
 
 MODES = ("exact", "bloom", "demand", "auto")
 SHAPES = ("flat", "left-deep", "bushy")

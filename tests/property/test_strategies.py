@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.engine.circuit import Circuit
 from cqc.runtime.join.choice.shape_trials import ShapeTrials
-from cqc.runtime.options import Strategy
 from tests.language.executors import EngineExecutor
 from tests.property.test_live_queries import History
 from tests.support.generators import Case, random_case
@@ -19,8 +19,8 @@ from tests.support.oracle.answers import difference
 from tests.support.oracle.judge import data_of, oracle_answer
 
 if TYPE_CHECKING:
+    from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.join.execute.flat_join import MultiJoin
-    from cqc.runtime.join.plan.tree_shape import Shape
 
 JOINS = ("flat", "left-deep", "bushy")
 FEEDBACKS = ("off", "exact", "bloom", "demand", "auto")

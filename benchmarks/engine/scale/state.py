@@ -18,9 +18,9 @@ import numpy as np
 
 import cqc
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
-from cqc.runtime.options import Strategy
 from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.coordinator import Coordinator
 from cqc.runtime.spark.distributed.wire import pack_tuples

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import cqc
 from cqc.benchmarks.papers.jit.workload import Clique
-from cqc.runtime.options import Strategy
+from cqc.compiler.physical.strategy import Strategy
 
 if TYPE_CHECKING:
     from cqc.runtime.intake.typed_batch import TypedBatch

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 import cqc
 from cqc.benchmarks.papers.pull.workload import STREAMS, batches, comparisons
-from cqc.runtime.options import Strategy
+from cqc.compiler.physical.strategy import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from cqc.runtime.join.plan.tree_shape import Shape
+    from cqc.compiler.physical.tree_shape import Shape
 
 MOST_ITEMS = 6  # beyond that there are too many sets
 _KEPT = 3.0  # what a row costs that is kept in an index, when one that is made costs 1

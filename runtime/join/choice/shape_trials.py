@@ -17,8 +17,8 @@ from cqc.runtime.join.execute.demand_join import DemandJoin
 from cqc.runtime.join.tree.tree_join import JoinTree
 
 if TYPE_CHECKING:
+    from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.join.execute.flat_join import MultiJoin
-    from cqc.runtime.join.plan.tree_shape import Shape
 
 
 @dataclass(slots=True)

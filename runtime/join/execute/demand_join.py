@@ -16,10 +16,10 @@ import numpy as np
 
 from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.physical.tree_shape import order_by_shape
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
-from cqc.runtime.join.plan.tree_shape import order_by_shape
 from cqc.runtime.join.step.presence import Presences, as_arrays, keep_awaited, make_awaited
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT
 from cqc.runtime.lineage.matches import OperatorCount
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cqc.compiler.graph.nodes import JoinHost
+    from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.join.execute.results import JoinResults
     from cqc.runtime.join.plan.join_plan import JoinPlan
     from cqc.runtime.join.plan.routes import Branch
-    from cqc.runtime.join.plan.tree_shape import Shape
     from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import JoinInput, ProbeStep, Rows
 
@@ -114,21 +114,6 @@ class DemandJoin(MultiJoin):
         self._demands: dict[int, Demands] = {}  # by starting item
         self.partial_results = 0
         self.dropped = 0
-
-    @staticmethod
-    def pays_for(host: JoinHost) -> bool:
-        """Whether some item meets two others, which meet each other, by two columns: else there is nothing to ask."""
-        near: dict[int, dict[int, int]] = {}  # by item and other item, the item's column
-        for edge in host.equi_joins:
-            near.setdefault(edge.left_item, {})[edge.right_item] = edge.left_column
-            near.setdefault(edge.right_item, {})[edge.left_item] = edge.right_column
-        return any(
-            columns[one] != columns[two]
-            for columns in near.values()
-            for one in columns
-            for two in near[one]
-            if two in columns
-        )
 
     @property
     def is_asking(self) -> bool:

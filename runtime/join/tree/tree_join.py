@@ -19,13 +19,13 @@ import numpy as np
 
 from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.physical.tree_shape import all_equalities, items_of
 from cqc.compiler.syntax.join_hint import hint_text
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
 from cqc.runtime.join.execute.member_ranks import rank_members
 from cqc.runtime.join.execute.results import JoinResults
-from cqc.runtime.join.plan.tree_shape import all_equalities, items_of
 from cqc.runtime.join.step.probe_kernels import count_slots, keep_rows
 from cqc.runtime.join.tree.feedback import Feedback
 from cqc.runtime.join.tree.tree_kernels import living, take_tuples
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import Body, JoinHost
     from cqc.compiler.meaning.bound import Expression
+    from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.join.membership.slots import JoinSeat, Member, Slot
     from cqc.runtime.join.plan.join_plan import JoinPlan
-    from cqc.runtime.join.plan.tree_shape import Shape
     from cqc.runtime.join.tree.tree_node import Edge, Step
     from cqc.runtime.lineage.matches import Seat
 

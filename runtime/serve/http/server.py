@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.errors import RunError
-from cqc.runtime.options import Strategy
 from cqc.runtime.serve.feeding import Feeding
 from cqc.runtime.serve.http.access import Gate
 from cqc.runtime.serve.http.app import Api

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.graph.partitioning import Placement
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.intake.typed_batch import Reject, TypedBatch
-    from cqc.runtime.options import Strategy
     from cqc.runtime.spark.distributed.spec import Spread
     from cqc.runtime.spark.distributed.wire import PartialAnswer
 

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.compiler import Program
+    from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.deliver.results import Result, ResultBlock
     from cqc.runtime.engine.engine import QueryHandle
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.options import Strategy
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
 

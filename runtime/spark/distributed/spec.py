@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.partitioning import Group
     from cqc.compiler.meaning.catalog import Catalog
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.options import Strategy
 
 ARRIVALS_PER_BATCH = 1 << 32  # arrival numbers in a cell: the micro-batch, then the place in it
 

@@ -43,7 +43,7 @@ _PREFIX = "cqc-spark-"
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 _TRIES = 4
 _LOOPBACK = "127.0.0.1"
-_IN_ONE_JVM = re.compile(r"local(\[[^\]]*\])?")
+_IN_ONE_JVM = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\])?")
 _STREAMING = "org.apache.spark.sql.execution.streaming.checkpointing"
 SETTINGS = {
     "spark.app.name": "cqc",

@@ -37,7 +37,8 @@ def shown(client: httpx.Client) -> dict[str, str]:
             "GET", "/results?since=start", timeout=httpx.Timeout(PATIENCE_S, read=1.0)
         ) as answer:
             for event in events_of(answer):
-                found[event["id"]] = event["data"]
+                if "id" in event:  # else it is about the watching itself
+                    found[event["id"]] = event["data"]
     except (httpx.TransportError, httpx.StreamError):
         pass  # that was all, or the service has stopped
     return found

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.columns.columns import to_arrow
 from cqc.runtime.deliver.results import results_of
 from cqc.runtime.intake.typed_batch import Intake
-from cqc.runtime.options import Strategy
 from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.spec import Header, Layout, Spec, digest

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.intake.typed_batch import Intake
-from cqc.runtime.options import Strategy
 from cqc.runtime.spark.distributed import keeper
 from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.coordinator import Coordinator

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 import cqc
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.adapt.routing import Fixed, Lottery, order_by, policy_of
-from cqc.runtime.options import Strategy
 
 CHAIN = frozenset({(0, 1), (1, 2)})
 STAR = frozenset({(0, 1), (0, 2), (0, 3)})

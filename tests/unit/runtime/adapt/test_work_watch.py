@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import cqc
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.errors import Halted
 from cqc.runtime.join.execute.flat_join import MultiJoin
 from cqc.runtime.join.execute.metaqueues import MetaQueue
 from cqc.runtime.join.execute.result_limits import Flood
-from cqc.runtime.options import Strategy
 
 if TYPE_CHECKING:
     from cqc.runtime.adapt.work_watch import WorkWatch

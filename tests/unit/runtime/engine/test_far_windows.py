@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cqc
-from cqc.runtime.options import Strategy
+from cqc.compiler.physical.strategy import Strategy
 
 DAY_US = 86_400_000_000
 TIMES = [[4e12, 4.0000001e12, 4.1e12], [-4e12, 0.0, 4e12], [4e12, 4e12 + 5], [-4.1e12, -4e12]]

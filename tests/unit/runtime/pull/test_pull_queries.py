@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import cqc
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.errors import RunError
-from cqc.runtime.options import Strategy
 
 STREAMS = """
 CREATE STREAM s (ts BIGINT, k BIGINT, x DOUBLE, name STRING, WATERMARK FOR ts AS ts - 20 SECONDS);

@@ -16,8 +16,8 @@ from cqc.runtime.join.execute.demand_join import DemandJoin
 from cqc.runtime.join.tree.tree_join import JoinTree
 
 if TYPE_CHECKING:
+    from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.join.execute.flat_join import MultiJoin
-    from cqc.runtime.join.plan.tree_shape import Shape
 
 STREAMS = "".join(f"CREATE STREAM {name} (ts BIGINT, v BIGINT, w BIGINT);" for name in "abc")
 # Few a and b agree; c comes after both and agrees with all, so the flat join meets every a and b again for every c.

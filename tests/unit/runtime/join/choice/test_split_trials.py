@@ -10,13 +10,13 @@ import pytest
 
 import cqc
 from cqc.cli.analyze import split_rows
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.adapt import trials
 from cqc.runtime.join.choice import sharing_costs, split_trials
 from cqc.runtime.join.choice.sharing_costs import LevelWork, SharingCosts
 from cqc.runtime.join.choice.split_trials import SharedNodes, SplitTrials
 from cqc.runtime.join.execute.flat_join import MultiJoin
 from cqc.runtime.lineage.rank_lineage import bitmap, move_bits
-from cqc.runtime.options import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +154,7 @@ def test_queries_that_come_after_a_split_sit_where_their_streams_are(
     assert not circuit._shared_nodes
     assert not circuit._trials
     assert not circuit._joins()
-    assert not circuit._shared.joins
+    assert not list(circuit._shared.planner)
     assert not any(state._attached for state in engine.states.values())
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import cqc
 from cqc.benchmarks.papers.teddies import workload
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.join.execute.metaqueues import (
     MOST_THRESHOLD,
     START,
@@ -20,7 +21,6 @@ from cqc.runtime.join.execute.metaqueues import (
     TrainSize,
 )
 from cqc.runtime.join.step.probe_step import Rows
-from cqc.runtime.options import Strategy
 from tests.property.test_strategies import check_case
 from tests.support.generators import random_case
 from tests.support.generators.random_joins import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cqc
-from cqc.runtime.options import Strategy
+from cqc.compiler.physical.strategy import Strategy
 
 DECLARED = "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT);"
 GOOD = {

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import cqc
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.join.execute import fused_insert as arrival
 from cqc.runtime.join.execute.demand_join import DemandJoin
 from cqc.runtime.join.execute.flat_join import MultiJoin
 from cqc.runtime.join.step import fused_probe as through_route
-from cqc.runtime.options import Strategy
 
 DECLARATIONS = """
 CREATE STREAM R (ts BIGINT, id BIGINT, a BIGINT, d DOUBLE);

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cqc
+from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.step import phase_order
@@ -21,7 +22,6 @@ from cqc.runtime.join.step.phase_order import (
     PhaseOrder,
 )
 from cqc.runtime.join.step.probe_step import Rows
-from cqc.runtime.options import Strategy
 from cqc.runtime.state.shared_state import SharedState
 from cqc.runtime.state.sorted_runs import SortedRuns
 from tests.property.test_strategies import check_case

@@ -11,12 +11,12 @@ import pytest
 
 from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.physical.tree_shape import bushy, left_deep
 from cqc.runtime.columns.columns import from_python
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute import demand_join
 from cqc.runtime.join.execute.demand_join import DemandJoin
 from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
-from cqc.runtime.join.plan.tree_shape import bushy, left_deep
 from cqc.runtime.join.tree import feedback_trials
 from cqc.runtime.join.tree.pair_gate import PairGates
 from cqc.runtime.join.tree.tree_join import JoinTree
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cqc.compiler.graph.nodes import JoinHost
-    from cqc.runtime.join.plan.tree_shape import Shape
+    from cqc.compiler.physical.tree_shape import Shape
 
 SECOND = 1_000_000
 TABLE_1 = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cqc.compiler.meaning.normal import EquiJoin
-from cqc.runtime.join.plan.tree_shape import Shape, bushy, items_of, left_deep, order_by_shape
+from cqc.compiler.physical.tree_shape import Shape, bushy, items_of, left_deep, order_by_shape
 
 
 def clique(count: int) -> list[EquiJoin]:

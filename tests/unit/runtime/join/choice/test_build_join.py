@@ -8,16 +8,17 @@ import pytest
 
 import cqc
 from cqc.compiler import compile as compile_program
-from cqc.runtime.join.choice.choose_join import make_join
+from cqc.compiler.physical.executors import choose_executor
+from cqc.compiler.physical.strategy import Strategy, parse_join
+from cqc.runtime.join.choice.build_join import build_join
 from cqc.runtime.join.execute.demand_join import DemandJoin
 from cqc.runtime.join.execute.flat_join import MultiJoin
 from cqc.runtime.join.execute.routed_join import RoutedJoin
 from cqc.runtime.join.tree.tree_join import JoinTree
-from cqc.runtime.options import Strategy, parse_join
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
-    from cqc.runtime.join.plan.tree_shape import Shape
+    from cqc.compiler.physical.tree_shape import Shape
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (ts BIGINT, k BIGINT, l BIGINT, m BIGINT);" for name in "abcd"
@@ -38,7 +39,7 @@ def join_of(query: str, strategy: Strategy) -> MultiJoin:
     (body,) = program.graph.bodies.values()
     assert body.host is not None
     states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
-    return make_join(body.host, states, strategy)
+    return build_join(body.host, choose_executor(body.host, strategy), states, strategy.order)
 
 
 @pytest.mark.parametrize("feedback", ["off", "on", "exact", "bloom", "auto"])
@@ -98,7 +99,7 @@ def test_a_hint_gives_its_queries_a_join_of_their_own() -> None:
     assert joins[1] is joins[3]
     for number in range(1, 6):
         engine.unregister(f"q{number}")
-    assert not engine._circuit._hinted_joins
+    assert not list(engine._circuit.nodes)
 
 
 def test_a_switch_comes_before_a_hint() -> None:

@@ -1,39 +1,72 @@
-"""Which join answers a host: flat or a tree, with or without feedback. The strategy decides cost and never an answer.
+"""How a join node goes about its work, as data: the strategy and a query's hint choose it, the runtime builds it.
 
 - `--join flat`: one n-ary join; with feedback a pair of tuples goes on only when what it must meet is there.
 - `--join left-deep`, `--join bushy`: a tree with states between its joins; feedback suspends what nobody above asks for.
   With `--feedback demand` the tree keeps no states: the flat join goes in the tree's order.
 - `--join "((A B) (C D))"`: that tree, for joins of just these streams; others are flat. A node may have any number of inputs:
   `((A B C) D)` keeps nothing between A, B and C, and `(A B C D)` is the flat join.
-- `--join auto`: flat at first. What other shapes would cost is worked out from the tuples that are there, now and then, and
-  one that costs clearly less is taken (`shape_trials`).
+- `--join auto`: flat at first. While it runs, a shape that costs clearly less may take its place.
 - `/*+ JOIN((A B) C) */` after SELECT: that tree for this query, at a join that only queries with the same hint share. It is
   followed under `--join auto`; any other `--join` comes before it.
 - `--routing` forces the probe order of the flat join; it then wants no feedback unless that was asked for too.
+
+    >>> executor_text(Tree(((0, 1), 2), feedback="off"), ["B", "T", "H"])
+    'tree ((B T) H)'
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Union
 
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.physical.strategy import shape_words
+from cqc.compiler.physical.tree_shape import bushy, items_of, left_deep
 from cqc.compiler.syntax.join_hint import move_shape
-from cqc.runtime.join.execute.demand_join import DemandJoin
-from cqc.runtime.join.execute.flat_join import MultiJoin
-from cqc.runtime.join.execute.routed_join import RoutedJoin
-from cqc.runtime.join.plan.tree_shape import bushy, items_of, left_deep
-from cqc.runtime.join.tree.tree_join import JoinTree
-from cqc.runtime.options import shape_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cqc.compiler.graph.nodes import JoinHost, QueryNode
-    from cqc.runtime.join.plan.tree_shape import Shape
-    from cqc.runtime.options import Strategy
-    from cqc.runtime.state.shared_state import SharedState
+    from cqc.compiler.physical.strategy import Strategy
+    from cqc.compiler.physical.tree_shape import Shape
 
 
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A new tuple meets the other items one after the other, in an order that adapts. Serves several hosts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """The flat join with its order chosen by a routing policy."""
+
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class OnDemand:
+    """The flat join in the order of a tree; a pair goes on only when everything that it must meet is there."""
+
+    shape: Shape
+    measured: bool  # whether it may stop asking where that costs more than it saves
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Joins with states between them."""
+
+    shape: Shape
+    feedback: str
+    nested_loops: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A join with ROWS windows: it waits for the watermark, because only then the last k tuples are known."""
+
+
+Executor = Flat | Routed | OnDemand | Tree | Rows
 Hint = Union["Shape", str, None]  # of a query, over the items of its host
 
 
@@ -44,61 +77,34 @@ def hint_of(query: QueryNode, strategy: Strategy) -> Hint:
     return move_shape(query.join_hint, query.positions)
 
 
-def make_join(
-    host: JoinHost,
-    states: Mapping[str, SharedState],
-    strategy: Strategy,
-    hint: Hint = None,
-    *,
-    plain: bool = False,
-) -> MultiJoin:
-    """The join of a host as the strategy and a hint want it; `plain`: the flat join, whatever they want."""
-    join = MultiJoin(host, states) if plain else _join_of(host, states, strategy, hint)
-    join.phases.order = strategy.order
-    return join
-
-
-def _join_of(
-    host: JoinHost, states: Mapping[str, SharedState], strategy: Strategy, hint: Hint
-) -> MultiJoin:
+def choose_executor(host: JoinHost, strategy: Strategy, hint: Hint = None) -> Executor:
+    """What answers a host, as the strategy and a hint want it."""
     tree = tree_of(host, hint if isinstance(hint, str) else strategy.join)
     if hint is not None and not isinstance(hint, str):
         tree = None if _is_flat(hint) else hint
     if tree is not None and strategy.feedback != "demand":
-        loops = strategy.nested_loops
-        return JoinTree(host, states, tree, feedback=strategy.feedback, nested_loops=loops)
+        return Tree(tree, strategy.feedback, strategy.nested_loops)
     is_routed = strategy.routing != "selectivity"
     wants_feedback = strategy.feedback not in (("off", "auto") if is_routed else ("off",))
-    if wants_feedback and DemandJoin.pays_for(host):
+    if wants_feedback and demand_pays_for(host):
         shape = tree or bushy(len(host.relations), host.equi_joins)
-        return DemandJoin(host, states, shape, measured=strategy.feedback == "auto")
-    if is_routed:
-        return RoutedJoin(host, states, strategy.routing)
-    return MultiJoin(host, states)
+        return OnDemand(shape, measured=strategy.feedback == "auto")
+    return Routed(strategy.routing) if is_routed else Flat()
 
 
-def reshaped(
-    join: MultiJoin,
-    states: Mapping[str, SharedState],
-    strategy: Strategy,
-    shape: Shape | None,
-) -> MultiJoin:
-    """Another join in the place of one for a single host: of a shape, or (None) as `make_join` makes it first."""
-    assert join.alone is not None
-    host = join.alone.host
-    if shape is None:
-        new = make_join(host, states, strategy)
-    else:
-        new = JoinTree(host, states, shape, feedback=strategy.feedback)
-    new.adopt(join)
-    return new
-
-
-def is_plain(host: JoinHost, strategy: Strategy) -> bool:
-    """Whether the strategy has the plain flat join answer the host, which serves other hosts as well."""
-    if tree_of(host, strategy.join) is not None or strategy.routing != "selectivity":
-        return False
-    return strategy.feedback == "off" or not DemandJoin.pays_for(host)
+def demand_pays_for(host: JoinHost) -> bool:
+    """Whether some item meets two others, which meet each other, by two columns: else there is nothing to ask."""
+    near: dict[int, dict[int, int]] = {}  # by item and other item, the item's column
+    for edge in host.equi_joins:
+        near.setdefault(edge.left_item, {})[edge.right_item] = edge.left_column
+        near.setdefault(edge.right_item, {})[edge.left_item] = edge.right_column
+    return any(
+        columns[one] != columns[two]
+        for columns in near.values()
+        for one in columns
+        for two in near[one]
+        if two in columns
+    )
 
 
 def tree_of(host: JoinHost, join: str) -> Shape | None:
@@ -116,6 +122,30 @@ def tree_of(host: JoinHost, join: str) -> Shape | None:
     if shape is None or written != list(range(count)) or _is_flat(shape):
         return None
     return shape
+
+
+def executor_text(executor: Executor, names: Sequence[str]) -> str:
+    """The executor in words; `names` are those of the host's items."""
+    match executor:
+        case Flat():
+            return "flat"
+        case Routed(policy):
+            return f"flat, order by {policy}"
+        case OnDemand(shape, measured):
+            when = ", while that pays" if measured else ""
+            return f"flat on demand in the order {shape_text(shape, names)}{when}"
+        case Tree(shape, feedback, _):
+            told = "" if feedback == "off" else f", feedback {feedback}"
+            return f"tree {shape_text(shape, names)}{told}"
+        case Rows():
+            return "flat with ROWS windows, when the watermark allows"
+
+
+def shape_text(shape: Shape, names: Sequence[str]) -> str:
+    """A shape as `--join` would write it."""
+    if isinstance(shape, int):
+        return names[shape]
+    return f"({' '.join(shape_text(part, names) for part in shape)})"
 
 
 def _is_flat(shape: Shape) -> bool:

@@ -1,0 +1,1 @@
+"""The physical plan: which operators will run for a graph, as data that can be printed."""
