@@ -169,7 +169,7 @@ def _hosts(graph: Graph, notes: Mapping[str, str]) -> Iterator[str]:
         yield f"{host.name}: {inputs}{inside}, {users}{note}"
         yield from _indent(_equalities(host))
         families = [family for _, family in sorted(host.families.items())]
-        lists = [family for family in families if len(family.members) > 1]
+        lists = [family for family in families if len(family.ranked) > 1]
         for family in lists[:_MOST_FAMILIES]:
             yield f"  {_family_text(host, family)}"
         if len(lists) > _MOST_FAMILIES:
@@ -192,7 +192,7 @@ def _family_text(host: JoinHost, family: Family) -> str:
     left = _column(host, shape.left_item, shape.left_column)
     right = _column(host, shape.right_item, shape.right_column)
     sign = "<" if shape.direction is Direction.BELOW else ">"
-    low, high = family.thresholds[0], family.thresholds[-1]
+    low, high = family.ranked[0].threshold, family.ranked[-1].threshold
     if shape.kind is ThresholdKind.SLOPE:
         condition = f"{left} {sign} k * {right}"
     else:
@@ -200,7 +200,7 @@ def _family_text(host: JoinHost, family: Family) -> str:
         condition = f"{left} {sign} {slope}{right} + k"
     return (
         f"predicate list {condition}, k from {low:g} to {high:g}: "
-        f"{_count(len(family.members), 'member')} ordered by coverage"
+        f"{_count(len(family.ranked), 'member')} ordered by coverage"
     )
 
 

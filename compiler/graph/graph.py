@@ -105,7 +105,7 @@ class Graph:
             node,
             is_new,
             len(self.hosts) > hosts_before,
-            family is not None and len(family.members) == 1,
+            family is not None and len(family.ranked) == 1,
         )
 
     def remove(self, name: str) -> Change:
@@ -121,7 +121,7 @@ class Graph:
         hosts_before = len(self.hosts)
         family = body.family
         self._shared.remove_body(body)
-        family_is_gone = family is not None and not family.members
+        family_is_gone = family is not None and not family.ranked
         return Change(node, True, len(self.hosts) < hosts_before, family_is_gone)
 
     def normal(self, name: str) -> NormalQuery:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from bitarray import bitarray
+from bitarray.util import zeros
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -36,26 +38,34 @@ class Interner(Generic[Kept]):
 
 
 class Numbers:
-    """Dense numbers: always the smallest that nobody has."""
+    """Dense numbers: always the smallest that nobody has.
 
-    __slots__ = ("_free", "_next")
+    One bit a number, and a search that goes by words: as quick as a heap of free numbers, and a number that is claimed when
+    a graph is read back costs one bit, where the heap had to be searched.
+    """
+
+    __slots__ = ("_all_taken_below", "_taken")
 
     def __init__(self) -> None:
-        self._free: list[int] = []
-        self._next = 0
+        self._taken = bitarray()
+        self._all_taken_below = 0
 
     def take(self) -> int:
-        if self._free:
-            return heappop(self._free)
-        self._next += 1
-        return self._next - 1
+        number = self._taken.find(0, self._all_taken_below)
+        if number < 0:
+            number = len(self._taken)
+            self._taken.append(1)
+        else:
+            self._taken[number] = 1
+        self._all_taken_below = number + 1
+        return number
 
     def take_exactly(self, number: int) -> None:
         """Claim one number, for a graph that is read back."""
-        while self._next <= number:
-            heappush(self._free, self._next)
-            self._next += 1
-        self._free.remove(number)
+        if number >= len(self._taken):
+            self._taken.extend(zeros(number + 1 - len(self._taken)))
+        self._taken[number] = 1
 
     def release(self, number: int) -> None:
-        heappush(self._free, number)
+        self._taken[number] = 0
+        self._all_taken_below = min(self._all_taken_below, number)

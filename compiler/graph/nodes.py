@@ -26,6 +26,8 @@ from cqc.compiler.meaning.normal import NEVER
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sortedcontainers import SortedKeyList
+
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.meaning.bound import Item, JoinShape, Output, Pull
     from cqc.compiler.meaning.catalog import Relation
@@ -128,19 +130,38 @@ class PredicateList:
     slope: float  # 0.0 for SLOPE
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a family: its body, with the threshold and whether equality is inside."""
+
+    threshold: float
+    closed: bool
+    body: Body
+
+
 @dataclass(slots=True, eq=False)
 class Family:
     """Bodies of one host that are equal but for the threshold of their first theta join.
 
-    `members[k]` has `thresholds[k]`, ascending; `closed[k]` says whether equality is inside. BELOW: a pair of value v
-    satisfies exactly the members from its rank on; ABOVE: those before it.
+    `ranked` is in the order of coverage: by threshold, and of two equal ones below the strict comes first, above the one with
+    equality. BELOW: a pair of value v satisfies exactly the members from its rank on; ABOVE: those before it.
     """
 
     number: int  # dense within its host
     predicate_list: PredicateList
-    members: list[Body]
-    thresholds: list[float]
-    closed: list[bool]
+    ranked: SortedKeyList[Member]
+
+    @property
+    def members(self) -> list[Body]:
+        return [each.body for each in self.ranked]
+
+    @property
+    def thresholds(self) -> list[float]:
+        return [each.threshold for each in self.ranked]
+
+    @property
+    def closed(self) -> list[bool]:
+        return [each.closed for each in self.ranked]
 
 
 @dataclass(slots=True, eq=False)

@@ -10,14 +10,15 @@ Conditions of one shape then differ in c alone, or, where c is 0, in the slope a
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from cqc.compiler.graph.nodes import Direction, PredicateList, ThresholdKind
+from sortedcontainers import SortedKeyList
+
+from cqc.compiler.graph.nodes import Direction, Family, Member, PredicateList, ThresholdKind
 from cqc.compiler.meaning.bound import ComparisonOp
 
 if TYPE_CHECKING:
-    from cqc.compiler.graph.nodes import Body, Family
+    from cqc.compiler.graph.nodes import Body
     from cqc.compiler.meaning.normal import ThetaJoin
 
 Ranked = tuple[PredicateList, float, bool]
@@ -47,27 +48,25 @@ def rank_theta(join: ThetaJoin) -> Ranked | None:
     return shape, slope if by_slope else offset + 0.0, closed
 
 
+def new_family(number: int, shape: PredicateList) -> Family:
+    """A family without members, for one predicate list."""
+    key = _key_above if shape.direction is Direction.ABOVE else _key_below
+    return Family(number, shape, SortedKeyList(key=key))
+
+
+def _key_below(member: Member) -> tuple[float, bool]:
+    return member.threshold, member.closed
+
+
+def _key_above(member: Member) -> tuple[float, bool]:
+    return member.threshold, not member.closed
+
+
 def insert_member(family: Family, body: Body, threshold: float, *, closed: bool) -> None:
     """Put a body where its threshold belongs."""
-    at = _place(family, threshold, closed=closed)
-    family.members.insert(at, body)
-    family.thresholds.insert(at, threshold)
-    family.closed.insert(at, closed)
+    family.ranked.add(Member(threshold, closed, body))
 
 
 def remove_member(family: Family, body: Body, threshold: float, *, closed: bool) -> None:
     """Take a body out again."""
-    at = _place(family, threshold, closed=closed)
-    while family.members[at] is not body:
-        at += 1
-    del family.members[at], family.thresholds[at], family.closed[at]
-
-
-def _place(family: Family, threshold: float, *, closed: bool) -> int:
-    """Where a threshold belongs: of two equal ones, below the strict comes first, above the one with equality."""
-    above = family.predicate_list.direction is Direction.ABOVE
-    return bisect_left(
-        range(len(family.thresholds)),
-        (threshold, closed != above),
-        key=lambda at: (family.thresholds[at], family.closed[at] != above),
-    )
+    family.ranked.remove(Member(threshold, closed, body))

@@ -13,7 +13,7 @@ from cqc.compiler.graph.host_nesting import HostNesting
 from cqc.compiler.graph.interning import Numbers
 from cqc.compiler.graph.lower import Lowered, classes_of
 from cqc.compiler.graph.nodes import Body, Family, JoinHost
-from cqc.compiler.graph.predicate_lists import insert_member, rank_theta, remove_member
+from cqc.compiler.graph.predicate_lists import insert_member, new_family, rank_theta, remove_member
 from cqc.compiler.meaning.catalog import fold
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Shared:
         key = _family_key(body, ranked)
         family = self._family_by_key.get(key)
         if family is None:
-            family = Family(self._family_numbers[host.number].take(), shape, [], [], [])
+            family = new_family(self._family_numbers[host.number].take(), shape)
             self._family_by_key[key] = family
             host.families[family.number] = family
         insert_member(family, body, threshold, closed=closed)
@@ -132,7 +132,7 @@ class Shared:
         ranked = rank_theta(body.theta_joins[0])
         assert ranked is not None
         remove_member(family, body, ranked[1], closed=ranked[2])
-        if not family.members:
+        if not family.ranked:
             del self._family_by_key[_family_key(body, ranked)], host.families[family.number]
             self._family_numbers[host.number].release(family.number)
 

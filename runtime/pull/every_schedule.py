@@ -14,9 +14,10 @@ come.
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedList
 
 from cqc.runtime.columns.event_time import NOTHING_SEEN, smallest_watermark
 
@@ -63,9 +64,8 @@ class Queue:
     lines: Sequence[StreamInput]
     periods: dict[str, Period] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)  # not started
-    heap: list[tuple[int, int, str]] = field(
-        default_factory=list
-    )  # when ready, instant, query; some are stale
+    # When ready, instant, query: one entry a query, so that one that leaves or goes on early leaves nothing behind.
+    order: SortedList[tuple[int, int, str]] = field(default_factory=SortedList)
     _oldest_us: int | None = None
 
     def due(self) -> Iterator[Due]:
@@ -75,33 +75,35 @@ class Queue:
         if not seen:
             return
         self._start(watermark_us)
-        after_the_end = []
-        while self.heap and self.heap[0][0] < watermark_us:
-            ready_us, next_us, name = heapq.heappop(self.heap)
+        latest_us = max(seen)
+        ready = list(self.order.irange(maximum=(watermark_us,), inclusive=(True, False)))
+        for _, next_us, name in ready:
             period = self.periods.get(name)
             if period is None or period.next_us != next_us:
-                continue
-            last_us = period.last_due_us(watermark_us, max(seen))
+                continue  # it left, or went on, while others were answered
+            last_us = period.last_due_us(watermark_us, latest_us)
             if next_us > last_us:
-                after_the_end.append((ready_us, next_us, name))
-                continue
+                continue  # after the end of the input
             last_us -= (last_us - next_us) % period.every_us
             self.plan(name, last_us + period.every_us)
             yield Due(name, next_us, last_us, period.every_us)
-        for entry in after_the_end:
-            heapq.heappush(self.heap, entry)
 
     def plan(self, name: str, next_us: int) -> None:
         """Let a query go on with this instant."""
         period = self.periods[name]
+        self._leave(name, period)
         period.next_us = next_us
         self._oldest_us = None
-        heapq.heappush(self.heap, (period.ready_us(next_us), next_us, name))
+        self.order.add((period.ready_us(next_us), next_us, name))
 
     def forget(self, name: str) -> None:
         """A query leaves."""
-        del self.periods[name]
+        self._leave(name, self.periods.pop(name))
         self._oldest_us = None
+
+    def _leave(self, name: str, period: Period) -> None:
+        if period.next_us is not None:
+            self.order.discard((period.ready_us(period.next_us), period.next_us, name))
 
     def oldest_us(self) -> int | None:
         """The earliest instant that is still to come."""
