@@ -128,7 +128,11 @@ class NodePlanner:
         node.bodies[host] -= 1
         if not node.bodies[host]:
             del node.bodies[host]
-            self._node_of.pop((host, node.past, node.hint), None)
+            key_of_host = (host, node.past, node.hint)
+            if (
+                self._node_of.get(key_of_host) is node
+            ):  # a join with ROWS windows may be of the same host
+                del self._node_of[key_of_host]
             left = node.relations
             own = {fold(each.name) for each in host.relations}
             self._close(node, [name for name in own if name not in left])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
+from cqc.compiler.physical.node_planner import NodePlanner
 from cqc.compiler.physical.strategy import Strategy
-from cqc.runtime.engine.circuit import Circuit
 from cqc.runtime.join.choice.shape_trials import ShapeTrials
 from tests.language.executors import EngineExecutor
 from tests.property.test_live_queries import History
@@ -138,7 +138,9 @@ def test_a_join_that_changes_its_shape_loses_and_repeats_nothing(
 
     monkeypatch.setattr(ShapeTrials, "is_due", lambda self, join: True)
     monkeypatch.setattr(ShapeTrials, "look", look)
-    monkeypatch.setattr(Circuit, "_may_change", lambda self, host, past: not past)
+    monkeypatch.setattr(
+        NodePlanner, "may_change", lambda self, node: not node.past and node.hint is None
+    )
     for number in range(3):
         feedback, packet = random.choice(FEEDBACKS), random.choice(PACKETS)
         strategy = Strategy(feedback=feedback, packet=packet, sharing=random.random() < 0.7)

@@ -74,6 +74,18 @@ def test_the_last_body_takes_its_node_with_it() -> None:
     assert planner.seat(first, past=False, hint=None).node_is_new
 
 
+def test_a_join_with_rows_windows_takes_nothing_of_its_host_along() -> None:
+    planner = NodePlanner(Strategy())
+    plain, rows = bodies(
+        pair("a", "b"), "SELECT a.l AS x FROM a [ROWS 2], b [ROWS 2] WHERE a.k = b.k"
+    )
+    assert plain.host is rows.host
+    node = planner.seat(plain, past=False, hint=None).node
+    waiting = planner.seat(rows, past=False, hint=None).node
+    assert planner.unseat(rows, waiting)
+    assert planner.node_of(plain, past=False, hint=None) is node
+
+
 def test_split_nodes_stay_apart_and_a_new_host_goes_to_the_nearest() -> None:
     planner = NodePlanner(Strategy())
     one, two, three = bodies(pair("a", "b"), pair("b", "c"), pair("c", "d"))
