@@ -62,20 +62,22 @@ class ValueAtom:
 
 @dataclass(frozen=True, slots=True)
 class PatternAtom:
-    """TRUE where the (not NULL) text matches the pattern, or with `negated` where it does not."""
+    """TRUE where the text matches the pattern, or with `negated` where it does not; for NULL only with `matches_null`."""
 
     column: int
     kind: PatternKind
     pattern: str
     escape: str
     negated: bool
+    matches_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionAtom:
-    """TRUE where an expression over columns of this item alone is TRUE (its ColumnRefs have item 0)."""
+    """TRUE where an expression over columns of this item alone (its ColumnRefs have item 0) is TRUE, with `negated` where it is not."""
 
     expression: Expression
+    negated: bool = False
 
 
 Atom = ValueAtom | PatternAtom | ExpressionAtom

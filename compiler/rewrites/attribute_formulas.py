@@ -166,18 +166,31 @@ def _atom(condition: Expression) -> Formula:
             return _pattern(column, condition, negated=False)
         case Not(operand=Match(operand=ColumnRef() as column, pattern=str()) as inner):
             return _pattern(column, inner, negated=True)
+        case Not(
+            operand=IsTruth(operand=Match(operand=ColumnRef() as column) as inner, value=value)
+        ) if isinstance(inner.pattern, str):
+            return _pattern(column, inner, negated=value, matches_null=True)
+        case Not(operand=IsTruth(operand=inner, value=value)):  # not TRUE, or not FALSE
+            whole = inner if value else Not(inner, condition.span)
+            return ExpressionAtom(_of_one_item(whole), negated=True)
         case _:
-            every_item_zero = (0,) * item_mask(condition).bit_length()
-            return ExpressionAtom(renumber(condition, every_item_zero))
+            return ExpressionAtom(_of_one_item(condition))
 
 
-def _pattern(column: ColumnRef, match_: Match, *, negated: bool) -> Formula:
+def _of_one_item(condition: Expression) -> Expression:
+    return renumber(condition, (0,) * item_mask(condition).bit_length())
+
+
+def _pattern(
+    column: ColumnRef, match_: Match, *, negated: bool, matches_null: bool = False
+) -> Formula:
     pattern = match_.pattern or ""
     special = {"%", "_", match_.escape}
     if match_.kind is PatternKind.LIKE and special.isdisjoint(pattern):
         op = ComparisonOp.NE if negated else ComparisonOp.EQ
-        return ValueAtom(column.column, column.type, compared(column.type, op, pattern))
-    return PatternAtom(column.column, match_.kind, pattern, match_.escape, negated)
+        values = compared(column.type, op, pattern)
+        return ValueAtom(column.column, column.type, values, matches_null)
+    return PatternAtom(column.column, match_.kind, pattern, match_.escape, negated, matches_null)
 
 
 ColumnValues = tuple[ColumnRef, Intervals, bool]

@@ -173,12 +173,14 @@ def formula_text(formula: Formula, relation: Relation) -> str:
             return shortened([_inner_formula(part, relation) for part in parts], " AND ")
         case AnyOf(parts=parts):
             return shortened([_inner_formula(part, relation) for part in parts], " OR ")
-        case ExpressionAtom(expression=expression):
-            return expression_text(expression, (relation,))
+        case ExpressionAtom(expression=expression, negated=negated):
+            text = expression_text(expression, (relation,))
+            return f"({text}) IS NOT TRUE" if negated else text
         case PatternAtom(column=column, kind=kind, pattern=pattern, negated=negated):
             name = name_text(relation.columns[column].name)
             word = f"NOT {kind.value}" if negated else kind.value
-            return f"{name} {word} {constant_text(pattern, ColumnType.STRING)}"
+            null = f" OR {name} IS NULL" if formula.matches_null else ""
+            return f"{name} {word} {constant_text(pattern, ColumnType.STRING)}{null}"
         case ValueAtom():
             return _values_text(formula, name_text(relation.columns[formula.column].name))
 

@@ -17,7 +17,7 @@ from cqc.runtime.expressions.compile_expression import Compiled, compile_express
 from cqc.runtime.expressions.like_patterns import Matcher, make_matcher
 from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.column_cuts import ColumnCuts
-from cqc.runtime.filter.formula_bits import FALSE, Leaf
+from cqc.runtime.filter.formula_bits import FALSE, TRUE, Leaf
 from cqc.runtime.filter.point_index import PointIndex
 from cqc.runtime.filter.row_ids import SHARED_ATOM, RowIds
 from cqc.runtime.filter.text_index import TextIndex
@@ -88,8 +88,8 @@ class Atoms:
             case PatternAtom():
                 return self._pattern_leaf(atom)
             case ExpressionAtom():
-                row_id = self._shared(atom)
-                return Leaf(((row_id, NO_TUPLE),))
+                row_id = self._shared(replace(atom, negated=False))
+                return Leaf(((EVERY_TUPLE if atom.negated else NO_TUPLE, row_id),))
             case _:
                 assert_never(atom)
 
@@ -165,16 +165,19 @@ class Atoms:
     def _pattern_leaf(self, atom: PatternAtom) -> Leaf:
         plan = plan_pattern(atom.kind, atom.pattern, atom.escape)
         end = self._cuts(atom.column).end
+        null = ((EVERY_TUPLE, end),) if atom.matches_null else ()
         match plan:
             case Other.NO_TEXT:  # its evaluation fails: NULL, negated or not
-                return FALSE
+                return TRUE if atom.matches_null else FALSE
             case Other.EVERY_TEXT:
-                return FALSE if atom.negated else Leaf(((end, NO_TUPLE),))
+                every = () if atom.negated else ((end, NO_TUPLE),)
+                return Leaf((*every, *null)) if every or null else FALSE
             case Other.RUN | Literal():
-                row_id = self._shared(replace(atom, negated=False))
+                row_id = self._shared(replace(atom, negated=False, matches_null=False))
         if atom.negated:
-            return Leaf(((end, row_id),))
-        return Leaf(((row_id, NO_TUPLE),), row_id if isinstance(plan, Literal) else None)
+            return Leaf(((EVERY_TUPLE if null else end, row_id),))
+        guard = row_id if isinstance(plan, Literal) and not null else None
+        return Leaf(((row_id, NO_TUPLE), *null), guard)
 
     def _shared(self, atom: Sparse | Masked) -> int:
         row_id = self._id_of.get(atom)

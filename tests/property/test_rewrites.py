@@ -275,10 +275,12 @@ def holds(formula: Formula, row: Row) -> bool:
         case AnyOf(parts=parts):
             return any(holds(part, row) for part in parts)
         case ExpressionAtom(expression=expression):
-            return is_true(expression, Scope([row]))
+            return is_true(expression, Scope([row])) != formula.negated
         case PatternAtom():
             column = bound.ColumnRef(0, formula.column, STRING, SPAN)
             match_ = bound.Match(formula.kind, column, formula.pattern, formula.escape, SPAN)
+            if row[formula.column] is None:
+                return formula.matches_null
             condition = bound.Not(match_, SPAN) if formula.negated else match_
             return is_true(condition, Scope([row]))
         case ValueAtom():

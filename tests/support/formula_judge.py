@@ -104,7 +104,9 @@ def is_true(formula: Formula, row: tuple[Any, ...]) -> bool:
             return any(in_interval(value, interval) for interval in intervals)
         case PatternAtom():
             text = row[formula.column]
-            return text is not None and matches(text, formula) != formula.negated
+            if text is None:
+                return formula.matches_null
+            return matches(text, formula) != formula.negated
     raise AssertionError(formula)
 
 
@@ -132,7 +134,7 @@ def random_atom(rng: random.Random, types: tuple[ColumnType, ...]) -> ValueAtom 
             pattern = rng.choice(EXPRESSIONS)
         else:
             pattern = "".join(rng.choice("abAä%_%") for _ in range(rng.randrange(5)))
-        return PatternAtom(column, kind, pattern, "\\", rng.random() < 0.4)
+        return PatternAtom(column, kind, pattern, "\\", rng.random() < 0.4, rng.random() < 0.2)
     return ValueAtom(column, type_, random_intervals(rng, type_), rng.random() < 0.15)
 
 
