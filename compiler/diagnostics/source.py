@@ -10,8 +10,10 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from cqc.compiler.diagnostics.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class BadByte:
     """The first byte of a file that is not UTF-8: at which character it is, and its value."""
 
@@ -46,7 +48,7 @@ class SourceFile:
         return self.text[start:end].rstrip("\r\n")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """The characters `start` up to but not including `end` of a source file."""
 
