@@ -163,7 +163,17 @@ class Conditions:
             inner = self.condition(depth - 1)
             if self.random.random() < 0.3:
                 return bound.IsNull(inner, SPAN)
-            return bound.IsTruth(inner, self.random.random() < 0.5, SPAN)
+            truth = self.random.random() < 0.5
+            if self.random.random() < 0.5:
+                literal = bound.Literal(truth, bound.ColumnType.BOOLEAN, SPAN)
+                if self.random.random() < 0.3:
+                    return bound.Comparison(
+                        inner, self.random.choice([ComparisonOp.EQ, ComparisonOp.NE]), literal, SPAN
+                    )
+                return bound.FunctionCall(
+                    "coalesce", (inner, literal), bound.ColumnType.BOOLEAN, SPAN
+                )
+            return bound.IsTruth(inner, truth, SPAN)
         if windows_only or self.random.random() < 0.2:
             return self.window()
         return self.leaf()
