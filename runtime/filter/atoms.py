@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from cqc.compiler.meaning.normal import Atom, ExpressionAtom, PatternAtom, ValueAtom
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
 from cqc.runtime.expressions.compile_expression import Compiled, compile_expression
 from cqc.runtime.expressions.like_patterns import Matcher, make_matcher
 from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.normal import Value
-    from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.filter.point_index import Hits
 
@@ -60,6 +61,7 @@ class Atoms:
         self._id_of: dict[Sparse | Masked, int] = {}
         self._atom_of: dict[int, Sparse | Masked] = {}
         self._masks: dict[int, Compiled | Matcher] = {}
+        self._repetition: dict[int, Repetition] = {}
         self._failures_of_gone = 0
 
     @property
@@ -128,8 +130,17 @@ class Atoms:
         atom = self.masked(row_id)
         assert isinstance(atom, PatternAtom)
         column = columns(atom.column)
-        matched: NDArray[np.bool_] = mask.run(column.values) & column.is_valid()
-        return matched
+        if isinstance(column, RepeatedText) and len(column.distinct) < count:
+            matched: NDArray[np.bool_] = mask.run(column.distinct)[column.codes]
+        else:
+            matched = mask.run(column.values)
+        return matched if column.valid is None else matched & column.valid
+
+    def encoded(self, number: int, column: Column) -> Column:
+        """A column of a packet by its distinct values, where text repeats."""
+        if self._types[number] is not ColumnType.STRING:
+            return column
+        return self._repetition.setdefault(number, Repetition()).encode(column)
 
     def columns_of_ids(self) -> NDArray[np.int64]:
         """By row id, the column whose grouped filter it belongs to; -1 for masks and the fixed rows."""
