@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 
 from cqc.runtime.columns.columns import Column, take
 from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText
@@ -242,10 +243,23 @@ class PacketIndex:
             return _NO_IDS, _NO_IDS
         tuples = np.concatenate([each[0] for each in self._hits])
         ids = np.concatenate([each[1] for each in self._hits])
-        if self._tuples > 1:
-            order = np.argsort(tuples >> 9, kind="stable")
-            tuples, ids = tuples[order], ids[order]
-        return tuples, ids
+        return sort_by_block(tuples, ids, self.blocks) if self.blocks > 1 else (tuples, ids)
+
+
+@njit(cache=True, nogil=True)
+def sort_by_block(tuples, ids, blocks):  # type: ignore[no-untyped-def]
+    """Hits in the order of their blocks of tuples."""
+    starts = np.zeros(blocks + 1, np.int64)
+    for at in range(len(tuples)):
+        starts[(tuples[at] >> 9) + 1] += 1
+    for block in range(1, blocks + 1):
+        starts[block] += starts[block - 1]
+    out_tuples, out_ids = np.empty(len(tuples), np.int32), np.empty(len(tuples), np.int32)
+    for at in range(len(tuples)):
+        place = starts[tuples[at] >> 9]
+        out_tuples[place], out_ids[place] = tuples[at], ids[at]
+        starts[tuples[at] >> 9] += 1
+    return out_tuples, out_ids
 
 
 class RowTable:

@@ -14,6 +14,7 @@ literal is built into few of them and the texts are read by few (a log-structure
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ import ahocorasick_rs
 import numpy as np
 import pyarrow as pa
 
+from cqc.runtime.columns.columns import Column
 from cqc.runtime.expressions.like_patterns import lower_texts, make_matcher
 from cqc.runtime.filter.linked_lists import AtomLists
 from cqc.runtime.filter.text_searches import Literal, Place, plan_pattern
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.normal import PatternAtom
-    from cqc.runtime.columns.columns import Column
     from cqc.runtime.expressions.like_patterns import Matcher
     from cqc.runtime.filter.point_index import Hits
 
@@ -147,6 +148,18 @@ def _automaton(texts: list[bytes]) -> Any:
     return ahocorasick_rs.BytesAhoCorasick(texts, implementation=kind)
 
 
+class FoldedOnce:
+    """The texts of a column in lower case, made when first asked for: lists and patterns share them."""
+
+    def __init__(self, column: Column) -> None:
+        self._whole = column
+
+    @cached_property
+    def column(self) -> Column:
+        """The folded texts."""
+        return Column(self._whole.type, lower_texts(self._whole.values), self._whole.valid)
+
+
 class TextIndex:
     """The patterns of one column that contain a literal."""
 
@@ -178,13 +191,13 @@ class TextIndex:
         self._plain_atoms -= not plan.folded
         self._checks.pop(atom, None)
 
-    def hits(self, column: Column) -> Hits:
+    def hits(self, column: Column, in_lower_case: FoldedOnce) -> Hits:
         """Which tuples hit which atoms; NULL hits none."""
         found: list[Hits] = []
         if self._plain_atoms:
             found += self._search(self._plain, column.values, column.values)
         if self._folded_atoms:
-            found += self._search(self._folded, lower_texts(column.values), column.values)
+            found += self._search(self._folded, in_lower_case.column.values, column.values)
         tuples, atoms = _together(found)
         if column.valid is None:
             return tuples, atoms

@@ -23,6 +23,7 @@ from cqc.compiler.meaning.normal import (
     AllOf,
     AnyOf,
     ExpressionAtom,
+    FoldedAtom,
     Formula,
     Interval,
     NormalQuery,
@@ -293,6 +294,11 @@ def holds(formula: Formula, row: Row) -> bool:
                 return formula.matches_null
             condition = bound.Not(match_, SPAN) if formula.negated else match_
             return is_true(condition, Scope([row]))
+        case FoldedAtom():
+            text = row[formula.column]
+            if text is None:
+                return formula.matches_null
+            return (text.lower() in formula.texts) != formula.negated
         case ValueAtom():
             value = row[formula.column]
             if value is None:
