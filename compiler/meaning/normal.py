@@ -75,6 +75,16 @@ class PatternAtom:
 
 
 @record
+class FoldedAtom:
+    """TRUE where the text in lower case is one of these (sorted), or with `negated` none of them; for NULL only with `matches_null`."""
+
+    column: int
+    texts: tuple[str, ...]
+    negated: bool
+    matches_null: bool
+
+
+@record
 class ExpressionAtom:
     """TRUE where an expression over columns of this item alone (its ColumnRefs have item 0) is TRUE, with `negated` where it is not."""
 
@@ -82,7 +92,7 @@ class ExpressionAtom:
     negated: bool = False
 
 
-Atom = ValueAtom | PatternAtom | ExpressionAtom
+Atom = ValueAtom | PatternAtom | FoldedAtom | ExpressionAtom
 
 
 @record
