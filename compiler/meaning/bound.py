@@ -33,6 +33,8 @@ class ComparisonOp(Enum):
     GT = ">"
     GE = ">="
 
+    __hash__ = object.__hash__  # as in `ColumnType`
+
     @property
     def negated(self) -> ComparisonOp:
         """The comparison that is TRUE where this one is FALSE."""
@@ -78,6 +80,8 @@ class PatternKind(Enum):
     LIKE = "LIKE"
     ILIKE = "ILIKE"
     RLIKE = "RLIKE"
+
+    __hash__ = object.__hash__  # as in `ColumnType`
 
 
 class AggregateFunction(Enum):

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cqc.compiler import Program
 from cqc.compiler.diagnostics.arguments import expect, expect_names, kind_of
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.physical.strategy import Strategy
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.adapt.packet_size import Packets
@@ -158,9 +159,10 @@ class Engine:
         self._purged_to = 0  # how many tuples were left by the last purge
         self._silenced: dict[str, str] = {}
         wanted = {fold(name) for name in only}
-        for name in program.queries.names:
-            if not wanted or fold(name) in wanted:
-                self._add(program.normal(name))
+        with COLLECTOR.is_still():
+            for name in program.queries.names:
+                if not wanted or fold(name) in wanted:
+                    self._add(program.normal(name))
 
     def __enter__(self) -> Self:
         return self

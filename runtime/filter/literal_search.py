@@ -70,8 +70,7 @@ class LiteralSearch:
             number = self._numbers[key] = len(self._numbers)
             self._bytes.extend(np.frombuffer(key, np.uint8))
             self._ends.append(len(self._bytes))
-            for _ in range(_PLACES):
-                self._lists.new_list()
+            self._lists.reserve((number + 1) * _PLACES)
         self._lists.add(number * _PLACES + place.value, atom)
         match place:
             case Place.ANYWHERE | Place.CANDIDATE:

@@ -11,9 +11,10 @@ ILIKE is searched in the texts folded to lower case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import PatternKind
 from cqc.runtime.expressions.like_patterns import Token, Wildcard, lower, parse_like
 
@@ -40,7 +41,7 @@ class Other(Enum):
     RUN = "run the pattern"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Literal:
     """Search for a literal, in the texts as they are or folded."""
 
@@ -49,6 +50,7 @@ class Literal:
     folded: bool
 
 
+@lru_cache(maxsize=1 << 14)
 def plan_pattern(kind: PatternKind, pattern: str, escape: str) -> Literal | Other:
     """How to find the texts that match a pattern."""
     if kind is PatternKind.RLIKE:
