@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
     And,
+    ColumnRef,
     Comparison,
     ComparisonOp,
     Expression,
@@ -113,6 +114,8 @@ def _ask_comparison(expression: Comparison, question: Question) -> Expression:
 
 def _compared_with_truth(expression: Comparison) -> Expression | None:
     """`condition = TRUE` and its like as the condition, or NOT the condition; a plain column stays as it is."""
+    if type(expression.left) is ColumnRef and type(expression.right) is Literal:
+        return None
     for condition, other in (
         (expression.left, expression.right),
         (expression.right, expression.left),

@@ -56,11 +56,38 @@ def plan_pattern(kind: PatternKind, pattern: str, escape: str) -> Literal | Othe
     if kind is PatternKind.RLIKE:
         required = required_literal(pattern)
         return Literal(required, Place.CANDIDATE, folded=False) if required else Other.RUN
+    folded = kind is PatternKind.ILIKE
+    plain = _plan_plain(pattern, escape, folded=folded)
+    if plain is not None:
+        return plain
     tokens = parse_like(pattern, escape)
     if tokens is None:
         return Other.NO_TEXT
-    folded = kind is PatternKind.ILIKE
     return _plan_like(_without_repeats(tokens, folded=folded), folded=folded)
+
+
+_PLACES = {
+    (False, False): Place.WHOLE,
+    (False, True): Place.START,
+    (True, False): Place.END,
+    (True, True): Place.ANYWHERE,
+}
+
+
+def _plan_plain(pattern: str, escape: str, *, folded: bool) -> Literal | None:
+    """The plan of one literal with or without `%` at its ends, which most patterns are; None for any other."""
+    begins, ends = pattern[:1] == "%", pattern[-1:] == "%"
+    literal = pattern[begins : len(pattern) - ends]
+    if "%" in literal or "_" in literal or "\0" in literal or escape in ("%", "_"):
+        return None
+    if escape in literal:
+        literal = literal.replace(escape + escape, "\0")
+        if escape in literal:  # it escapes a wildcard, or nothing
+            return None
+        literal = literal.replace("\0", escape)
+    if not literal:
+        return None
+    return Literal(lower(literal) if folded else literal, _PLACES[begins, ends], folded)
 
 
 def _without_repeats(tokens: tuple[Token, ...], *, folded: bool) -> tuple[Token, ...]:
