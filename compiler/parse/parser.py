@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from cqc.compiler.syntax.tokens import Tokens
 
 _DECLARATION = re.compile(r"""\bCREATE\s+(?:STREAM|TABLE)\s+(\w+|"[^"]*"|`[^`]*`)""", re.IGNORECASE)
-_LONGEST_KEPT = 1_000
-"""Tokens of a statement worth keeping: a query of thousands of conditions is hardly ever repeated."""
+_LONGEST_KEPT = 200
+"""Tokens of a statement worth keeping: a query of dozens of conditions is hardly ever repeated."""
 
 
 def parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:

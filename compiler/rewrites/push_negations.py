@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
+from operator import is_
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
@@ -137,9 +138,7 @@ def _ask_logical(expression: And | Or, question: Question) -> Expression:
     affirmative = question in (Question.TRUE, Question.NOT_FALSE)
     operands = [ask(operand, question) for operand in expression.operands]
     kind = And if isinstance(expression, And) == affirmative else Or
-    if kind is type(expression) and all(
-        new is old for new, old in zip(operands, expression.operands, strict=True)
-    ):
+    if kind is type(expression) and all(map(is_, operands, expression.operands)):
         return expression
     return flatten(kind, operands, expression.span)
 
