@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.graph.graph import Graph
@@ -289,15 +290,18 @@ class Circuit:
         for nodes in dict.fromkeys(self._shared_nodes.values()):
             if nodes.has_several_hosts and nodes.trials.is_due(nodes):
                 if nodes.trials.look(nodes):
+                    started = perf_counter()
                     self._regroup(nodes)
+                    nodes.trials.moved(nodes, perf_counter() - started)
                 nodes.tell()
         for node, (trials, planner) in list(self._trials.items()):
             join = self._flat_or_tree(node)
             if join in self._shared_nodes and self._shared_nodes[join].trials.is_open:
                 continue  # one trial at a time
             if trials.is_due(join) and trials.look(join):
-                self._reshape(planner, node, trials.way)
-                trials.moved(self._flat_or_tree(node))
+                started = perf_counter()
+                self._reshape(planner, node, trials.arm)
+                trials.moved(self._flat_or_tree(node), perf_counter() - started)
 
     def _flat_or_tree(self, node: Node) -> MultiJoin:
         join = self._built[node]
@@ -350,7 +354,6 @@ class Circuit:
                 self._joins_of[name].append(new)
             self._shared_nodes[new] = nodes
             self._note_chances(planner, node)
-        nodes.trials.note(nodes)
 
     def _note_chances(self, planner: NodePlanner, node: Node) -> None:
         """Note what a node that was just built may become."""

@@ -17,6 +17,8 @@ import numpy as np
 from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.tree_shape import order_by_shape
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.pause import Pause
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
@@ -38,10 +40,6 @@ if TYPE_CHECKING:
     from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import JoinInput, ProbeStep, Rows
 
-_TRIAL_PAIRS = 2_000  # how many pairs show whether asking is worth it
-_LEAST_SHARE = 0.2
-_MOST_DEMANDS = 2  # of a pair: what passes two will hardly fail at more
-
 
 class Demands:
     """What a pair that a start makes first must still find: composite values of third items."""
@@ -49,7 +47,8 @@ class Demands:
     def __init__(self, asked: Sequence[Demand], table: Presences) -> None:
         self.list = list(asked)
         self.asked = 0
-        self._look_at = _TRIAL_PAIRS
+        self._looked = 0  # pairs that were asked about at the last look
+        self._pause = Pause(settings.DEMAND.stretch, settings.DEMAND.longest)
         self.dropped = np.zeros(len(asked), np.int64)  # by each
         self.table = table
         starts, places, forms = as_arrays([each.columns for each in asked])
@@ -66,9 +65,10 @@ class Demands:
 
     def is_due(self) -> bool:
         """Whether enough was asked since the last time to see what it is worth."""
-        if self.asked < self._look_at:
+        if self.asked - self._looked < self._pause.length:
             return False
-        self._look_at = 2 * self.asked
+        self._looked = self.asked
+        self._pause.longer()
         return True
 
     @property
@@ -76,7 +76,8 @@ class Demands:
         """The demands that are worth asking: they drop enough of what reaches them."""
         reached, kept = self.asked, []
         for each, dropped in zip(self.list, self.dropped, strict=True):
-            if dropped >= _LEAST_SHARE * reached or reached < _TRIAL_PAIRS // 8:
+            is_worth_it = dropped >= settings.DEMAND_LEAST_SHARE * reached
+            if is_worth_it or reached < settings.DEMAND.stretch // 8:
                 kept.append(each)  # or hardly anything reached it: then it costs nothing
             reached -= int(dropped)
         return kept
@@ -175,7 +176,7 @@ class DemandJoin(MultiJoin):
             reach = plan.reach_us(item).get(start, FAR_US) if self._is_stream(item) else FAR_US
             sources = tuple((place, form) for place, form, _ in columns)
             found.append(Demand(self._presences.number(item, forms), sources, reach))
-            if len(found) == _MOST_DEMANDS:
+            if len(found) == settings.DEMAND_MOST:
                 break
         return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.runtime.adapt.routing import Lottery, order_by, policy_of
+from cqc.runtime.adapt.settings import ITEM_ORDER
 from cqc.runtime.join.execute.flat_join import MultiJoin
 from cqc.runtime.join.plan.item_order import pairs_of
 from cqc.runtime.lineage.matches import OperatorCount
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.probe_step import Rows
     from cqc.runtime.state.shared_state import SharedState
-
-_EVERY = 16  # packets of one start between two draws: as often as the plan asks for an order
 
 
 class RoutedJoin(MultiJoin):
@@ -67,7 +66,7 @@ class RoutedJoin(MultiJoin):
             self._policies[item].learn(target, probes, made)
         self._seen[item].clear()
         self._packets[item] += 1
-        if self._packets[item] % _EVERY == 0:
+        if self._packets[item] % ITEM_ORDER.stretch == 0:
             self._draw(item)
 
     def _extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:

@@ -21,6 +21,7 @@ from collections import defaultdict
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from cqc.runtime.adapt import settings
 from cqc.runtime.join.tree.feedback_trials import Trials
 from cqc.runtime.join.tree.row_gate import Gate
 from cqc.runtime.join.tree.tree_node import columns_between
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from cqc.runtime.join.tree.tree_node import Edge, Node
     from cqc.runtime.join.tree.tree_state import TreeState
-
-_MOST_PAIR_GATES = 2  # of a join: the first drops most of what a second or third would
 
 
 class Feedback:
@@ -171,7 +170,7 @@ class Feedback:
             for leaf in [leaf for beside in above.siblings for leaf in beside.leaves()]:
                 own, there = columns_between(edges, node.state.items, leaf.state.items)
                 sides = {item in left for item, _ in own}
-                if len(sides) == 2 and len(node.pairs) < _MOST_PAIR_GATES:
+                if len(sides) == 2 and len(node.pairs) < settings.GATE_MOST_PAIRS:
                     leaf.asked_by.append((node, len(node.pairs)))
                     node.pairs.add(leaf.state, own, there, joined)
             above = above.parent
