@@ -33,3 +33,13 @@ class Decision:
         if self.note:
             reasons.append(self.note)
         return f"{self.about} {self.does}" + (f": {'; '.join(reasons)}" if reasons else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: 1 change, 2 changes."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def figure(number: float) -> str:
+    """A number of which the first digits matter."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"

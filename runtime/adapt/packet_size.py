@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.adapt import settings
-from cqc.runtime.adapt.decision import Decision
+from cqc.runtime.adapt.decision import Decision, counted
 from cqc.runtime.adapt.size_threshold import SizeThreshold
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Packets:
         """How large packets are and why; None where it is fixed or never changed."""
         if not self._adapts or not self._size.changes:
             return None
-        note = f"{self._size.changes} changes, as much as waits"
+        note = f"{counted(self._size.changes, 'change')}, as more or fewer waited"
         return Decision(about, f"comes in packets of {self.threshold:,} tuples", note=note)
 
     def split(self, packet: Packet) -> Iterator[tuple[Packet, bool]]:

@@ -8,7 +8,7 @@ With sharing off every query has a graph, a filter and a join of its own, over t
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from cqc.compiler.physical.node_planner import Node
     from cqc.compiler.physical.strategy import Strategy
     from cqc.compiler.physical.tree_shape import Shape
-    from cqc.runtime.lineage.matches import Found, OperatorCount, Seat
+    from cqc.runtime.lineage.matches import Found, Seat
+    from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.state.shared_state import SharedState
 
 Join = MultiJoin | RowsJoin
@@ -274,10 +275,24 @@ class Circuit:
         """The planned join nodes with the joins that do their work."""
         yield from self._built.items()
 
-    def measure(self) -> list[OperatorCount]:
+    def measure(self) -> list[OperatorMetrics]:
         """Counters of every operator."""
         filters = [each.measure() for among in self._selections_of.values() for each in among]
-        return filters + [join.measure() for join in self._joins()]
+        return [*filters, *(self._measure(join) for join in self._joins())]
+
+    def _measure(self, join: Join) -> OperatorMetrics:
+        """The counters of a join, with what was decided about its shape and about who shares it."""
+        found = join.measure()
+        decided = [
+            trials.decision
+            for node, (trials, _) in self._trials.items()
+            if self._built[node] is join
+        ]
+        nodes = self._shared_nodes.get(join) if isinstance(join, MultiJoin) else None
+        if nodes is not None and nodes.joins[0] is join:  # once for all that share
+            decided.append(nodes.trials.decision)
+        known = [each for each in decided if each is not None]
+        return replace(found, decisions=(*known, *found.decisions)) if known else found
 
     @property
     def failures(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.controller import Controller
-from cqc.runtime.adapt.decision import Decision
+from cqc.runtime.adapt.decision import Decision, counted
 from cqc.runtime.adapt.measured_cost import MeasuredCost
 from cqc.runtime.filter.access_index import (
     AccessIndex,
@@ -86,7 +86,7 @@ class Costs:
         arm, other = controller.arm, "access" if controller.arm == "packet" else "packet"
         ratio = controller.costs[arm] / max(controller.costs[other], 1e-12)
         does = f"answers from the {arm} index"
-        over, note = controller.decisions, f"{controller.changes} changes"
+        over, note = controller.decisions, counted(controller.changes, "change")
         return Decision(about, does, f"the {other} index", ratio, over, "packets", note=note)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from cqc.runtime.adapt import settings
-from cqc.runtime.adapt.decision import Decision
+from cqc.runtime.adapt.decision import Decision, counted
 from cqc.runtime.adapt.measured_cost import MeasuredCost
 from cqc.runtime.adapt.pause import Pause
 from cqc.runtime.adapt.routing import Lottery, policy_of
@@ -192,7 +192,7 @@ class FilterRoute:
         plan, stations = self._plan, self._stations
         if stations is None or not self.samples or self.routing != "selectivity":
             return None
-        note = f"{self.samples} samples, {self.changes} changes"
+        note = f"{counted(self.samples, 'sample')}, {counted(self.changes, 'change')}"
         if not plan.steps:
             return Decision(about, "visits every filter, without asking who needs it", note=note)
         order = ", then ".join(names[step.station] for step in plan.steps)

@@ -19,6 +19,7 @@ import numpy as np
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.controller import Controller
+from cqc.runtime.adapt.decision import Decision, counted
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.selections import SelectionSeat
 from cqc.runtime.pull.aggregate.group_tree import GroupTree
@@ -109,6 +110,22 @@ class BodyResults:
     def changes(self) -> int:
         """From eager to lazy and back, after the start."""
         return self.controller.changes
+
+    def decision(self, about: str) -> Decision | None:
+        """Whether results are kept as they come, where that was changed by use."""
+        if not self.changes:
+            return None
+        arm = self.controller.arm
+        does = (
+            "keeps results as tuples come"
+            if arm is Maintenance.EAGER
+            else "finds results when asked"
+        )
+        costs, note = self.controller.costs, counted(self.changes, "change")
+        other = Maintenance.LAZY if arm is Maintenance.EAGER else Maintenance.EAGER
+        ratio = costs[arm] / max(costs[other], 1.0)
+        names = {Maintenance.EAGER: "keeping them", Maintenance.LAZY: "finding them when asked"}
+        return Decision(about, does, names[other], ratio, note=note)
 
     # Results come
 

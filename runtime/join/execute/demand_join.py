@@ -9,7 +9,7 @@ packets: if the third tuple comes later, its own way through the join finds the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +18,13 @@ from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.tree_shape import order_by_shape
 from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision
 from cqc.runtime.adapt.pause import Pause
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
 from cqc.runtime.join.step.presence import Presences, as_arrays, keep_awaited, make_awaited
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT
-from cqc.runtime.lineage.matches import OperatorCount
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US
 from cqc.runtime.state.hash_chains import KeyKind
 from cqc.runtime.state.shared_state import SharedState
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import JoinInput, ProbeStep, Rows
+    from cqc.runtime.metrics.operators import OperatorMetrics
 
 
 class Demands:
@@ -128,18 +129,32 @@ class DemandJoin(MultiJoin):
             self._dead_us[self._items_of[relation]] = before
         return before
 
-    def measure(self) -> OperatorCount:
+    def measure(self) -> OperatorMetrics:
         """What the join did so far."""
-        base = super().measure()
-        size = self._presences.nbytes
-        detail = {
-            **base.detail,
-            "partial results": self.partial_results,
-            "partial results not made": self.dropped,
-        }
-        return OperatorCount(
-            base.name, base.tuples_in, base.tuples_out, base.seconds, base.bytes + size, detail
+        base = self._join_metrics()
+        return replace(
+            base,
+            bytes=base.bytes + self._presences.nbytes,
+            decisions=(*base.decisions, *self._decisions()),
+            partial_results=self.partial_results,
+            not_made=self.dropped,
         )
+
+    def _decisions(self) -> list[Decision]:
+        """Which starts ask before pairs are made, where that is measured."""
+        found = []
+        for start in self._items_of.values() if self._measured else ():
+            for item in start:
+                asks, name = self._demands.get(item), self._inputs[item].state.relation.name
+                if asks is None:
+                    does = f"makes pairs of {name} without asking who awaits them"
+                    found.append(Decision(self.name, does))
+                elif asks.asked:
+                    dropped = int(asks.dropped.sum()) / asks.asked
+                    does = f"asks who awaits pairs of {name} before it makes them"
+                    note = f"{dropped:.2g} of {asks.asked:,} pairs were never made"
+                    found.append(Decision(self.name, does, note=note))
+        return found
 
     def _prepare(self) -> JoinPlan:
         plan = super()._prepare()

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision, figure
 from cqc.runtime.adapt.measured_cost import MeasuredCost
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class JoinOrder:
     thetas: frozenset[tuple[int, int]]
     _shares: dict[tuple[int, Access], MeasuredCost] = field(default_factory=dict)
     _reach: Mapping[int, int] = field(default_factory=dict)
+    chosen: tuple[int, ...] = ()  # lately
 
     def choose(
         self, within_reach: Mapping[int, int], taken: Collection[tuple[int, ...]] = ()
@@ -72,7 +74,8 @@ class JoinOrder:
                     best = cheapest
             bound.append(best)
             rest.remove(best)
-        return tuple(bound[1:])
+        self.chosen = tuple(bound[1:])
+        return self.chosen
 
     def observe(self, bound: Sequence[int], item: int, probes: int, found: int) -> None:
         """Learn from a step of the packet that was just decided about: `probes` rows found so many partners."""
@@ -84,6 +87,18 @@ class JoinOrder:
             self._shares[key] = MeasuredCost(share, rule.newest, rule.spike)
         else:
             known.saw(share)
+
+    def decision(self, about: str, names: Sequence[str]) -> Decision | None:
+        """In which order items of these names are met, as it was last chosen; None where there was nothing to choose."""
+        if len(self.chosen) < 2:
+            return None
+        met, found = [self.start], []
+        for item in self.chosen:
+            found.append(figure(self._fan_out(met, item, self._reach.get(item, 0))))
+            met.append(item)
+        order = ", then ".join(names[item] for item in self.chosen)
+        does = f"lets new tuples of {names[self.start]} meet {order}"
+        return Decision(about, does, note=f"each finds {', then '.join(found)}")
 
     def access(self, bound: Sequence[int], item: int) -> Access:
         """How an item is reached when `bound` are there."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.controller import Controller
+from cqc.runtime.adapt.decision import Decision, counted
 from cqc.runtime.adapt.measured_cost import MeasuredCost
 from cqc.runtime.adapt.settings import PHASES
 from cqc.runtime.join.step.phase_kernels import (
@@ -36,6 +37,7 @@ from cqc.runtime.join.step.phase_kernels import (
 )
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
+from cqc.runtime.metrics.parts import PhaseMetrics, StepOrderMetrics
 from cqc.runtime.state.sorted_runs import SortedRuns
 
 if TYPE_CHECKING:
@@ -110,16 +112,19 @@ class PhaseCounts:
     orders: dict[str, int] = field(default_factory=dict)  # steps in each order
     listed: int = 0
 
-    def detail(self) -> dict[str, int]:
-        """Counters for `explain --analyze`."""
-        counts: dict[str, int] = {}
-        for letter, phase in self.phases.items():
-            if phase.compared:
-                counts[f"phase {letter} compared"] = phase.compared
-                counts[f"phase {letter} kept"] = phase.kept
-        for order, steps in sorted(self.orders.items()):
-            counts[f"order {order} steps"] = steps
-        return counts
+    def metrics(self) -> tuple[tuple[PhaseMetrics, ...], tuple[StepOrderMetrics, ...]]:
+        """What the phases left, and how many steps went in which order."""
+        phases = tuple(
+            PhaseMetrics(letter, phase.compared, phase.kept)
+            for letter, phase in self.phases.items()
+            if phase.compared
+        )
+        orders = tuple(
+            StepOrderMetrics(order, access, steps)
+            for label, steps in sorted(self.orders.items())
+            for order, _, access in [label.partition(" ")]
+        )
+        return phases, orders
 
 
 class PhaseOrder:
@@ -191,6 +196,16 @@ class PhaseOrder:
         """The fused kernel took a step by itself, when `stays_fused` allowed it."""
         self._steps += 1
         self._counts.orders[self._label] = self._counts.orders.get(self._label, 0) + 1
+
+    def decision(self, about: str, step: str) -> Decision | None:
+        """By what a step reaches its candidates, where that is not the usual way."""
+        costs, arm = self.controller.costs, self.controller.arm
+        if arm is Access.FUSED or not costs:
+            return None
+        does = f"takes {step} by {arm.value}, in the order {self.order}"
+        ratio = costs[arm] / max(costs[Access.FUSED], 1e-12)
+        changes = counted(self.controller.changes, "change")
+        return Decision(about, does, "the fused kernel", ratio, self._steps, "steps", note=changes)
 
     def extend(self, parts: StepParts, rows: Rows, limit: int) -> tuple[int, int]:
         """Take the step in phases; (rows found, candidates seen), GAVE_UP rows where that would be too much at once."""

@@ -25,6 +25,7 @@ from cqc.runtime.adapt import settings
 from cqc.runtime.join.tree.feedback_trials import Trials
 from cqc.runtime.join.tree.row_gate import Gate
 from cqc.runtime.join.tree.tree_node import columns_between
+from cqc.runtime.metrics.parts import EdgeMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cqc.runtime.adapt.decision import Decision
     from cqc.runtime.join.tree.tree_node import Edge, Node
     from cqc.runtime.join.tree.tree_state import TreeState
 
@@ -115,29 +117,29 @@ class Feedback:
         if self._trials is not None:
             self._trials.note(rows, clock)
 
-    def counters(self) -> dict[str, int]:
-        """What was suspended and resumed, in all and on each edge."""
-        counted = dict.fromkeys(
-            ("suspended", "resumed", "blacklisted", "pairs held", "pairs resumed"), 0
-        )
+    def edges(self) -> Iterator[EdgeMetrics]:
+        """What was suspended and resumed on each edge."""
         for node in self._nodes:
             for gate in node.gates:
-                edge = f"{self._label(node.state)} for {self._label(gate.awaited)}"
-                own = {
-                    "suspended": gate.parked, "resumed": gate.resumed, "blacklisted": gate.waiting
-                }  # fmt: skip
-                for name, count in own.items():
-                    counted[name] += count
-                    counted[f"{edge} {name}"] = count
+                name = f"{self._label(node.state)} for {self._label(gate.awaited)}"
+                yield EdgeMetrics(name, gate.parked, gate.resumed, gate.waiting)
             pairs = node.pairs
             for number, leaf in enumerate(pairs.leaves if pairs else ()):
                 assert pairs is not None
-                edge = f"pairs {self._label(node.state)} for {self._label(leaf)}"
-                counted["pairs held"] += pairs.held[number]
-                counted["pairs resumed"] += pairs.resumed[number]
-                counted[f"{edge} suspended"] = pairs.held[number]
-                counted[f"{edge} resumed"] = pairs.resumed[number]
-        return counted
+                name = f"pairs {self._label(node.state)} for {self._label(leaf)}"
+                yield EdgeMetrics(name, pairs.held[number], pairs.resumed[number])
+
+    def decisions(self, about: str) -> Iterator[Decision]:
+        """Which gates hold rows back, where that is measured."""
+        if self._trials is None:
+            return
+        for node in self._nodes:
+            rows = self._label(node.state)
+            for gate in node.gates:
+                yield self._trials.decision(about, gate, rows, self._label(gate.awaited))
+            for number, leaf in enumerate(node.pairs.leaves if node.pairs else ()):
+                pairs = f"pairs of {rows}"
+                yield self._trials.decision(about, (node, number), pairs, self._label(leaf))
 
     def _label(self, state: TreeState) -> str:
         return " x ".join(self._names[item] for item in state.items)

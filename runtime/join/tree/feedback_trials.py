@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.controller import Controller
+from cqc.runtime.adapt.decision import Decision, counted
 
 if TYPE_CHECKING:
     from collections import defaultdict
@@ -75,6 +76,21 @@ class Trials:
             node.joined //= 2
         self._counted_s = sum(node.seconds for node in self._nodes)
         self._seconds.clear()
+
+    def decision(self, about: str, gate: object, rows: str, awaited: str) -> Decision:
+        """Whether a gate is on, and how often it was tried."""
+        record = self._records.get(gate)
+        what = f"{rows} that no {awaited} asks for"
+        if record is None or record.controller.arm:
+            does = f"holds back {what}"
+        else:
+            does = f"does not hold back {what}, which cost more than it saved"
+        if record is None:
+            return Decision(about, does)
+        given_up = record.controller.returns
+        return Decision(
+            about, does, note=f"given up {counted(given_up, 'time')}" if given_up else ""
+        )
 
     def _look_at_gate(self, node: Node, gate: Gate) -> None:
         record = self._records.setdefault(gate, Record())
