@@ -17,6 +17,7 @@ each is expected or measured to cost, and gets the arm back. The notions are the
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import inf
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from cqc.runtime.adapt.budget import Budget
@@ -36,6 +37,7 @@ class Controller(Generic[Arm]):
 
     def __init__(self, rule: Rule, arm: Arm) -> None:
         self.rule = rule
+        self._clearly = rule.clearly
         self.arm = arm  # that runs
         self.changes = 0
         self.returns = 0  # changes that were taken back
@@ -43,7 +45,9 @@ class Controller(Generic[Arm]):
         self.pause = Pause(rule.stretch, rule.longest)
         self.budget = Budget(rule.budget)
         self.costs: Mapping[Arm, float] = {}  # when it was last decided
-        self._rested: dict[Arm, int] = {}
+        self._taken: dict[Arm, int] = {}  # the number of the decision for which an arm last ran
+        # Before this decision no arm has rested long enough to be measured again.
+        self._look_at: float = rule.again or inf
         self._losses = 0
         self._before: tuple[Arm, float] | None = None  # of a trial: where it came from, its cost
 
@@ -61,12 +65,14 @@ class Controller(Generic[Arm]):
         """The arm that runs from now on: the present one unless another is clearly cheaper."""
         self.decisions += 1
         self.costs = costs
-        best = min(costs, key=lambda arm: costs[arm])
-        now = costs.get(self.arm, float("inf"))
-        if self.is_clearly_cheaper(best, costs[best], now):
+        best, least = self.arm, self._clearly * costs.get(self.arm, inf)
+        for arm, cost in costs.items():  # packets may be small: this is asked for every one
+            if cost < least:
+                best, least = arm, cost
+        if best != self.arm:
             self.arm = best
             self.changes += 1
-        return self.arm
+        return best
 
     def decide(self, costs: Mapping[Arm, float], measured: Collection[Arm] | None = None) -> Arm:
         """The arm for the next piece of work: now and then one that rests, to measure it.
@@ -75,22 +81,29 @@ class Controller(Generic[Arm]):
         whoever does it.
         """
         arm = self.prefer(costs)
-        rule, now = self.rule, costs[arm]
-        self._rested[arm] = 0
-        for other in costs if measured is None else measured:
+        number = self._taken[arm] = self.decisions
+        if number < self._look_at:
+            return arm
+        return self._one_that_rests(arm, costs, costs if measured is None else measured)
+
+    def _one_that_rests(
+        self, arm: Arm, costs: Mapping[Arm, float], measured: Collection[Arm]
+    ) -> Arm:
+        """An arm to be measured again where one has rested long enough and the budget allows it, else the present one."""
+        rule, number, now = self.rule, self.decisions, costs[arm]
+        self._look_at = number + rule.again
+        for other in measured:
             if other == arm or other not in costs:
                 continue
-            rested = self._rested[other] = self._rested.get(other, 0) + 1
-            extra = costs[other] - now
-            if (
-                rule.again
-                and rested >= rule.again
-                and costs[other] < rule.nearly * now
-                and self.budget.allows(extra)
-            ):
-                self._rested[other] = 0
-                self.budget.tried(extra)
+            due = self._taken.get(other, 0) + rule.again
+            if due > number:
+                self._look_at = min(self._look_at, due)
+            elif costs[other] < rule.nearly * now and self.budget.allows(costs[other] - now):
+                self._taken[other] = number
+                self.budget.tried(costs[other] - now)
                 return other
+            else:  # it seems too dear: that may be another matter soon
+                self._look_at = min(self._look_at, number + max(1, rule.again // 8))
         return arm
 
     # Trials over a stretch of work

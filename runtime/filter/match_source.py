@@ -74,8 +74,9 @@ class Costs:
     def prefer_access(self, by_access: float, by_packet: float) -> bool:
         """Which side to take, given what each should cost; now and then the other one, to measure it."""
         costs = {"packet": by_packet * self.packet.each, "access": by_access * self.access.each}
-        side = self.controller.decide(costs)
-        self.controller.budget.worked(costs[side])
+        controller = self.controller
+        side = controller.decide(costs)
+        controller.budget.since_s += costs[side]
         return side == "access"
 
     def decision(self, about: str) -> Decision | None:
