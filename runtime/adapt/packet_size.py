@@ -41,7 +41,7 @@ class Packets:
         if not self._adapts or not self._size.changes:
             return None
         note = f"{counted(self._size.changes, 'change')}, as more or fewer waited"
-        return Decision(about, f"comes in packets of {self.threshold:,} tuples", note=note)
+        return Decision(about, f"is cut into packets of up to {self.threshold:,} tuples", note=note)
 
     def split(self, packet: Packet) -> Iterator[tuple[Packet, bool]]:
         """The packets of a micro-batch, in order, each with whether more follow."""
