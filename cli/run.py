@@ -15,6 +15,7 @@ from cqc.cli.options import (
     strategy_options,
 )
 from cqc.cli.programs import load_again, program_argument
+from cqc.runtime.options import SINKS
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
 @click.option(
     "--sink",
-    type=click.Choice(["jsonl", "csv", "parquet", "table", "none"]),
+    type=click.Choice(list(SINKS)),
     default="jsonl",
     show_default=True,
 )

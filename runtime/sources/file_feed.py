@@ -18,6 +18,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.meaning.source_formats import has_lines
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources import source_files
 from cqc.runtime.sources.file_cursors import open_cursor
@@ -230,7 +231,7 @@ def weight(part: Range) -> int:
     if part.stop is None:
         return 1 << 30
     size = part.stop - part.start
-    return size if part.format in ("csv", "jsonl") else size * _BYTES_PER_ROW
+    return size if has_lines(part.format) else size * _BYTES_PER_ROW
 
 
 def _stamp(path: Path) -> Stamp | None:
