@@ -39,30 +39,34 @@ if TYPE_CHECKING:
 )
 @click.option("--follow", is_flag=True, help="Keep watching for new input.")
 @click.option(
-    "--checkpoint", type=click.Path(), help="Survive a crash: state and results by batch."
+    "--checkpoint",
+    type=click.Path(),
+    help="Survive a crash: a new start with this folder goes on where the last run stopped.",
 )
 @click.option(
     "--at", "at_text", metavar="INSTANT", help="NOW for the closing invocation of pull queries."
 )
 @click.option("--only", multiple=True, metavar="QUERY", help="Run this query only (repeatable).")
-@click.option("--late", type=click.Path(), help="Write late tuples there.")
-@click.option("--rejects", type=click.Path(), help="Write rejected rows there, as JSON lines.")
+@click.option("--late", type=click.Path(), help="Write late rows to this file.")
+@click.option(
+    "--rejects", type=click.Path(), help="Write rejected rows to this file, as JSON lines."
+)
 @click.option("--strict", is_flag=True, help="A rejected row ends the run.")
 @click.option("--quiet", is_flag=True, help="No summary, no progress.")
 @click.option("--progress", is_flag=True, help="Show progress also where there is no terminal.")
-@click.option("--stats", type=click.Path(), help="Write counters there, as JSON.")
+@click.option("--stats", type=click.Path(), help="Write counters to this file, as JSON.")
 @click.option("--distribute", is_flag=True, help="Run the operators on Spark's executors.")
 @click.option(
     "--partitions",
     type=click.IntRange(min=1),
-    help="Cells of a distributed run; as many as there are cores by default.",
+    help="How many parts a distributed run has; by default one for each core.",
 )
 @click.option("--master", help="The Spark master; local mode by default.")
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
 @click.option(
     "--max-instants",
     type=click.IntRange(min=1),
-    help="Of a query with EVERY, one after the other without a row; more end the run.  [default: 1000000]",
+    help="End the run when a query with EVERY would answer more instants than this without a row.  [default: 1000000]",
 )
 @strategy_options
 def run_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:
