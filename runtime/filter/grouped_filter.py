@@ -100,7 +100,7 @@ class StreamFilter:
         return len(self._store)
 
     def add(self, slot: int, formula: Formula) -> None:
-        """Let a free slot want the tuples for which the formula is TRUE, from the next packet on."""
+        """Give a free slot a formula: from the next packet on it matches the tuples for which the formula is TRUE."""
         self._before_change()
         self._store.add(slot, compile_formula(formula, self._atoms.leaf))
 

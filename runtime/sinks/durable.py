@@ -104,7 +104,7 @@ class DurableSink:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def keep(self, number: int) -> dict[str, Known]:
-        """Have the results of a micro-batch safe, before it counts; what each file is then."""
+        """Put the results of a micro-batch on the disk, before it counts. Returns what each file is then."""
         if self._parquet is not None:
             self._parquet.keep(number)
         return {name: file.keep(number) for name, file in self._files.items()}

@@ -102,7 +102,7 @@ class FileFeed:
             self._files = deque(self._changed(self._listed()))
 
     def give_back(self, part: Range) -> None:
-        """A range could not be read: it was not handed out, and its file is left out until it changes."""
+        """Take back a range that could not be read. Its file is left out until it changes."""
         if part.start <= part.header:
             self.done.pop(part.path, None)
         else:
@@ -120,7 +120,7 @@ class FileFeed:
             self._seen.pop(path, None)
 
     def done_with_all(self) -> None:
-        """Files are their owner's: nothing is done to them."""
+        """Do nothing: files belong to the user."""
 
     def close(self) -> None:
         """Let go of the open file."""
