@@ -16,6 +16,7 @@ from cqc.runtime.filter.linked_lists import AtomLists
 from cqc.runtime.filter.literal_kernels import (
     GRAMS,
     LONGEST_GRAM,
+    MOST_HASHED,
     EndTable,
     GramTable,
     Literals,
@@ -218,7 +219,7 @@ class _Ends(_Entered):
     def __init__(self, *, backwards: bool) -> None:
         super().__init__()
         self._backwards = backwards
-        self._lengths = np.zeros(1, np.bool_)
+        self._lengths = np.zeros(MOST_HASHED + 1, np.bool_)
         self._heads = np.zeros(0, np.int32)
         self._links = np.zeros(0, np.int32)
         self._hashes = np.zeros(0, np.uint64)
@@ -247,10 +248,7 @@ class _Ends(_Entered):
             self._heads = np.full(1 << (4 * len(self._known)).bit_length(), _NONE, np.int32)
             self._waiting = sorted(self._known)
         self._links, self._hashes = _longer(self._links, count), _longer(self._hashes, count)
-        numbers = self._take_waiting()
-        longest = int(np.diff(literals.ends)[numbers].max())
-        self._lengths = _longer(self._lengths, longest + 1)
-        enter_ends(literals, numbers, self._table())
+        enter_ends(literals, self._take_waiting(), self._table())
 
 
 def _search(
