@@ -157,7 +157,13 @@ RECORDS: dict[str, type] = {
         *(bound.And, bound.Or, bound.Not, bound.InList, bound.Match, bound.IsNull),
         *(bound.IsTruth, bound.IsDistinct, bound.Case, bound.Cast, bound.FunctionCall),
         *(bound.UserCall, bound.Aggregate, bound.Output, bound.Order, bound.Pull, bound.Instant),
-        *(normal.Interval, normal.ValueAtom, normal.PatternAtom, normal.ExpressionAtom),
+        *(
+            normal.Interval,
+            normal.ValueAtom,
+            normal.PatternAtom,
+            normal.FoldedAtom,
+            normal.ExpressionAtom,
+        ),
         *(normal.AllOf, normal.AnyOf, normal.EquiJoin, normal.ThetaJoin, normal.Residual),
         normal.TimeBounds,
     )
