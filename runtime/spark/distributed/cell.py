@@ -19,7 +19,7 @@ import numpy as np
 from cqc.compiler.functions.registered import adopt
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.engine.snapshot import give, line_states
-from cqc.runtime.errors import RunError
+from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.files.sealed import DamagedError, read_sealed
 from cqc.runtime.spark.distributed.cell_store import unpack_entries
@@ -29,7 +29,7 @@ from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output, unpack_tuples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
@@ -80,11 +80,16 @@ class Held:
 
 
 class Cells:
-    """The cells of one worker process; engines that are at hand are kept by cell."""
+    """The cells of one worker process; engines that are at hand are kept by cell.
+
+    `asks` is looked at while a cell works: what it says is why the work has to stop. The cell is made again then, when it is
+    needed next.
+    """
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
         self._held: dict[tuple[int, int], Held] = {}
+        self.asks: Callable[[], str] = lambda: ""
 
     def process(
         self,
@@ -100,7 +105,12 @@ class Cells:
             header: of the micro-batch.
             blobs: tuples with the origin of each blob, in any order.
             store: what is durable of the cell.
+
+        Raises:
+            Halted: when somebody wants an end; nothing has changed then.
         """
+        if why := self.asks():
+            raise Halted(why)
         text = store.record()
         record = self._first_record(place, store) if text is None else Record.from_json(text)
         held = self._held.pop(place, None)
@@ -175,6 +185,7 @@ class Cells:
             collect=spec.collect,
             clock=lambda: _AWAKE,
         )
+        engine.watch.asks = lambda: self.asks()
         for name, taken in spec.tables.items():
             engine.push_typed({name: taken})
         return engine

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.compiler.functions.registered import functions_in
+from cqc.compiler.functions.registered import functions_in, missing_functions
 from cqc.compiler.graph.partitioning import Chooser, Group
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.pipeline import normalise
@@ -131,6 +131,7 @@ class Coordinator:
         self.program = program
         self._strategy = strategy
         self._key = secrets.token_bytes(32)
+        self.run = uuid.uuid4().hex  # its name, by which it knows what it said itself
         # It is given no tuples: it knows the queries, in words and as nodes of the shared graph.
         self.engine = Engine(bare_program(program.catalog), strategy=strategy, keep_past=False)
         wanted = {fold(name) for name in only}
@@ -192,7 +193,7 @@ class Coordinator:
         for name, taken in tables.items():
             self._count_table(name, taken)
         return Spec(
-            uuid.uuid4().hex,
+            self.run,
             self.program.catalog,
             self._first_queries,
             self.placement.stateless,
@@ -220,6 +221,9 @@ class Coordinator:
         Args:
             state: what was known.
             moved: with another number of cells than before.
+
+        Raises:
+            RunError: when one of them calls a function that nobody has registered since.
         """
         self.state = state
         for at, text in enumerate(state.changes):
@@ -233,6 +237,7 @@ class Coordinator:
                 self.engine.unregister(change.name)
                 self._chooser.drop(change.name)
             else:
+                _check_functions(change)
                 self.engine._add(change.normal)
                 if change.group is not None and change.group.number == self._past:
                     group: Group | None = self._chooser.groups_with(self._past)
@@ -261,6 +266,7 @@ class Coordinator:
             closing_us,
             asks,
             tuple(self.state.changes),
+            self.run,
         )
 
     def take(self, packed: Iterable[bytes], batch: int) -> Findings:
@@ -484,6 +490,16 @@ def refuse_guard(program: Program) -> None:
     if program.settings.max_ahead_us:
         raise RunError(
             "a distributed run cannot keep rows that are far ahead aside: leave out SET MAX_AHEAD, or run without --distribute"
+        )
+
+
+def _check_functions(change: Change) -> None:
+    """See that the functions of a query that comes from a checkpoint, which holds no code, are known to this process."""
+    missing = missing_functions(change.normal)
+    if missing:
+        raise RunError(
+            f"query {change.name} of the checkpoint calls the function {missing[0]}, which is not registered: "
+            f'call cqc.function("{missing[0]}", ...) before the start, or name another folder'
         )
 
 

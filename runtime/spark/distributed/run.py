@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cqc.runtime.errors import RunError
+from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.run.batch_run import LOOK_S
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE_S = 60.0  # for Spark to end a query
+_STOPPING = "the run is stopping"
 
 
 class DistributedRun:
@@ -98,7 +99,7 @@ class DistributedRun:
         self._stream()
 
     def give_up(self) -> None:
-        """Joins are done by executors, which stop when Spark ends their tasks."""
+        """Joins are done by executors, which stop when Spark does or when they are told (`stop_flag`)."""
 
     def close(self) -> RunSummary:
         """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
@@ -169,6 +170,11 @@ class DistributedRun:
                 if self._hungry:
                     with self._working:
                         self._go_on()
+        except BaseException:
+            self._stopping = True
+            if self._starting is not None:  # the JVM and all its workers, wherever they are
+                self._starting.close()
+            raise
         finally:
             self._stopping = True
             self._flow.end(query)
@@ -213,10 +219,13 @@ class DistributedRun:
         self._ended.set()
 
     def _take_batch(self, batch: DataFrame, number: int) -> None:
-        """What Spark calls with each micro-batch, in a thread of its own."""
+        """What Spark calls with each micro-batch, in a thread of its own.
+
+        Whatever does not count ends in an exception: after a return Spark would count it, and the next run would miss it.
+        """
         with self._working:
             if self._stopping:
-                return
+                raise Halted(_STOPPING)
             try:
                 found = self._found_in(batch)
                 if number < self._work.next_number:
@@ -230,6 +239,8 @@ class DistributedRun:
                     self._ended.set()
                 else:
                     self._go_on()
+            except Halted:
+                raise
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 self._ended.set()
@@ -239,6 +250,8 @@ class DistributedRun:
         try:
             return found_in(batch, cells=self._has_cells)
         except SPARK_ERRORS as error:
+            if self._stopping:
+                raise Halted(_STOPPING) from error
             raise worker_failed(error) or self._spark_failed(error) from error
 
     def _spark_failed(self, error: BaseException, checkpoint: Path | None = None) -> RunError:

@@ -103,6 +103,7 @@ class Header:
     closing_us: int | None = None
     asks: tuple[Ask, ...] = ()
     changes: tuple[str, ...] = ()  # all so far, oldest first, each as `Change.to_text`
+    run: str = ""  # whose control rows are heard: what a run before has left there is for nobody
 
     def merged(self, other: Header) -> Header:
         """What two tasks of one micro-batch know together: one of them heard who asks."""
@@ -115,6 +116,10 @@ class Header:
             closing_us=told.closing_us,
             asks=tuple(asks[number] for number in sorted(asks)),
         )
+
+    def hears(self, control: dict[str, Any]) -> bool:
+        """Whether a row of the control source is of the run that the micro-batch belongs to."""
+        return bool(control.get("run", "") == self.run)
 
     def with_control(self, control: dict[str, Any]) -> Header:
         """The header with what a row of the control source says."""

@@ -22,7 +22,7 @@ from cqc.runtime.spark.distributed.spec import Change, Layout, opened
 from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from cqc.compiler.graph.partitioning import Group
     from cqc.compiler.meaning.catalog import Catalog
@@ -42,9 +42,14 @@ def bare_program(catalog: Catalog) -> Program:
 
 
 class StageOne:
-    """Takes the rows of one task after another, in one worker process."""
+    """Takes the rows of one task after another, in one worker process.
 
-    def __init__(self, spec: Spec) -> None:
+    Args:
+        spec: what to do.
+        asks: looked at while it works: what it says is why the work has to stop.
+    """
+
+    def __init__(self, spec: Spec, asks: Callable[[], str] | None = None) -> None:
         self._spec = spec
         adopt(spec.functions)
         self.relations = spec.catalog.relations
@@ -60,6 +65,7 @@ class StageOne:
             keep_past=False,
             collect=spec.collect,
         )
+        self._engine.watch.asks = asks
         for name, taken in spec.tables.items():
             self._engine.push_typed({name: taken})
         for group in spec.groups:
@@ -95,7 +101,7 @@ class StageOne:
             origin: orders what several tasks send.
             rows: rows of streams (folded names).
             ticks: tell cells that wait for time to pass; one task of a micro-batch does.
-            controls: how many rows of the control source the task had.
+            controls: how many rows of the control source the task has heard.
             tasks: how many tasks the micro-batch has, where that is known.
         """
         self._apply(header)

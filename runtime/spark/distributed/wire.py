@@ -75,7 +75,7 @@ class Output:
     faults: FunctionFaults = field(default_factory=FunctionFaults)
     rejects: list[tuple[str, list[Any]]] = field(default_factory=list)
     late: list[tuple[str, Packet]] = field(default_factory=list)
-    controls: int = 0  # rows of the control source
+    controls: int = 0  # rows of the control source that were heard
     tuples_sent: int = 0
     bytes_sent: int = 0
     load: Load = field(default_factory=Load)

@@ -32,6 +32,7 @@ from cqc.runtime.spark.distributed.cell_store import (
 from cqc.runtime.spark.distributed.feed_lines import opened_line
 from cqc.runtime.spark.distributed.spec import Change, Header, Layout, Spec, spark_hash
 from cqc.runtime.spark.distributed.stage_one import StageOne
+from cqc.runtime.spark.distributed.stop_flag import StopFlag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,9 +76,13 @@ def stage_one(digest: str, header: Header) -> StageOne:
     """Stage one of this process."""
     one = _ones.get(digest)
     if one is None or not one.knows(header):
-        one = _ones[digest] = StageOne(_spec(digest))
+        one = _ones[digest] = StageOne(_spec(digest), _stop_flag(digest))
         gc.freeze()
     return one
+
+
+def _stop_flag(digest: str) -> StopFlag:
+    return StopFlag(Path(SparkFiles.get(spec_name(digest))))
 
 
 def _layout(digest: str, spec: Spec, header: Header) -> Layout:
@@ -139,9 +144,10 @@ class RowsTask:
         assert context is not None
         given = list(batches)
         header = _header_of(context)
-        controls = self._slots.controls(given)
-        for text in controls:
-            header = header.with_control(json.loads(text))
+        told = map(json.loads, self._slots.controls(given))
+        controls = [control for control in told if header.hears(control)]
+        for control in controls:
+            header = header.with_control(control)
         one = stage_one(self._digest, header)
         rows = ((name, one.intakes[name].take(table)) for name, table in self._slots.split(given))
         origin = context.partitionId()
@@ -211,6 +217,7 @@ class CellProcessor(StatefulProcessor):
         found = keeper.process(partition, self._digest, file, place, header, blobs, self)
         if found is None:
             cells = _cells.setdefault(self._digest, Cells(spec))
+            cells.asks = StopFlag(file)
             found = cells.process(place, header, blobs, self).pack()
         yield Row(blob=found)
 
