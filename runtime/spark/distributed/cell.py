@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
 RECORDS = "records.json"  # among what was moved: by group, what is remembered of a cell
-_AWAKE, _ASLEEP = 0.0, -float("inf")
+AWAKE, _ASLEEP = 0.0, -float("inf")  # when something came last, as engines see it
 
 
 class Store(Protocol):
@@ -127,7 +127,7 @@ class Cells:
         packets = unpack_tuples(tuples, relations, header.batch * ARRIVALS_PER_BATCH)
         with noted_in(engine.faults):
             self._apply(engine, place[0], header, held.changes)
-            _set_clocks(engine, header)
+            set_clocks(engine, header)
             _answer_asks(engine, header, output)
             engine._push_packets(packets)
         if header.ended:
@@ -183,7 +183,7 @@ class Cells:
             strategy=spec.strategy,
             keep_past=group == spec.keeps_past,
             collect=spec.collect,
-            clock=lambda: _AWAKE,
+            clock=lambda: AWAKE,
         )
         engine.watch.asks = lambda: self.asks()
         for name, taken in spec.tables.items():
@@ -252,7 +252,7 @@ class Cells:
                     engine.unregister(change.name)
                     running.discard(change.name)
             elif change.group is not None and change.group.number == group:
-                _set_clocks(engine, header)
+                set_clocks(engine, header)
                 adopt(opened(change.functions, self._spec.key))
                 engine._add(change.normal)
                 running.add(change.name)
@@ -314,11 +314,12 @@ def _oldest_arrival(engine: Engine) -> int:
     return int(oldest)
 
 
-def _set_clocks(engine: Engine, header: Header) -> None:
+def set_clocks(engine: Engine, header: Header) -> None:
+    """Let the streams of an engine stand where a header says."""
     for name, clock in header.clocks.items():
         _set_clock(engine, name, clock)
         line = engine.lines[name]
-        line.clock._last_arrival = _ASLEEP if name in header.idle else _AWAKE
+        line.clock._last_arrival = _ASLEEP if name in header.idle else AWAKE
 
 
 def _set_clock(engine: Engine, name: str, clock: ClockState) -> None:

@@ -28,6 +28,9 @@ from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.intake.stream_input import StreamCount
 from cqc.runtime.pull.pull_plan import PullPlan
 from cqc.runtime.pull.pull_window import instant_us
+from cqc.runtime.spark.distributed.cell import AWAKE
+from cqc.runtime.spark.distributed.leaps import Leaps, LeapState, known_before
+from cqc.runtime.spark.distributed.row_spans import gaps_of
 from cqc.runtime.spark.distributed.skew import Skew
 from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec, signed
 from cqc.runtime.spark.distributed.stage_one import bare_program
@@ -66,6 +69,7 @@ class CoordinatorState:
     bytes_sent: int = 0
     cells_met: int = 0  # how often a cell had something to do
     cells_rebuilt: int = 0  # how often it was not at hand
+    leaps: LeapState | None = None  # where rows were, for queries with EVERY
 
     def to_json(self) -> dict[str, Any]:
         # `asdict` makes a Counter of a Counter's items.
@@ -89,6 +93,8 @@ class CoordinatorState:
         }
         given["results"] = Counter(given["results"])
         given["faults"] = FunctionFaults.from_json(given.get("faults", {}))
+        if given.get("leaps") is not None:
+            given["leaps"] = LeapState.from_json(given["leaps"])
         return CoordinatorState(**given)
 
 
@@ -114,6 +120,7 @@ class Coordinator:
         keep_past: keep tuples for pull queries that come later.
         weights: how much each stream carries, by folded name.
         first: the queries that a run began with, where it goes on from a checkpoint; those of the program by default.
+        max_instants: of a query with EVERY, one after the other without a row; more end the run.
     """
 
     def __init__(
@@ -126,6 +133,7 @@ class Coordinator:
         keep_past: bool = False,
         weights: Mapping[str, float] | None = None,
         first: Mapping[str, NormalQuery] | None = None,
+        max_instants: int | None = None,
     ) -> None:
         refuse_guard(program)
         self.program = program
@@ -133,7 +141,15 @@ class Coordinator:
         self._key = secrets.token_bytes(32)
         self.run = uuid.uuid4().hex  # its name, by which it knows what it said itself
         # It is given no tuples: it knows the queries, in words and as nodes of the shared graph.
-        self.engine = Engine(bare_program(program.catalog), strategy=strategy, keep_past=False)
+        self.engine = Engine(
+            bare_program(program.catalog),
+            strategy=strategy,
+            keep_past=False,
+            clock=lambda: AWAKE,
+        )
+        self._leaps = None if max_instants is None else Leaps(self.engine, max_instants)
+        self._max_instants = max_instants
+        self._gaps_known: tuple[int, dict[str, int]] = (-1, {})  # with so many changes
         wanted = {fold(name) for name in only}
         self._first_queries = (
             dict(first)
@@ -207,6 +223,7 @@ class Coordinator:
             tells_late,
             moved,
             self.functions(),
+            self._max_instants,
             self._key,
         )
 
@@ -246,6 +263,12 @@ class Coordinator:
                 change = replace(change, group=group) if moved else change
             if moved:
                 state.changes[at] = change.to_text()
+        if self._leaps is not None:
+            clocks = {
+                name: (clock.first_us, clock.largest_us) for name, clock in state.clocks.items()
+            }
+            state.leaps = state.leaps or known_before(clocks)
+            self._leaps.resume(state.leaps)
 
     def header(
         self,
@@ -256,7 +279,23 @@ class Coordinator:
         closing_us: int | None = None,
         asks: tuple[Ask, ...] = (),
     ) -> Header:
-        """The header of a micro-batch that comes next."""
+        """The header of a micro-batch that comes next.
+
+        Raises:
+            RunError: when a query would answer about too long a time without a row because of it.
+        """
+        made = self._header(batch, ended, closing, closing_us, asks)
+        self._check_leaps(made)
+        return made
+
+    def _header(
+        self,
+        batch: int,
+        ended: bool = False,
+        closing: bool = False,
+        closing_us: int | None = None,
+        asks: tuple[Ask, ...] = (),
+    ) -> Header:
         return Header(
             batch,
             self.state.clocks,
@@ -303,6 +342,7 @@ class Coordinator:
                 clock.watermark_us = max(clock.watermark_us, clock.largest_us - delay_us)
         if any(output.ended for output in outputs):
             self._end_input()
+        self._check_leaps(self._header(batch + 1))  # before it counts
         with noted_in(self.state.faults):
             merged, answers = self._put_together(partials)
         findings.blocks = in_time_order(findings.blocks + merged)
@@ -421,6 +461,23 @@ class Coordinator:
             seen = part.largest_us if clock.largest_us is None else clock.largest_us
             clock.largest_us = max(seen, part.largest_us)
             self._last_seen[name] = time.monotonic()
+        if part.spans and self._leaps is not None:
+            self._leaps.note(name, part.spans, self._gaps().get(name, 0))
+
+    def _gaps(self) -> dict[str, int]:
+        """By stream, the time without a row that all queries with EVERY allow."""
+        known, gaps = self._gaps_known
+        if known != len(self.state.changes):
+            changes = map(Change.from_text, self.state.changes)
+            came = [change.normal for change in changes if change.normal is not None]
+            gaps = gaps_of([*self._first_queries.values(), *came], self._max_instants)
+            self._gaps_known = len(self.state.changes), gaps
+        return gaps
+
+    def _check_leaps(self, header: Header) -> None:
+        if self._leaps is not None:
+            self._leaps.check(header)
+            self.state.leaps = self._leaps.state
 
     def _end_input(self) -> None:
         """More input may be found one day: its watermarks are those of an engine that goes on after the end."""
@@ -516,5 +573,6 @@ def _check_whole(outputs: Sequence[Output], batch: int) -> None:
 
 
 def _time_type(node: QueryNode) -> Any:
-    streams = [item.relation for item in node.items if item.relation.is_stream]
+    """How instants of a query are shown: as by an engine, where its streams may have event times of several types."""
+    streams = [relation for relation in node.body.relations if relation.is_stream]
     return streams[0].time_type

@@ -19,8 +19,15 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.distributed.spec import Header
 
 
-def feed_lines(header: Header, ranges: list[Range], tasks: int) -> str:
-    """The file of a micro-batch: each task has ranges that follow one another."""
+def feed_lines(header: Header, ranges: list[Range], tasks: int, folder: str | None = None) -> str:
+    """The file of a micro-batch: each task has ranges that follow one another.
+
+    Args:
+        header: of the micro-batch.
+        ranges: what is read.
+        tasks: how many there may be.
+        folder: that paths are relative to; where this process runs by default.
+    """
     count = max(min(tasks, len(ranges)), 1)
     cuts = [len(ranges) * at // count for at in range(count + 1)]
     text = header.to_json()
@@ -30,7 +37,7 @@ def feed_lines(header: Header, ranges: list[Range], tasks: int) -> str:
                 "origin": at,
                 "tasks": count,
                 "header": text,
-                "folder": str(Path.cwd()),
+                "folder": folder or str(Path.cwd()),
                 "ranges": [asdict(each) for each in ranges[cuts[at] : cuts[at + 1]]],
             }
         )

@@ -12,11 +12,13 @@ from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.run.batch_run import LOOK_S
+from cqc.runtime.sources.range import Range
 from cqc.runtime.spark.distributed.coordinator import refuse_guard
 from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.moving import MovingTask, move
+from cqc.runtime.spark.distributed.spec import Header
 from cqc.runtime.spark.distributed.work import DurableWork, Work
 from cqc.runtime.spark.distributed.worker import RangesTask
 from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.finite_run import RunSummary
-    from cqc.runtime.sources.range import Range
     from cqc.runtime.spark.session.session import Session
 
 
@@ -141,7 +142,9 @@ class DistributedRun:
         self._flow = Flow(spark, spec)
         self._has_cells = self._flow.has_cells or self._options.is_live
         self._move()
-        if not self._file(self._work.next_number).exists():
+        if self._file(self._work.next_number).exists():
+            self._give_again(self._file(self._work.next_number))
+        else:
             self._go_on()
         self._wait_for_input()
         source = spark.readStream.format("text").option("maxFilesPerTrigger", 1)
@@ -276,6 +279,19 @@ class DistributedRun:
         assert self._feed is not None
         lines = feed_lines(self._work.header(ended=ended), ranges, self._tasks)
         write_whole(self._file(self._work.next_number), lines.encode("utf-8"))
+
+    def _give_again(self, file: Path) -> None:
+        """Let a micro-batch that was under way be repeated: with the same ranges, and with the queries that there are now.
+
+        It counts nowhere, so the one that it was stuck in may have been taken out of the program.
+        """
+        texts = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = [opened_line(text) for text in texts]
+        ranges = [Range(**each) for line in lines for each in line["ranges"]]
+        ended = Header.from_json(lines[0]["header"]).ended
+        header = self._work.header(ended=ended)
+        again = feed_lines(header, ranges, self._tasks, lines[0]["folder"])
+        write_whole(file, again.encode("utf-8"))
 
     def _is_last(self, number: int) -> bool:
         """Whether a micro-batch was the one that ends the input."""

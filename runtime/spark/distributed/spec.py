@@ -166,6 +166,7 @@ class Spec:
         None  # the folder with what cells begin with, after a change of their number
     )
     functions: tuple[UserFunction, ...] = ()  # of users, as far as the queries call them
+    most_instants: int | None = None  # of a query with EVERY, one after the other without a row
     key: bytes = b""  # by which functions that come later are signed; no file has it
 
     def pack(self) -> bytes:

@@ -18,6 +18,7 @@ from cqc.runtime.engine.engine import Engine
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.intake.typed_batch import Intake, join_taken
 from cqc.runtime.spark.distributed.routing import Router
+from cqc.runtime.spark.distributed.row_spans import gaps_of, spans_of
 from cqc.runtime.spark.distributed.spec import Change, Layout, opened
 from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples
 
@@ -58,6 +59,7 @@ class StageOne:
         self._routers: list[Router] = []
         self._queries: dict[str, NormalQuery] = {}
         self._group_of: dict[str, int] = {}
+        self._gaps: dict[str, int] | None = None  # between rows, as queries with EVERY allow them
         self._applied = 0
         self._engine = Engine(
             bare_program(spec.catalog),
@@ -145,6 +147,9 @@ class StageOne:
         takings: dict[str, list[TypedBatch]] = {}
         for name, taken in rows:
             takings.setdefault(name, []).append(taken)
+        if self._gaps is None:
+            self._gaps = gaps_of(self._queries.values(), self._spec.most_instants)
+        gaps = self._gaps
         for name in self.relations:
             if name not in takings:
                 continue
@@ -164,6 +169,9 @@ class StageOne:
                 line.clock.largest_us,
                 int(taken.ts_us.max()) if len(taken) else None,
             )
+            if len(packet) and name in gaps:
+                spans = spans_of(packet, line.relation, gaps[name])
+                output.streams[name].spans = spans
             if len(packet):
                 yield name, packet
 
@@ -210,6 +218,7 @@ class StageOne:
         self._routers.append(Router(group, keeps_all=group.number == self._spec.keeps_past))
 
     def _add(self, name: str, query: NormalQuery, group: Group | None) -> None:
+        self._gaps = None
         self._queries[name] = query
         if group is None:
             self._engine._add(query)
@@ -218,6 +227,7 @@ class StageOne:
             self._routers[group.number].add(query, group)
 
     def _remove(self, name: str) -> None:
+        self._gaps = None
         query = self._queries.pop(name)
         number = self._group_of.pop(name, None)
         if number is None:

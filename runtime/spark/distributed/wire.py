@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.pull.aggregate.partial_groups import PartialGroups, PartialRows
+    from cqc.runtime.spark.distributed.row_spans import Span
 
 FIRST_CELL = 1 << 32  # origins of tasks are smaller
 _LENGTH = struct.Struct("<IQ")  # of the stream's name, and of its Arrow stream
@@ -48,6 +49,7 @@ class StreamPart:
     first_us: int | None = None
     largest_us: int | None = None
     latest_us: int | None = None
+    spans: list[Span] = field(default_factory=list)  # where queries with EVERY must know them
 
 
 @dataclass(frozen=True, slots=True)

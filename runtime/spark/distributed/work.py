@@ -91,6 +91,7 @@ class Work(BatchRun):
             keep_past=self._options.is_live,
             weights=self._weights(),
             first=self._first_queries(),
+            max_instants=self._options.max_instants,
         )
 
     def _moved(self) -> str | None:
@@ -144,6 +145,7 @@ class Work(BatchRun):
             self.coordinator.failures,
             self.coordinator.warnings,
             state.faults,
+            self._rows_before(),
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)
@@ -188,6 +190,7 @@ class DurableWork(Work, DurableRun):
             self._taken_batches = self._last.number + 1
             given = self._read_state(self._last.number)
             self._before = CoordinatorState.from_json(given["state"])
+            self._counts_before = {name: count.read for name, count in self._before.counts.items()}
             self.partitions_before = given["partitions"]
 
     @property
@@ -301,6 +304,11 @@ class DurableWork(Work, DurableRun):
             )
         given: dict[str, Any] = read_sealed_json(path)
         return given
+
+    def _rows_before(self) -> int:
+        relations = self._catalog.relations
+        counts = {} if self._before is None else self._counts_before
+        return sum(read for name, read in counts.items() if relations[name].is_stream)
 
     def _positions_before(self) -> Positions:
         """What was read before this run, with the micro-batch that was given to Spark and does not count yet."""

@@ -179,7 +179,8 @@ def test_a_run_that_ended_goes_on_as_a_local_one(
                 else DistributedRun(program, options, session)
             )
             run.to_end()
-            counts = run.close().streams
-            late = {stream: count.late for stream, count in counts.items()}
-            found.append((lines_of(tmp_path / name), late))
+            summary = run.close()
+            late = {stream: count.late for stream, count in summary.streams.items()}
+            found.append((lines_of(tmp_path / name), late, summary.read_before))
         assert found[0] == found[1]
+        assert found[0][2] == part * 80
