@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.graph.partitioning import Placement
+    from cqc.compiler.meaning.catalog import Catalog
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.columns.packet import Packet
@@ -70,6 +71,7 @@ class CoordinatorState:
     cells_met: int = 0  # how often a cell had something to do
     cells_rebuilt: int = 0  # how often it was not at hand
     leaps: LeapState | None = None  # where rows were, for queries with EVERY
+    aside: dict[str, Any] = field(default_factory=dict)  # rows that are far ahead (`ahead`)
 
     def to_json(self) -> dict[str, Any]:
         # `asdict` makes a Counter of a Counter's items.
@@ -135,7 +137,6 @@ class Coordinator:
         first: Mapping[str, NormalQuery] | None = None,
         max_instants: int | None = None,
     ) -> None:
-        refuse_guard(program)
         self.program = program
         self._strategy = strategy
         self._key = secrets.token_bytes(32)
@@ -210,7 +211,7 @@ class Coordinator:
             self._count_table(name, taken)
         return Spec(
             self.run,
-            self.program.catalog,
+            _without_guard(self.program.catalog),
             self._first_queries,
             self.placement.stateless,
             self.placement.groups,
@@ -538,16 +539,9 @@ class Coordinator:
         return blocks, answers
 
 
-def refuse_guard(program: Program) -> None:
-    """Executors see a part of the rows each, in no order of arrival: nobody there could tell which are far ahead.
-
-    Raises:
-        RunError: when a program asks for that.
-    """
-    if program.settings.max_ahead_us:
-        raise RunError(
-            "a distributed run cannot keep rows that are far ahead aside: leave out SET MAX_AHEAD, or run without --distribute"
-        )
+def _without_guard(catalog: Catalog) -> Catalog:
+    """What is far ahead is decided before executors see it."""
+    return replace(catalog, settings=replace(catalog.settings, max_ahead_us=None))
 
 
 def _check_functions(change: Change) -> None:

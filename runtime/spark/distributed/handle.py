@@ -75,6 +75,11 @@ class DistributedHandle:
         keep_past: bool,
         collect: bool,
     ) -> None:
+        if program.settings.max_ahead_us:
+            # Sources are read by Spark, and each task sees a part of the rows: nobody knows all that came before one.
+            raise RunError(
+                "cqc.spark.start cannot keep rows that are far ahead aside on executors: leave out SET MAX_AHEAD, or distribute=True"
+            )
         self._spark = spark
         self._on_batch = on_batch
         self._finite = finite

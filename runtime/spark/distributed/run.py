@@ -13,7 +13,6 @@ from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.run.batch_run import LOOK_S
 from cqc.runtime.sources.range import Range
-from cqc.runtime.spark.distributed.coordinator import refuse_guard
 from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
@@ -56,7 +55,6 @@ class DistributedRun:
     def __init__(
         self, program: Program, options: RunOptions, session: Session | None = None
     ) -> None:
-        refuse_guard(program)  # before anything is opened or started
         self._options = options
         self._work: Work = (Work if options.checkpoint is None else DurableWork)(program, options)
         self._session = session
@@ -277,7 +275,9 @@ class DistributedRun:
         if self._hungry:
             return
         assert self._feed is not None
-        lines = feed_lines(self._work.header(ended=ended), ranges, self._tasks)
+        header = self._work.header(ended=ended)
+        decided = self._work.decide(ranges, ended=ended)
+        lines = feed_lines(header, ranges, self._tasks, decided=decided)
         write_whole(self._file(self._work.next_number), lines.encode("utf-8"))
 
     def _give_again(self, file: Path) -> None:
@@ -290,7 +290,9 @@ class DistributedRun:
         ranges = [Range(**each) for line in lines for each in line["ranges"]]
         ended = Header.from_json(lines[0]["header"]).ended
         header = self._work.header(ended=ended)
-        again = feed_lines(header, ranges, self._tasks, lines[0]["folder"])
+        decided = self._work.decide(ranges, ended=ended)
+        folder = lines[0]["folder"]
+        again = feed_lines(header, ranges, self._tasks, folder=folder, decided=decided)
         write_whole(file, again.encode("utf-8"))
 
     def _is_last(self, number: int) -> bool:

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from cqc.runtime.sources.range import Range
 from cqc.runtime.sources.read_range import read_range
 from cqc.runtime.spark.distributed import keeper
+from cqc.runtime.spark.distributed.ahead import rows_with
 from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.cell_store import (
     opened_blob,
@@ -114,7 +115,7 @@ class RangesTask:
                 ranges = [_absolute(Range(**each), given["folder"]) for each in given["ranges"]]
                 one = stage_one(self._digest, header)
                 origin = given["origin"]
-                rows = _rows(one, ranges)
+                rows = rows_with(given.get("decided", {}), one.relations, _rows(one, ranges))
                 sent = one.run(header, origin, rows, ticks=origin == 0, tasks=given["tasks"])
                 yield _batch(header, sent)
 
