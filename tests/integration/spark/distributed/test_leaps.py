@@ -86,10 +86,10 @@ def again(cluster: Cluster) -> None:
     [
         ([rows("A", 1, 2), rows("A", 3, 90), rows("A", 91)], 1, '"ts": 90'),
         ([rows("A", 90, 3, 1), rows("A", 2)], 0, '"ts": 90'),  # in one micro-batch, in any order
-        ([rows("A", 1), rows("A", 30), rows("A", 60), rows("A", 90, 61)], 4, ""),
+        ([rows("A", 1), rows("A", 30), rows("A", 60), rows("A", 90, 61)], 5, ""),
         ([rows("A", *range(1, 200))], 2, ""),  # many instants at once, with rows among them
         ([rows("B", 1, 900), rows("A", 1), rows("A", 2)], 3, '"ts": 900'),  # A is the one behind
-        ([rows("A", 1), rows("B", 2), rows("A", 40), rows("B", 500)], 4, '"ts": 500'),  # at the end
+        ([rows("A", 1), rows("B", 2), rows("A", 30), rows("B", 500)], 4, '"ts": 500'),  # at the end
     ],
 )
 def test_a_leap_ends_the_run_as_on_one_engine(
