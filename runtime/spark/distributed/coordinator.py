@@ -30,11 +30,11 @@ from cqc.runtime.pull.pull_plan import PullPlan
 from cqc.runtime.pull.pull_window import instant_us
 from cqc.runtime.spark.distributed.cell import AWAKE
 from cqc.runtime.spark.distributed.leaps import Leaps, LeapState, known_before
-from cqc.runtime.spark.distributed.row_spans import gaps_of
 from cqc.runtime.spark.distributed.skew import Skew
 from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec, signed
 from cqc.runtime.spark.distributed.stage_one import bare_program
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output
+from cqc.runtime.spark.rows.row_spans import gaps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

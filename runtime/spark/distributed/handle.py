@@ -28,9 +28,9 @@ from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorSt
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.plain_data import to_text
-from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.distributed.spec import read_queries
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
+from cqc.runtime.spark.rows.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.rows.slots import TAG, Slots, rows_of_table
 from cqc.runtime.spark.rows.tables import tables_of
 from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.pull.instant_leaps import leap_error
 from cqc.runtime.spark.distributed.cell import set_clocks
-from cqc.runtime.spark.distributed.row_spans import put_together
+from cqc.runtime.spark.rows.row_spans import put_together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cqc.runtime.engine.engine import Engine
     from cqc.runtime.pull.every_schedule import Due
-    from cqc.runtime.spark.distributed.row_spans import Span
     from cqc.runtime.spark.distributed.spec import Header
+    from cqc.runtime.spark.rows.row_spans import Span
 
 
 @dataclass(slots=True)

@@ -18,9 +18,9 @@ from cqc.runtime.engine.engine import Engine
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.intake.typed_batch import Intake, join_taken
 from cqc.runtime.spark.distributed.routing import Router
-from cqc.runtime.spark.distributed.row_spans import gaps_of, spans_of
 from cqc.runtime.spark.distributed.spec import Change, Layout, opened
 from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples
+from cqc.runtime.spark.rows.row_spans import gaps_of, spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

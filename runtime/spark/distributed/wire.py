@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.pull.aggregate.partial_groups import PartialGroups, PartialRows
-    from cqc.runtime.spark.distributed.row_spans import Span
+    from cqc.runtime.spark.rows.row_spans import Span
 
 FIRST_CELL = 1 << 32  # origins of tasks are smaller
 _LENGTH = struct.Struct("<IQ")  # of the stream's name, and of its Arrow stream

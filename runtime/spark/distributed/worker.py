@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.spark.distributed.slot_rows import SlotRows
+    from cqc.runtime.spark.rows.slot_rows import SlotRows
 
 SENT = "key INT, origin BIGINT, blob BINARY"  # what stage one sends
 FOUND = "blob BINARY"  # what stage two finds

@@ -14,12 +14,13 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 import cqc
 from cqc.cli.running import run_to_end
+from cqc.runtime.errors import Halted
 from cqc.runtime.options import RunOptions
 from cqc.runtime.spark.distributed import keeper
 from cqc.runtime.spark.distributed.run import DistributedRun
@@ -52,12 +53,14 @@ def ctrl_c_is_an_exception() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def wait_for_the_join(ancestor: int) -> None:
-    """Wait until a process that comes from another one has worked much from now on."""
+def wait_for_the_join(ancestor: int, *, of_python: bool = False) -> None:
+    """Wait until a process that comes from another one, and is no JVM, has worked much from now on."""
     most, before = int(MUCH_S * os.sysconf("SC_CLK_TCK")), ticks_below(ancestor)
 
     def somebody_joins() -> bool:
         now = ticks_below(ancestor)
+        if of_python:
+            now = {process: ticks for process, ticks in now.items() if is_python(process)}
         return any(ticks - before.get(process, 0) > most for process, ticks in now.items())
 
     wait_until(somebody_joins, "nobody joins")
@@ -74,6 +77,12 @@ def ticks_below(ancestor: int) -> dict[int, int]:
     return {
         process: ticks for process, (_, ticks) in found.items() if ancestor in above(process, found)
     }
+
+
+def is_python(process: int) -> bool:
+    with suppress(OSError):
+        return b"distributed.daemon" in Path(f"/proc/{process}/cmdline").read_bytes()
+    return False
 
 
 def above(process: int, parents: dict[int, tuple[int, int]]) -> Iterator[int]:
@@ -152,6 +161,49 @@ def test_ctrl_c_is_heard_and_a_run_without_the_query_repeats_the_micro_batch(
     without_the_join = cqc.compile(DECLARED.format(source))
     assert run_to_end(without_the_join, options, quiet=True, progress=False) == 0
     assert sorted(rows_in(out)) == list(range(250))
+
+
+def test_spark_is_not_let_count_a_micro_batch_that_comes_after_the_stop(tmp_path: Path) -> None:
+    source = tmp_path / "s.csv"
+    source.write_text("ts,v\n1,1\n")
+    run = DistributedRun(cqc.compile(DECLARED.format(source)), RunOptions(sink="none"))
+    run._stopping = True
+    with pytest.raises(Halted):  # a return would say that all is well
+        run._take_batch(cast("DataFrame", None), 0)
+    run.abandon()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_stays_behind(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("ts,v\n" + "".join(f"{at // 10},{at}\n" for at in range(ROWS)))
+    (tmp_path / "p.cq").write_text(DECLARED.format("s.csv") + HOURS, encoding="utf-8")
+    with (tmp_path / "told").open("wb") as told:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cqc.cli.main", "run", str(tmp_path / "p.cq"), "--distribute"],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=told,
+            stderr=told,
+            start_new_session=True,
+        )
+    wait_for_the_join(process.pid, of_python=True)
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == (-number if number == signal.SIGKILL else 130)
+    wait_until(lambda: not of_session(process.pid), "somebody stays behind")
+    assert "Traceback" not in (tmp_path / "told").read_text(encoding="utf-8")
+
+
+def of_session(leader: int) -> list[int]:
+    """The processes that a process has left in its session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                fields = (entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+                if int(fields[3]) == leader and fields[0] != "Z":
+                    found.append(int(entry.name))
+    return found
 
 
 class Impatient(Asker):
