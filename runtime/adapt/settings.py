@@ -174,6 +174,13 @@ VISITS_FIRST_S, VISITS_LEAST_S = 3e-9, 1e-9  # a tuple, before it was measured, 
 # The clock of a thread takes 5 us to read, and many times that on a busy machine: the first visits are timed, then few.
 VISITS_ALWAYS_TIMED, VISITS_TIMED = 8, 16
 
+# Under which of its grams a literal is entered (`filter/literal_search`). Unit: searches.
+GRAMS_SAMPLED_BYTES = (
+    1 << 16
+)  # of text, that tell which grams are common: counting them is some 0.1 ms
+GRAMS_DEAR = 8  # with more than one comparison in so many bytes, comparing costs more than reading: choose anew
+GRAMS_PATIENCE = 64  # searches before they are chosen anew once more: entering all literals costs several searches
+
 # Whether results of a pull query are kept as tuples come (`pull/body_results`). Unit: tuples.
 MAINTENANCE = Rule(enough=1 << 17)  # tuples that nobody asked about before results are dropped
 # When outputs of kept results lie ready (`pull/pull_clause`). Unit: rows.
