@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cqc.runtime.columns.number_text import (
     bigint_of,
@@ -17,6 +20,7 @@ from cqc.runtime.columns.number_text import (
     parse_double,
 )
 
+NUMBER_LIKE = st.text("0123456789+-.eExX _naifNI\t", max_size=8)
 NUMBERS = ["7", "-7", "+7", " 7\t", "07", "7.", ".5", "1e3", "1E-2", "", "-", "0x10", "1_000", "٣", "nan", "-inf",
            "Infinity", "+nan", "1d", "9223372036854775807", "9223372036854775808", "1e999", "\x017"]  # fmt: skip
 
@@ -51,25 +55,88 @@ def test_null_is_not_a_mistake() -> None:
     assert parse_bigint(pa.array([], pa.string()))[0].tolist() == []
 
 
-def test_whole_numbers_end_at_64_bits_and_no_length_is_too_much() -> None:
-    assert bigint_of("-9223372036854775808") == -(2**63)
-    assert bigint_of("-9223372036854775809") is None
-    assert bigint_of("1" * 100_000) is None
+def one(parsed: tuple[Any, Any]) -> Any:
+    values, bad = parsed
+    return None if bad[0] else values.tolist()[0]
 
 
-def test_a_sign_before_nan_is_no_number() -> None:
-    assert double_of("-Infinity") == -math.inf
-    assert double_of("-NaN") is None
-    assert math.isnan(double_of("NaN") or 0)
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *(("12", 12), ("-0", 0), ("+5", 5), (" 7\t", 7), ("007", 7)),
+        *(("9223372036854775807", 2**63 - 1), ("9223372036854775808", None)),
+        *(("1.0", None), ("0x10", None), ("1_0", None), ("", None), (" ", None), ("\uff11", None)),
+        ("9" * 5000, None),
+    ],
+)
+def test_bigint_in_data(text: str, value: int | None) -> None:
+    assert one(parse_bigint(pa.array([text]))) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *(("1", 1.0), ("1.", 1.0), (".5", 0.5), ("+1e3", 1000.0), ("1E-2", 0.01), (" 2 ", 2.0)),
+        *(("1e400", math.inf), ("INFINITY", math.inf), ("-infinity", -math.inf), ("inf", math.inf)),
+        *(("1d", None), ("0x1p3", None), (".", None), ("1e", None), ("+nan", None), ("", None)),
+    ],
+)
+def test_double_in_data(text: str, value: float | None) -> None:
+    assert one(parse_double(pa.array([text]))) == value
+
+
+def test_nan_in_any_case() -> None:
+    assert all(math.isnan(one(parse_double(pa.array([text])))) for text in ("NaN", "nan", "NAN"))
+
+
+def test_booleans_in_data_are_true_and_false_in_any_case() -> None:
+    values, bad = parse_boolean(pa.array(["true", "FALSE", "tRuE", "1", "yes", None]))
+    assert values.tolist()[:3] == [True, False, True]
+    assert bad.tolist() == [False, False, False, True, True, False]
+
+
+def test_cast_reads_text_more_loosely() -> None:
+    assert one(parse_double(pa.array(["1d"]), cast=True)) == 1.0
+    assert one(parse_bigint(pa.array(["\x01 5\n"]), cast=True)) == 5
+    assert one(parse_boolean(pa.array([" YES "]), cast=True)) is True
+
+
+@settings(max_examples=50)
+@given(st.lists(st.none() | NUMBER_LIKE, max_size=4))
+def test_a_column_of_numbers_is_read_like_each_of_its_texts(texts: list[str | None]) -> None:
+    array = pa.array(texts, type=pa.string())
+    whole, no_whole = parse_bigint(array)
+    double, no_double = parse_double(array)
+    for at, text in enumerate(texts):
+        if text is None:
+            assert not no_whole[at]
+            assert not no_double[at]
+            continue
+        trimmed = text.strip(" \t")
+        assert (None if no_whole[at] else int(whole[at])) == bigint_of(trimmed)
+        wanted = double_of(trimmed)
+        assert no_double[at] == (wanted is None)
+        assert wanted is None or np.array_equal(double[at], wanted, equal_nan=True)
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0.0"), (-0.0, "-0.0"), (0.001, "0.001"), (0.00099, "9.9E-4"), (1e7, "1.0E7"), (9999999.0, "9999999.0"),
-     (1.5e-10, "1.5E-10"), (123456789.125, "1.23456789125E8"), (math.inf, "Infinity"), (math.nan, "NaN")],
-)  # fmt: skip
-def test_doubles_are_written_as_java_writes_them(value: float, text: str) -> None:
+    [
+        *((0.0, "0.0"), (-0.0, "-0.0"), (1.0, "1.0"), (0.001, "0.001"), (1e-4, "1.0E-4")),
+        *((9999999.0, "9999999.0"), (1e7, "1.0E7"), (123456789.125, "1.23456789125E8")),
+        *((math.nan, "NaN"), (-math.inf, "-Infinity"), (1e300, "1.0E300")),
+    ],
+)
+def test_doubles_are_written_as_java_does(value: float, text: str) -> None:
     assert java_text(value) == text
-    read = double_of(text)
-    assert read is not None
-    assert repr(read) == repr(value)
+
+
+def test_a_slice_of_a_text_array_is_read_in_its_own_bounds() -> None:
+    numbers, bad = parse_bigint(pa.array(["x", "1", "2"]).slice(1, 2))
+    assert numbers.tolist() == [1, 2]
+    assert not bad.any()
+
+
+def test_what_is_written_as_java_does_is_read_back() -> None:
+    for value in (0.0, -0.0, 1e-300, 5e-324, 0.1, 9999999.999999998, 1e7, 1.7976931348623157e308):
+        assert repr(double_of(java_text(value))) == repr(value)
