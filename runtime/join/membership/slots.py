@@ -253,7 +253,9 @@ class SlotTable:
         self._clean: list[int] = []
         self._soiled: list[int] = []
         self._keys: NDArray[np.int64] | None = None
-        self.numbering = object()  # another one whenever slots get other numbers: for whoever remembers something by number
+        self.numbering = (
+            object()
+        )  # another one whenever slots get other numbers: for whoever remembers something by number
 
     def __len__(self) -> int:
         return len(self.slots)
