@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from cqc.runtime.sources.range import Range
 
 _NAME_IN_USE = "CQ029"
-_PUSHES_BETWEEN_LOOKS = (
-    64  # at what is kept for queries: with thousands of them a look takes milliseconds
-)
+_OF_A_QUERY = 64 * 1024  # bytes, about: its text, its plan, its place in filters and joins
+# Between looks at what is kept for queries: with thousands of them a look takes milliseconds.
+_PUSHES_BETWEEN_LOOKS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class Service:
     def _leave_engine(self, entry: Entry) -> None:
         kept = self.engine.history_bytes(entry.name)
         self.engine.unregister(entry.name)
-        self._memory.went(kept)
+        self._memory.went(kept + _OF_A_QUERY)
 
     def _stop(self, name: str, why: str) -> None:
         """Answer a query no more that would hold up all others. It keeps its place in the list, with the reason."""

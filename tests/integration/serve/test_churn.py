@@ -107,6 +107,18 @@ def test_memory_of_kept_results_goes_back_with_their_query(monkeypatch: pytest.M
     service.close()
 
 
+def test_memory_goes_back_after_many_small_queries_too() -> None:
+    service = Service(cqc.compile(PROGRAM))
+    given_back: list[str] = []
+    service._memory = MemoryReturn(lambda: given_back.append("now"))
+    for number in range(600):
+        service.register(f"SELECT x FROM s WHERE x > {number}", f"q{number}")
+    for number in range(600):
+        service.unregister(f"q{number}")
+    assert given_back == ["now"]
+    service.close()
+
+
 def test_warnings_of_queries_that_come_and_go_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cqc.runtime.pull.pull_queries._MOST_WARNINGS", 3)
     engine = cqc.Engine(cqc.compile(PROGRAM), collect=False)
