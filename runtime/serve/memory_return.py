@@ -20,7 +20,7 @@ _WORTH_IT = 32 * 1024 * 1024
 
 
 def give_back() -> None:
-    """Let Arrow's pool and the C library return what is free."""
+    """Return free memory of Arrow and the C library to the system. Takes some milliseconds, so call it only after much was freed."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it
