@@ -57,6 +57,11 @@ class StreamInput:
         self.ended = False
 
     @property
+    def guard(self) -> AheadGuard | None:
+        """Who knows which rows wait, for those who ask before the rows come here."""
+        return self._guard
+
+    @property
     def watermark_us(self) -> int:
         """No tuple older than this is taken any more."""
         return self.clock.watermark_us
