@@ -533,6 +533,11 @@ class Engine:
         return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in names}
 
     @reads
+    def history_bytes(self, name: str | None = None) -> int:
+        """What the results take that are kept for all queries with BEGIN-END, or for one of them."""
+        return self._pulls.history_bytes if name is None else self._pulls.kept_bytes(name)
+
+    @reads
     def query_metrics(self) -> dict[str, DeliveryMetrics]:
         """By query, what it got and what it took."""
         joins = self._circuit.kept_bytes()

@@ -458,6 +458,12 @@ class PullQueries:
         for query, instants in asked:
             query.seconds += each * len(instants)
 
+    @property
+    def history_bytes(self) -> int:
+        """What is kept of the results of all bodies, and what was found that they have not taken yet."""
+        found = sum(log.found.nbytes for log in self._logs.values())
+        return found + sum(kept.nbytes for kept in self._kept.values())
+
     def kept_bytes(self, name: str) -> int:
         """What is kept of the results of a query's body; queries that share it have a part each."""
         query = self._queries.get(name)

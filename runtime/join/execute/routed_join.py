@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 class RoutedJoin(MultiJoin):
     """A multi-join that visits the other items as its policy says."""
 
-    _keeps_by_slot = True
-
     _goes_through = False  # the policy learns from every level
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState], routing: str) -> None:
