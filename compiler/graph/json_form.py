@@ -150,7 +150,7 @@ def _plain(value: object) -> Plain:
 
 # Reading
 
-_RECORDS: dict[str, type] = {
+RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
         *(bound.Literal, bound.ColumnRef, bound.Arithmetic, bound.Negate, bound.Comparison),
@@ -248,7 +248,7 @@ def _read(stored: Plain) -> Any:
     if "double" in stored:
         return float(stored["double"])
     kind = stored["node"]
-    record = _RECORDS[kind]
+    record = RECORDS[kind]
     values = {key: _read_field(kind, key, each) for key, each in stored.items() if key != "node"}
     if any(each.name == "span" for each in fields(record)):
         values["span"] = _NOWHERE

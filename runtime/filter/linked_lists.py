@@ -109,12 +109,21 @@ class AtomLists:
         self._links.view()[place] = link
         return place
 
+    def _take_places(self, count: int) -> NDArray[np.int32]:
+        """Places for so many links, free ones first."""
+        kept = max(len(self._free) - count, 0)
+        free, self._free = self._free[kept:], self._free[:kept]
+        first, more = len(self._links), count - len(free)
+        self._links.extend(np.empty((more, 2), np.int32))
+        return np.concatenate(
+            (np.array(free, np.int32), np.arange(first, first + more, dtype=np.int32))
+        )
+
     def _link_all(self, lists: NDArray[np.int32], numbers: NDArray[np.int32]) -> None:
         heads, lengths = self._heads.view(), self._lengths.view()
-        first = len(self._links)
-        self._links.extend(np.column_stack((numbers, np.full_like(numbers, _END))))
         order = np.argsort(lists, kind="stable")
-        lists, places = lists[order], (first + order).astype(np.int32)
+        lists, places = lists[order], self._take_places(len(lists))
+        self._links.view()[places, 0] = numbers[order]
         is_first = np.ones(len(lists), np.bool_)
         is_first[1:] = lists[1:] != lists[:-1]
         # Each link leads to the one of its list that came before it, the first to what the list had.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GRAMS = 1 << 16
+MOST_HASHED = 32  # bytes of a literal at an end: those of longer ones are compared
 LONGEST_GRAM = 4
 _ONE = np.uint64(1)
 
@@ -42,10 +43,10 @@ class GramTable(NamedTuple):
 
 
 class EndTable(NamedTuple):
-    """Literals by the hash of all their bytes, from one end."""
+    """Literals by the hash of their bytes from one end, or of the first so many."""
 
     backwards: bool
-    lengths: NDArray[np.bool_]  # whether a literal has so many bytes
+    lengths: NDArray[np.bool_]  # whether so many bytes of a literal were hashed
     heads: NDArray[np.int32]
     links: NDArray[np.int32]
     hashes: NDArray[np.uint64]  # by literal
@@ -149,18 +150,19 @@ def _home(code, size):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def enter_ends(literals, numbers, table):  # type: ignore[no-untyped-def]
-    """Enter literals under the hash of all their bytes."""
+    """Enter literals under the hash of their bytes."""
     for number in numbers:
         begin, end = literals.ends[number], literals.ends[number + 1]
         code = np.uint64(0xCBF29CE484222325)
-        for step in range(end - begin):
+        hashed = min(end - begin, MOST_HASHED)
+        for step in range(hashed):
             at = end - 1 - step if table.backwards else begin + step
             code = _hashed(code, literals.data[at])
         home = _home(code, len(table.heads))
         table.hashes[number] = code
         table.links[number] = table.heads[home]
         table.heads[home] = number
-        table.lengths[end - begin] = True
+        table.lengths[hashed] = True
 
 
 @njit(cache=True, nogil=True)
@@ -182,13 +184,15 @@ def find_ends(offsets, data, literals, table, first, found):  # type: ignore[no-
                 continue
             number = heads[_home(code, len(heads))]
             while number >= 0:
-                if hashes[number] == code and ends[number + 1] - ends[number] == length:
+                whole = ends[number + 1] - ends[number]
+                fits = whole == length or (length == MOST_HASHED and whole > length)
+                if hashes[number] == code and fits and whole <= end - begin:
                     compared += 1
-                    start = end - length if table.backwards else begin
+                    start = end - whole if table.backwards else begin
                     own, same = ends[number], 0
-                    while same < length and data[start + same] == letters[own + same]:
+                    while same < whole and data[start + same] == letters[own + same]:
                         same += 1
-                    if same == length:
+                    if same == whole:
                         if count == room:
                             return before, text, compared
                         texts[count], numbers[count] = text, number
