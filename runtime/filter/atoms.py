@@ -224,14 +224,14 @@ class Atoms:
         row_id = self._id_of[atom] = self.ids.take()
         self._atom_of[row_id] = atom
         match atom:
+            case PatternAtom():
+                self._add_pattern(row_id, atom)
             case Points():
                 indexes = self._folded_points if atom.folded else self._points
                 index = indexes.get(atom.column)
                 if index is None:
                     index = indexes[atom.column] = PointIndex(self._types[atom.column])
                 index.add(row_id, atom.values)
-            case PatternAtom():
-                self._add_pattern(row_id, atom)
             case ExpressionAtom():
                 self._masks[row_id] = compile_expression(atom.expression)
         return row_id
