@@ -104,8 +104,10 @@ class Tables:
     actions: dict[int, dict[str, int | Reduce]]
     start: int
     end: int
-    meant: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
-    """By state and kind which terminal is meant, as far as it was asked."""
+    meant: dict[int, dict[str, tuple[str, int | Reduce | None]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    """By state and kind which terminal is meant and what it does, as far as it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +182,12 @@ def read_kinds(kinds: Sequence[str]) -> Piece | Failure:
     # Twenty thousand tokens in one statement are normal, so the loop is written out.
     for at, kind in enumerate((*kinds, END)):
         try:
-            terminal = meant[state][kind]
+            terminal, action = meant[state][kind]
         except KeyError:
-            terminal = meant[state][kind] = _terminal(actions[state], kind)
-        while (action := actions[state].get(terminal)) is not None:
+            terminal = _terminal(actions[state], kind)
+            action = actions[state].get(terminal)
+            meant[state][kind] = terminal, action
+        while action is not None:
             if type(action) is int:
                 state = action
                 states.append(state)
@@ -207,6 +211,7 @@ def read_kinds(kinds: Sequence[str]) -> Piece | Failure:
             if state == end and kind == END:
                 piece: Piece = values[-1]
                 return piece
+            action = actions[state].get(terminal)
         else:
             return Failure(at, accepted(states_after(kinds[:at])))
     raise InternalError("the parser went on after the end")
