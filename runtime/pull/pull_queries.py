@@ -385,6 +385,10 @@ class PullQueries:
         """Result rows of a query so far."""
         return self._queries[name].results
 
+    def set_results(self, name: str, results: int) -> None:
+        """Count from so many results on."""
+        self._queries[name].results = results
+
     @property
     def failures(self) -> int:
         """Evaluations that failed and gave NULL, those of queries that have left included."""
@@ -507,6 +511,12 @@ class PullQueries:
             raise Flood([], too_long(watch.most_seconds))
         if watch.is_time_to_tell():
             watch.busiest = asked[0][0].name
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """The warnings since this was last asked."""
+        taken = tuple(self.warnings)
+        self.warnings.clear()
+        return taken
 
     def take_silenced(self) -> dict[str, str]:
         """The periodic queries that took too long since this was last asked, and why."""

@@ -26,10 +26,11 @@ from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
 from cqc.runtime.sources.connections import is_connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cqc.compiler import Program
     from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.lineage.matches import OperatorCount
@@ -218,7 +219,11 @@ class LocalRun:
             self._sink.close()
 
     def _write(self) -> None:
-        for blocks in self.engine.drain_blocks():
+        self._deliver(self.engine.drain_blocks())
+
+    def _deliver(self, batches: Iterable[list[ResultBlock]]) -> None:
+        """Write results, by micro-batch."""
+        for blocks in batches:
             self._sink.write(blocks)
 
 

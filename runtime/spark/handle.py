@@ -20,7 +20,6 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.deliver.results import rows_of
 from cqc.runtime.engine.engine import Engine
-from cqc.runtime.engine.snapshot import restore, save
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.run.batch_run import with_retention
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.runtime.deliver.results import Result, ResultBlock
-    from cqc.runtime.engine.engine import QueryHandle
+    from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.spark.distributed.handle import DistributedHandle
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
@@ -258,7 +257,7 @@ class Handle:
         if last is None:
             return
         check_program(self._program, last, checkpoint.folder)
-        restore(self._engine, last.engine, checkpoint.tuples(last, self._program.catalog.relations))
+        self._engine.restore(checkpoint.snapshot(last, self._program.catalog.relations))
         self._queries = QuerySet(self._engine, last.engine.queries)
         known = {query.name for query in last.engine.queries} | last.engine.results_of_gone.keys()
         for name, text in texts_of(self._program, self._only).items():
@@ -409,9 +408,9 @@ class Handle:
     def _commit(self, number: int, *, ended: bool = False) -> None:
         if self._checkpoint is None:
             return
-        state = save(self._engine, self._queries.running)
-        commit = Commit(number, state, schema_of(self._program.catalog), {}, {}, {}, ended)
-        self._checkpoint.commit(commit, self._engine)
+        snapshot = self._engine.snapshot(since=self._checkpoint.written)
+        commit = Commit(number, snapshot.state, schema_of(self._program.catalog), {}, {}, {}, ended)
+        self._checkpoint.commit(commit, snapshot.tuples)
 
     def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:
         for rows in rows_of_table(program.catalog.relations[name], frame):

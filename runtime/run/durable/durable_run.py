@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.compiler import CompileError
-from cqc.runtime.engine.snapshot import restore, save, without_gone
+from cqc.runtime.engine.snapshot import Snapshot
 from cqc.runtime.run.batch_run import BatchRun
 from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
 from cqc.runtime.run.durable.checkpoint_compatibility import (
@@ -26,9 +26,10 @@ from cqc.runtime.sinks.growing import Growing, Known, check, leave
 from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cqc.compiler import Program
+    from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.durable.program_book import Sources
     from cqc.runtime.run.input_plan import Positions
@@ -85,9 +86,9 @@ class DurableRun(BatchRun):
         if self._last is None:
             return
         wanted = texts_of(self._program, self._options.only)
-        state = without_gone(self._last.engine, wanted)
+        state = self._last.engine.without_gone(wanted)
         try:
-            restore(self.engine, state, self._tuples)
+            self.engine.restore(Snapshot(state, self._tuples))
             self._queries = QuerySet(self.engine, state.queries)
             self._queries.change_to(wanted)
         except CompileError as error:
@@ -124,16 +125,17 @@ class DurableRun(BatchRun):
             },
             **{name: file.keep(self._number) for name, file in self._beside.items()},
         }
+        snapshot = self.engine.snapshot(since=self._checkpoint.written)
         commit = Commit(
             self._number,
-            save(self.engine, self._queries.running),
+            snapshot.state,
             schema_of(self._catalog),
             {},
             self._latest_us,
             outputs,
             ended,
         )
-        self._checkpoint.commit(commit, self.engine, self._planner)
+        self._checkpoint.commit(commit, snapshot.tuples, self._planner)
         self._durable.counted(self._number)
         if self._in_force is not None:
             self._keep_program(self._in_force)
@@ -176,10 +178,10 @@ class DurableRun(BatchRun):
         self._checkpoint.close()
         self._durable.close()
 
-    def _write(self) -> None:
-        batches = list(self.engine.drain_blocks())
-        if batches:
-            self._durable.write(self._number + 1, batches)
+    def _deliver(self, batches: Iterable[list[ResultBlock]]) -> None:
+        found = list(batches)
+        if found:
+            self._durable.write(self._number + 1, found)
 
 
 def _files_beside(options: RunOptions) -> dict[str, Path]:

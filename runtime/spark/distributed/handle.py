@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.deliver.results import Result, ResultBlock
-    from cqc.runtime.engine.engine import QueryHandle
+    from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
 

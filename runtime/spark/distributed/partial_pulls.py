@@ -9,6 +9,7 @@ import numpy as np
 from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.deliver.results import NO_TIME
 from cqc.runtime.engine.engine import Engine
+from cqc.runtime.engine.turns import changes
 from cqc.runtime.pull.pull_queries import PullQueries
 from cqc.runtime.spark.distributed.wire import PartialAnswer
 
@@ -65,6 +66,17 @@ class PartialEngine(Engine):
     """The engine of a cell that shares its pull queries with other cells."""
 
     _make_pulls = PartialPulls
+    _pulls: PartialPulls
+
+    @changes
+    def note_part(self, query: str, at_us: int | None, ask: int) -> None:
+        """Note this cell's part of an answer that somebody asks for."""
+        self._pulls.note(query, at_us, ask)
+
+    @changes
+    def take_parts(self) -> list[PartialAnswer]:
+        """The parts of answers since this was last asked."""
+        return self._pulls.take_parts()
 
 
 def _part(

@@ -34,12 +34,11 @@ from cqc.runtime.spark.distributed.plain_data import to_text
 from cqc.runtime.spark.distributed.spec import read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from cqc.compiler import Program
     from cqc.compiler.meaning.normal import NormalQuery
-    from cqc.runtime.engine.engine import QueryHandle
-    from cqc.runtime.intake.stream_input import StreamInput
+    from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.spark.distributed.spec import Header, Spec
@@ -68,7 +67,7 @@ class Work(BatchRun):
     def spread(self, partitions: int) -> Spec:
         """Decide where queries are answered, once the tables are read; what executors must know."""
         self.coordinator = self._coordinator(partitions)
-        self._queries = QuerySet(_Registrar(self), self._queries.running)  # type: ignore[arg-type]  # it registers
+        self._queries = QuerySet(_Registrar(self), self._queries.running)
         spec = self.coordinator.spec(
             self._tables(),
             collect=self._options.sink != "none",
@@ -119,10 +118,8 @@ class Work(BatchRun):
             on_late = lines[name].on_late
             if on_late is not None:
                 on_late(relations[name], packet)
-        if findings.blocks:
-            self.engine._waiting.append(([], findings.blocks))
         self._latest_us = dict(self.coordinator.state.latest_us)
-        self._write()
+        self._deliver([findings.blocks] if findings.blocks else [])
         self._count_batch(ended=ended)
         self._taken_batches += 1
 
@@ -238,7 +235,7 @@ class DurableWork(Work, DurableRun):
                 if not line.relation.is_stream:
                     self.coordinator.state.counts[name] = tables[name]
             assert self._last is not None
-            self._queries = QuerySet(_Registrar(self), self._last.engine.queries)  # type: ignore[arg-type]  # it registers
+            self._queries = QuerySet(_Registrar(self), self._last.engine.queries)
             self._queries.change_to(texts_of(self._program, self._options.only))
         return spec
 
@@ -319,10 +316,6 @@ class _Registrar:
 
     def __init__(self, work: Work) -> None:
         self._work = work
-
-    @property
-    def _lines(self) -> Mapping[str, StreamInput]:
-        return self._work.engine.lines
 
     def register(self, text: str, name: str | None = None) -> QueryHandle:
         handle = self._work.coordinator.register(text, name, self._work.next_number)
