@@ -23,6 +23,7 @@ from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.run.batch_run import with_retention
+from cqc.runtime.run.driver import Driver, MicroBatch
 from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
 from cqc.runtime.run.durable.checkpoint_compatibility import check_program, schema_of
 from cqc.runtime.run.query_set import QuerySet, first_set, texts_of
@@ -31,7 +32,7 @@ from cqc.runtime.spark.rows.tables import tables_of
 from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -205,8 +206,10 @@ class Handle:
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
         self._number = 0
+        self._delivering = 0  # the number of what is being handed over
         self._is_new = False  # there was a micro-batch since the start
         self._engine = engine
+        self._driver = Driver(engine, outlet=self, ledger=self)
         self._program = program
         self._checkpoint: Checkpoint | None = None
         self._only = engine.queries
@@ -343,11 +346,8 @@ class Handle:
     def finish(self) -> None:
         """The input has ended: deliver what only the end decides (EVERY instants, closing invocations)."""
         with self._lock:
-            self._engine.finish()
-            self._engine.closing_invocations()
-            self._hand_over(-1 - self._number)
-            if self._is_new:
-                self._commit(self._number - 1, ended=True)
+            self._delivering = -1 - self._number
+            self._driver.finish()
 
     def stop(self) -> None:
         """Stop the streaming query."""
@@ -362,11 +362,9 @@ class Handle:
             if number < self._number:
                 return  # it counts already; Spark had not heard of it
             try:
-                self._engine.push_batch(self._slots.split(self._rows_of(batch)))
-                self._hand_over(number)
-                self._number = number + 1
-                self._is_new = True
-                self._commit(number)
+                rows = self._engine.typed(self._slots.split(self._rows_of(batch)))
+                self._delivering = number
+                self._driver.take(MicroBatch(rows))
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 raise
@@ -399,11 +397,26 @@ class Handle:
                 return
             yield batch
 
-    def _hand_over(self, number: int) -> None:
-        if self._on_batch is None:
-            return
-        blocks = [block for batch in self._engine.drain_blocks() for block in batch]
-        self._on_batch(number, tables_of(blocks))
+    # What the driver asks for
+
+    def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
+        """Hand results to whoever wants each micro-batch; else they stay in the engine until they are asked for."""
+        del batch
+        if self._on_batch is not None:
+            blocks = [block for blocks in results for block in blocks]
+            self._on_batch(self._delivering, tables_of(blocks))
+
+    def count(self, batch: MicroBatch) -> None:
+        """A micro-batch is done."""
+        del batch
+        self._number = self._delivering + 1
+        self._is_new = True
+        self._commit(self._delivering)
+
+    def count_end(self) -> None:
+        """What only the end decides was handed over."""
+        if self._is_new:
+            self._commit(self._number - 1, ended=True)
 
     def _commit(self, number: int, *, ended: bool = False) -> None:
         if self._checkpoint is None:

@@ -26,11 +26,12 @@ from cqc.runtime.sinks.growing import Growing, Known, check, leave
 from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from cqc.compiler import Program
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.run.driver import MicroBatch
     from cqc.runtime.run.durable.program_book import Sources
     from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.sinks.output import Output
@@ -96,7 +97,7 @@ class DurableRun(BatchRun):
                 self._checkpoint.folder, str(error).partition("\n")[0]
             ) from error
         self._tuples.clear()  # the engine has them
-        self._latest_us = dict(self._last.latest_us)
+        self._driver.reached_us = dict(self._last.latest_us)
 
     def next_ranges(self) -> list[Range]:
         """What the next micro-batch reads."""
@@ -104,18 +105,21 @@ class DurableRun(BatchRun):
         self._checkpoint.note(ranges)
         return ranges
 
-    def _count(self, ranges: Sequence[Range]) -> None:
-        """Make a micro-batch count."""
-        del ranges  # the checkpoint has noted them
+    def count(self, batch: MicroBatch) -> None:
+        """Make a micro-batch count; the checkpoint has noted what it read."""
         self._idle = False
         self._commit(ended=False)
+        super().count(batch)
+
+    def count_end(self) -> None:
+        """Make the end of the input count."""
+        self._commit(ended=True)
 
     def end_of_input(self) -> None:
         """Deliver what only the end decides, once."""
         if self._idle and self._last is not None and self._last.ended:
             return
         super().end_of_input()
-        self._commit(ended=True)
 
     def _commit(self, *, ended: bool) -> None:
         self._number += 1
@@ -131,7 +135,7 @@ class DurableRun(BatchRun):
             snapshot.state,
             schema_of(self._catalog),
             {},
-            self._latest_us,
+            self._driver.reached_us,
             outputs,
             ended,
         )
@@ -178,8 +182,10 @@ class DurableRun(BatchRun):
         self._checkpoint.close()
         self._durable.close()
 
-    def _deliver(self, batches: Iterable[list[ResultBlock]]) -> None:
-        found = list(batches)
+    def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
+        """Write results under the number that their micro-batch will have."""
+        del batch
+        found = list(results)
         if found:
             self._durable.write(self._number + 1, found)
 

@@ -1,5 +1,8 @@
 """The driver's side of `cqc run --distribute`: sources, sinks and checkpoints are those of every run; the tuples are elsewhere.
 
+The driver of micro-batches (`runtime/run/driver.py`) has no part in it: it pushes rows into an engine of this process, and here
+the rows are read, pushed and drained by executors, so that only its last two steps are left, which are those of every run.
+
 A micro-batch is planned here as a list of ranges, goes through Spark as one small file that says who reads which ranges and how
 far the streams are, and comes back as what tasks and cells found.
 
@@ -21,6 +24,7 @@ from cqc.runtime.files.sealed import read_sealed_json, write_sealed, write_seale
 from cqc.runtime.intake.typed_batch import TypedBatch
 from cqc.runtime.lineage.matches import OperatorCount
 from cqc.runtime.run.batch_run import BatchRun
+from cqc.runtime.run.driver import NOTHING
 from cqc.runtime.run.durable.durable_run import DurableRun
 from cqc.runtime.run.finite_run import RunSummary, write_stats
 from cqc.runtime.run.input_plan import add_ranges
@@ -118,8 +122,8 @@ class Work(BatchRun):
             on_late = lines[name].on_late
             if on_late is not None:
                 on_late(relations[name], packet)
-        self._latest_us = dict(self.coordinator.state.latest_us)
-        self._deliver([findings.blocks] if findings.blocks else [])
+        self._driver.reached_us = dict(self.coordinator.state.latest_us)
+        self.deliver(NOTHING, [findings.blocks] if findings.blocks else [])
         self._count_batch(ended=ended)
         self._taken_batches += 1
 
