@@ -95,7 +95,7 @@ class EngineCounters:
     @reads
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about answers so far, and which functions failed."""
-        return (*self._pulls.warnings, *self._turns.faults.sentences())
+        return (*self._pulls.retention.warnings, *self._turns.faults.sentences())
 
     @reads
     def state_sizes(self) -> dict[str, tuple[int, int]]:

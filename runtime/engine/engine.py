@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from cqc.runtime.engine.relations import OnLate, OnReject
     from cqc.runtime.engine.snapshot import QueryState
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.pull.pull_queries import Invocation
+    from cqc.runtime.pull.pull_query import Invocation
 
 A = TypeVar("A")
 
@@ -95,11 +95,13 @@ class Engine(EngineCounters):
         states = self._relations.states
         self._circuit = Circuit(states, strategy, counts_only=not collect)
         self._deliveries = Deliveries()
-        maintenance = Maintenance(strategy.maintenance)
         self._pulls = self._make_pulls(
-            states, self._relations.lines, program.catalog.settings, maintenance=maintenance
+            states,
+            self._relations.lines,
+            program.catalog.settings,
+            maintenance=Maintenance(strategy.maintenance),
+            watch=self._circuit.watch,
         )
-        self._pulls.watch = self._circuit.watch
         self._path = PacketPath(
             self._relations,
             self._circuit,
@@ -337,7 +339,7 @@ class Engine(EngineCounters):
     @changes
     def take_warnings(self) -> tuple[str, ...]:
         """What a user should know about answers since this was last asked."""
-        return self._pulls.take_warnings()
+        return self._pulls.retention.take_warnings()
 
     # Going on elsewhere
 
