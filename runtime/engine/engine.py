@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cqc.compiler import Program
 from cqc.compiler.diagnostics.arguments import expect, expect_names, kind_of
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from cqc.runtime.engine.snapshot import QueryState
     from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.pull.pull_query import Invocation
-
-A = TypeVar("A")
 
 
 class Engine(EngineCounters):
@@ -318,7 +316,13 @@ class Engine(EngineCounters):
     def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
         """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
         name = self._queries.book.name_of(query)
-        return self._answered(name, lambda: self._pulls.invoke(name, at))
+        self.watch.begin(name)
+        try:
+            return self._pulls.invoke(name, at)
+        except Unwanted as error:
+            raise _given_up(name, error) from error
+        finally:
+            self.watch.end()
 
     @changes
     def ask(self, query: QueryHandle | str, at: Any = None) -> Invocation:
@@ -326,7 +330,13 @@ class Engine(EngineCounters):
         name = self._queries.book.name_of(query)
         faults = self._turns.faults
         failed = faults.count
-        asked = self._answered(name, lambda: self._pulls.ask(name, at))
+        self.watch.begin(name)
+        try:
+            asked = self._pulls.ask(name, at)
+        except Unwanted as error:
+            raise _given_up(name, error) from error
+        finally:
+            self.watch.end()
         if faults.count == failed:
             return asked
         return replace(asked, warnings=(*asked.warnings, *faults.sentences()))
@@ -399,15 +409,9 @@ class Engine(EngineCounters):
         bound = self._program.bind_one(query.text, name=query.name, taken=self._queries.book.taken)
         return normalise(bound)
 
-    def _answered(self, name: str, answer: Callable[[], A]) -> A:
-        """An answer of a pull query, unless it has to be given up."""
-        self.watch.begin(name)
-        try:
-            return answer()
-        except Unwanted as error:
-            raise RunError(f"the answer of {name} was given up: {error}") from error
-        finally:
-            self.watch.end()
+
+def _given_up(name: str, error: Unwanted) -> RunError:
+    return RunError(f"the answer of {name} was given up: {error}")
 
 
 def _known_queries(program: Program, only: tuple[str, ...]) -> tuple[str, ...]:

@@ -80,6 +80,10 @@ class QueryBook:
         Raises:
             RunError: when it does not run, or the handle is of another query.
         """
+        if type(query) is str:  # a known name is found before anything is checked
+            known = self.taken.get(fold(query))
+            if known in self.running:
+                return known
         expect(
             query,
             str | QueryHandle,
