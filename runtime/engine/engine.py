@@ -19,13 +19,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cqc.compiler import Program
-from cqc.compiler.diagnostics.arguments import expect, expect_names, kind_of
+from cqc.compiler.diagnostics.arguments import expect
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.physical.strategy import Strategy
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.adapt.work_watch import Unwanted
 from cqc.runtime.deliver.deliver import Deliveries
 from cqc.runtime.deliver.results import rows_of
+from cqc.runtime.engine.arguments import check_arguments, wanted_queries
 from cqc.runtime.engine.circuit import Circuit
 from cqc.runtime.engine.counters import EngineCounters
 from cqc.runtime.engine.packet_path import PacketPath
@@ -84,8 +85,9 @@ class Engine(EngineCounters):
         collect: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        _check_arguments(program, strategy, clock, sharing, keep_past, collect)
-        only = _known_queries(program, expect_names(only, "only of cqc.Engine", "names of queries"))
+        flags = {"sharing": sharing, "keep_past": keep_past, "collect": collect}
+        check_arguments(program, strategy, clock, **flags)
+        wanted = wanted_queries(program, only)
         self._turns = Turns()
         self._program = program
         strategy = strategy or Strategy(sharing=sharing)
@@ -110,10 +112,8 @@ class Engine(EngineCounters):
         )
         self._queries = RunningQueries(self._circuit, self._deliveries, self._pulls)
         self._finished = False
-        wanted = {fold(name) for name in only}
-        for name in program.queries.names:
-            if not wanted or fold(name) in wanted:
-                self._queries.add(program.normal(name), None, {})
+        for name in wanted:
+            self._queries.add(program.normal(name), None, {})
 
     def __enter__(self) -> Self:
         return self
@@ -203,7 +203,7 @@ class Engine(EngineCounters):
         Each result is given once, whichever thread drains; what is not asked for of a micro-batch waits for the next drain.
         """
         for blocks in self.drain_blocks():
-            yield from rows_of(blocks, lambda rest: self._path.results.appendleft(([], rest)))
+            yield from rows_of(blocks, lambda rest: self._path.results.put_back(([], rest)))
 
     def drain_blocks(self) -> Iterator[list[ResultBlock]]:
         """The same by column: one list of blocks a micro-batch, a block for each query."""
@@ -214,13 +214,8 @@ class Engine(EngineCounters):
         """The same with the queries of one SELECT list together: push results in groups, and answers of pull queries."""
         waiting = self._path.results
         with self._turns.take("drain"):
-            most = len(waiting)  # what comes while this goes on is for the next drain
-        for _ in range(most):
-            try:
-                batch = waiting.popleft()
-            except IndexError:  # somebody else drains too
-                return
-            yield batch
+            most = len(waiting)
+        yield from waiting.take(most)
 
     @changes
     def on_left_out(self, rejects: OnReject, late: OnLate) -> None:
@@ -412,21 +407,3 @@ class Engine(EngineCounters):
 
 def _given_up(name: str, error: Unwanted) -> RunError:
     return RunError(f"the answer of {name} was given up: {error}")
-
-
-def _known_queries(program: Program, only: tuple[str, ...]) -> tuple[str, ...]:
-    unknown = [name for name in only if fold(name) not in program.graph.queries]
-    if unknown:
-        raise RunError(f"there is no query {unknown[0]} in the program")
-    return only
-
-
-def _check_arguments(program: object, strategy: object, clock: object, *flags: object) -> None:
-    """Raise a TypeError that says what was wanted."""
-    hint = ": cqc.compile makes one of a text" if isinstance(program, str) else ""
-    expect(program, Program, "cqc.Engine", "a compiled program", hint)
-    expect(strategy, Strategy | None, "cqc.Engine", "a strategy")
-    for name, given in zip(("sharing", "keep_past", "collect"), flags, strict=True):
-        expect(given, bool, f"{name} of cqc.Engine", "True or False")
-    if not callable(clock):
-        raise TypeError(f"clock of cqc.Engine takes what can be called, not {kind_of(clock)}")

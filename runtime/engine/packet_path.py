@@ -6,11 +6,11 @@ that was processed last. What it found waits in `results` until somebody drains 
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.deliver.result_queue import ResultQueue
 from cqc.runtime.deliver.results import in_time_order
 from cqc.runtime.engine.purge import Purge
 from cqc.runtime.errors import RunError
@@ -60,7 +60,7 @@ class PacketPath:
         self._keep_past = keep_past
         self._collect = collect
         self.purge = Purge(relations, circuit, pulls, keep_past=keep_past)
-        self.results: deque[tuple[list[ResultGroup], list[ResultBlock]]] = deque()
+        self.results: ResultQueue[tuple[list[ResultGroup], list[ResultBlock]]] = ResultQueue()
         self.silenced: dict[str, str] = {}  # queries that went too far, and why
         self._has_begun = False  # a tuple of a stream has come
 
@@ -129,7 +129,7 @@ class PacketPath:
     def keep(self, groups: list[ResultGroup], blocks: list[ResultBlock]) -> None:
         """What one micro-batch found waits to be drained."""
         if self._collect and (groups or blocks):
-            self.results.append((groups, in_time_order(blocks)))
+            self.results.put((groups, in_time_order(blocks)))
 
     def take_silenced(self) -> dict[str, str]:
         """The queries that went too far since this was last asked, and why."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections import deque
 from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -18,6 +17,7 @@ from cqc.compiler import Program
 from cqc.compiler.diagnostics.arguments import expect, expect_names, kind_of
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.deliver.result_queue import ResultQueue
 from cqc.runtime.deliver.results import rows_of
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import RunError
@@ -214,7 +214,7 @@ class Handle:
         self._checkpoint: Checkpoint | None = None
         self._only = engine.queries
         self._queries = first_set(engine, program, self._only)
-        self._fetched: deque[list[ResultBlock]] = deque()
+        self._fetched: ResultQueue[list[ResultBlock]] = ResultQueue()
         by_fold = {fold(name): frame for name, frame in sources.items()}
         relations = program.catalog.relations
         unknown = [name for name in sources if fold(name) not in relations]
@@ -288,7 +288,7 @@ class Handle:
     def results(self) -> Iterator[Result]:
         """Results found so far and not fetched yet, in result-time order within each micro-batch."""
         for blocks in self._fetch():
-            yield from rows_of(blocks, self._fetched.appendleft)
+            yield from rows_of(blocks, self._fetched.put_back)
 
     def tables(self) -> dict[str, pa.Table]:
         """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
@@ -388,14 +388,10 @@ class Handle:
     def _fetch(self) -> Iterator[list[ResultBlock]]:
         """What waits at this moment, one micro-batch at a time, to each of several threads another."""
         with self._lock:
-            self._fetched.extend(self._engine.drain_blocks())
+            for blocks in self._engine.drain_blocks():
+                self._fetched.put(blocks)
             most = len(self._fetched)
-        for _ in range(most):
-            try:
-                batch = self._fetched.popleft()
-            except IndexError:  # somebody else fetches too
-                return
-            yield batch
+        yield from self._fetched.take(most)
 
     # What the driver asks for
 
