@@ -108,7 +108,7 @@ class StreamInput:
         return self._on_time(packet, taken.span_us) if self.is_stream else packet
 
     def end_input(self) -> None:
-        """No row will follow."""
+        """Note that the input has ended: no row will follow."""
         self.ended = True
         if self._guard is not None:
             self.count.waiting = 0

@@ -25,10 +25,10 @@ class Carrier(Protocol):
     """Takes the ranges of a micro-batch on a way of its own, such as Spark's stream."""
 
     def deliver(self, ranges: list[Range]) -> list[Range]:
-        """The same ranges once they have come; asking says that everything delivered before counts."""
+        """Wait for the ranges to arrive and return them. The call also says that everything delivered before counts."""
 
     def stop(self) -> None:
-        """Let everybody go who waits."""
+        """End every wait."""
 
     def close(self) -> None:
         """End it."""

@@ -25,7 +25,7 @@ Marks = dict[str, Any]
 
 
 def make_marks(engine: Engine, registry: Registry) -> Marks:
-    """Where everything stands now."""
+    """Describe where everything stands now, as JSON can hold it."""
     state = engine.snapshot(since=engine.heads()).state
     return {
         "declared": _declared(engine),
@@ -51,7 +51,7 @@ def check_declarations(engine: Engine, marks: Marks, folder: Path) -> None:
 def restore_marks(
     engine: Engine, registry: Registry, marks: Marks, wanted: Mapping[int, str]
 ) -> None:
-    """Let an engine that has seen nothing but tables stand there, with the queries that are wanted (and why they were stopped)."""
+    """Bring an engine that has only tables to where the marks say, with the wanted queries (and why they were stopped)."""
     entries = [entry_from_json(each) for each in marks["queries"] if each["number"] in wanted]
     state = EngineState(
         {name: StreamState(**each) for name, each in marks["streams"].items()},
@@ -67,7 +67,7 @@ def restore_marks(
 def restore_query(
     engine: Engine, registry: Registry, entry: Entry, wanted: Mapping[int, str]
 ) -> None:
-    """Let a query run that was registered; one that is stopped in the end need not begin again."""
+    """Start a query that was registered before; one that was stopped later is not started."""
     if not wanted[entry.number]:
         engine.register(entry.text, name=entry.name)
     _add_entry(engine, registry, entry, wanted[entry.number])

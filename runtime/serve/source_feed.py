@@ -120,7 +120,7 @@ class SourceFeed:
         self._reached_us.update(latest_us)
 
     def stop(self) -> None:
-        """Let a `read` that waits come back, with nothing."""
+        """End a `next_batch` that waits; it returns nothing."""
         if self._carrier is not None:
             self._carrier.stop()
 

@@ -19,6 +19,7 @@ from pyspark import SparkFiles, TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from cqc.compiler.meaning.source_formats import FILES
 from cqc.runtime.sources.range import Range
 from cqc.runtime.sources.read_range import read_range
 from cqc.runtime.spark.distributed import keeper
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 SENT = "key INT, origin BIGINT, blob BINARY"  # what stage one sends
 FOUND = "blob BINARY"  # what stage two finds
 HEADERS = "cqc.headers"  # Spark's local property with the headers of the micro-batches to come
-FILE_FORMATS = ("csv", "jsonl", "parquet")
 _MOST_KEPT = 3
 _LENGTH = struct.Struct("<I")
 _SENT_SCHEMA = pa.schema([("key", pa.int32()), ("origin", pa.int64()), ("blob", pa.binary())])
@@ -116,7 +116,7 @@ class RangesTask:
 
 def _absolute(part: Range, folder: str) -> Range:
     """Paths are relative to where the driver runs; a worker runs elsewhere."""
-    if part.format not in FILE_FORMATS:
+    if part.format not in FILES:
         return part
     return replace(part, path=str(Path(folder) / part.path))
 
