@@ -95,8 +95,6 @@ def make_options(
     out = None if given["out"] == "-" else given["out"]
     if given["sink"] == "parquet" and out is None:
         raise click.UsageError("--sink parquet needs --out: Parquet cannot go to standard output")
-    if given["distribute"] and given["max_instants"] is not None:
-        raise click.UsageError("--max-instants is for runs without --distribute")
     plain = ("engine", "sink", "follow", "checkpoint", "late", "rejects", "strict", "stats")
     return RunOptions(
         programs=programs,

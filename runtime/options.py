@@ -66,7 +66,7 @@ def parse_packet(text: str) -> int | None:
     """
     if text == "auto":
         return None
-    if not text.isdigit() or int(text) < 1:
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise ValueError(f"--packet wants auto or a number of tuples, not {text!r}")
     return int(text)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake.stream_input import StreamCount, StreamInput, StreamState
     from cqc.runtime.lineage.matches import OperatorCount
     from cqc.runtime.pull.pull_queries import PullQueries
+    from cqc.runtime.pull.pull_query import PullQuery
     from cqc.runtime.state.shared_state import SharedState
 
 
@@ -46,6 +47,15 @@ class EngineCounters:
     def queries(self) -> tuple[str, ...]:
         """Names of the queries that run."""
         return tuple(self._queries.book.running)
+
+    @reads
+    def pull_query(self, query: QueryHandle | str) -> PullQuery:
+        """A query with BEGIN-END: its window, its streams and how far they are.
+
+        Raises:
+            RunError: for a push query, or one that does not run.
+        """
+        return self._pulls.query(self._queries.book.name_of(query))
 
     @reads
     def name_of(self, query: QueryHandle | str) -> str:
@@ -111,6 +121,11 @@ class EngineCounters:
         joins = self._circuit.kept_bytes()
         names = self._queries.book.running
         return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in names}
+
+    @reads
+    def history_bytes(self, name: str | None = None) -> int:
+        """What the results take that are kept for all queries with BEGIN-END, or for one of them."""
+        return self._pulls.kept.nbytes if name is None else self._pulls.kept_bytes(name)
 
     @reads
     def measure(self) -> list[OperatorCount]:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from cqc.runtime.engine.relations import OnLate, OnReject
     from cqc.runtime.engine.snapshot import QueryState
     from cqc.runtime.intake.typed_batch import TypedBatch
+    from cqc.runtime.pull.every_schedule import Due
     from cqc.runtime.pull.pull_query import Invocation
 
 
@@ -340,6 +341,11 @@ class Engine(EngineCounters):
     def answer_at(self, query: QueryHandle | str, at_us: int | None = None) -> ResultBlock:
         """The same at an instant in microseconds, without warnings."""
         return self._pulls.answer(self._queries.book.name_of(query), at_us)
+
+    @changes
+    def take_due(self) -> list[Due]:
+        """The queries with EVERY that are due, for whoever lets others answer: they count as answered."""
+        return self._pulls.take_due()
 
     @changes
     def take_warnings(self) -> tuple[str, ...]:

@@ -168,6 +168,19 @@ class AheadGuard:
             return largest_us if latest_us is None else max(latest_us, largest_us)
         return self._decided(taken, latest_us)[3]
 
+    def all_count(self, taken: TypedBatch, latest_us: int | None) -> bool:
+        """Whether all rows count, also those that are far ahead of the first, and nobody who waits hears of it."""
+        if self._is_usual(taken, latest_us):
+            return True
+        times = taken.ts_us
+        reached = np.maximum.accumulate(times)
+        if latest_us is not None:
+            reached = np.maximum(reached, latest_us)
+        if self._waiting is not None and self._least_us <= int(reached[-1]) + self._most_us:
+            return False
+        is_first_ahead = latest_us is not None and int(times[0]) > latest_us + self._most_us
+        return not is_first_ahead and not bool((times[1:] > reached[:-1] + self._most_us).any())
+
     def end(self) -> list[Reject]:
         """Reject the rows that wait, because the input has ended."""
         waiting = self._waiting

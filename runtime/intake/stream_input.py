@@ -73,6 +73,11 @@ class StreamInput:
         self.ended = False
 
     @property
+    def guard(self) -> AheadGuard | None:
+        """Who knows which rows wait, for those who ask before the rows come here."""
+        return self._guard
+
+    @property
     def watermark_us(self) -> int:
         """No tuple older than this is taken any more."""
         return self.clock.watermark_us
@@ -143,7 +148,7 @@ class StreamInput:
             after_end_us: the watermark of an input that has ended and of which more is found later.
         """
         count, clock = self.count, self.clock
-        aside, company = ("", []) if self._guard is None else self._guard.saved()
+        aside, company = self.saved_aside()
         return StreamState(
             count.read,
             count.late,
@@ -163,9 +168,14 @@ class StreamInput:
         self.count.rejected, self.count.reasons = state.rejected, Counter(state.reasons)
         self._arrivals = state.arrivals
         self.clock.stand_at(state.first_us, state.largest_us, state.watermark_us)
-        self._restore_aside(state.aside, state.company)
+        self.restore_aside(state.aside, state.company)
 
-    def _restore_aside(self, text: str, company: list[int]) -> None:
+    def saved_aside(self) -> tuple[str, list[int]]:
+        """The waiting rows as text, each with the number of rows that confirm it so far."""
+        return ("", []) if self._guard is None else self._guard.saved()
+
+    def restore_aside(self, text: str, company: list[int]) -> None:
+        """Let the rows of `saved_aside` wait again. Without MAX_AHEAD they are rejected."""
         guard = self._guard
         if guard is None and text:
             guard = AheadGuard(self.relation, 1)

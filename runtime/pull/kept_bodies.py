@@ -147,6 +147,12 @@ class KeptBodies:
 
     # Counters
 
+    @property
+    def nbytes(self) -> int:
+        """What is kept of the results of all bodies, and what was found that they have not taken yet."""
+        found = sum(log.found.nbytes for log in self._logs.values())
+        return found + sum(kept.nbytes for kept in self.bodies.values())
+
     def crowded(self, most: int) -> list[BodyResults]:
         """The bodies over joins for which more than so many rows are kept."""
         return [kept for kept in self._joins if len(kept.history or ()) > most]

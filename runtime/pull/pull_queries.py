@@ -144,6 +144,10 @@ class PullQueries:
         self.kept.look_for_unused()
         return self._periodic.due()
 
+    def take_due(self) -> list[Due]:
+        """The periodic queries that are due; they are not answered here."""
+        return list(self._periodic.schedule.due())
+
     def blocks(self, clause: PullClause, asked: Sequence[Asked]) -> Iterator[ResultBlock]:
         """The answers of periodic queries of one clause."""
         begins = np.concatenate([self.retention.begins(query, at) for query, at in asked])

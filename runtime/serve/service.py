@@ -24,7 +24,7 @@ from cqc.runtime.run.batch_run import with_guard, with_retention
 from cqc.runtime.run.driver import Driver, MicroBatch
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
-from cqc.runtime.serve.memory_return import give_back
+from cqc.runtime.serve.memory_return import MemoryReturn
 from cqc.runtime.serve.records.result_log import Piece, ResultLog, render
 from cqc.runtime.serve.refusal import Refusal, Status
 from cqc.runtime.serve.registry import PROGRAM, Entry, Registry, columns_of, kind_of
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from cqc.runtime.sources.range import Range
 
 _NAME_IN_USE = "CQ029"
-_WORTH_RETURNING = 32 * 1024 * 1024
+_OF_A_QUERY = 64 * 1024  # bytes, about: its text, its plan, its place in filters and joins
+# Between looks at what is kept for queries: with thousands of them a look takes milliseconds.
+_PUSHES_BETWEEN_LOOKS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,8 @@ class Service:
         self._report = report
         self._now = now
         self._durable = durable
-        self._most_bytes = 0  # of states, since memory was last returned
+        self._memory = MemoryReturn()
+        self._pushes = 0
         self._pending: list[Piece] = []
         self._found: Counter[int] = Counter()  # results of the last micro-batch, by query number
         self._pieces: list[Piece] = []  # and their lines
@@ -209,7 +212,7 @@ class Service:
         if entry.stopped:
             self.engine.release(entry.name)
         else:
-            self.engine.unregister(entry.name)
+            self._leave_engine(entry)
         self.registry.remove(entry)
         self._leaps.remove(entry.name)
         self._leaving.append(entry)
@@ -217,11 +220,16 @@ class Service:
             self._durable.unregistered(entry)
         return entry
 
+    def _leave_engine(self, entry: Entry) -> None:
+        kept = self.engine.history_bytes(entry.name)
+        self.engine.unregister(entry.name)
+        self._memory.went(kept + _OF_A_QUERY)
+
     def _stop(self, name: str, why: str) -> None:
         """Answer a query no more that would hold up all others. It keeps its place in the list, with the reason."""
         entry = self.registry.of(name)
         entry.own_seconds += self.engine.seconds_of(entry.name)
-        self.engine.unregister(entry.name)
+        self._leave_engine(entry)
         self.engine.reserve(entry.name)
         self._leaps.remove(entry.name)
         entry.stopped = why
@@ -388,11 +396,11 @@ class Service:
 
     def _give_back(self) -> None:
         """Return memory to the system after much of it was let go."""
-        size = sum(size for _, size in self.engine.state_sizes().values())
-        self._most_bytes = max(self._most_bytes, size)
-        if self._most_bytes - size > _WORTH_RETURNING and 2 * size < self._most_bytes:
-            self._most_bytes = size
-            give_back()
+        self._pushes += 1
+        states = self.engine.state_sizes().values()
+        self._memory.size_is("tuples", sum(size for _, size in states))
+        if self._pushes % _PUSHES_BETWEEN_LOOKS == 0:
+            self._memory.size_is("results", self.engine.history_bytes())
 
     def _stop_frequent(self, rows: Mapping[str, TypedBatch], *, may_refuse: bool) -> None:
         most = self.limits.instants

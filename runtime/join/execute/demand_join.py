@@ -94,8 +94,6 @@ class Demand:
 class DemandJoin(MultiJoin):
     """The flat join with demands on pairs."""
 
-    _keeps_by_slot = True
-
     def __init__(
         self,
         host: JoinHost,

@@ -31,8 +31,6 @@ _EVERY = 16  # packets of one start between two draws: as often as the plan asks
 class RoutedJoin(MultiJoin):
     """A multi-join that visits the other items as its policy says."""
 
-    _keeps_by_slot = True
-
     _goes_through = False  # the policy learns from every level
 
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState], routing: str) -> None:

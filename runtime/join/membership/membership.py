@@ -44,8 +44,6 @@ _SEATING = (
 class JoinMembership:
     """The hosts and bodies of one node."""
 
-    _keeps_by_slot = False  # whether a join has more by slot than the lineage of base tuples
-
     def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
         """`states` by folded relation name. The node's items are in the order of its first host."""
         self._all_states = states
@@ -298,9 +296,12 @@ class JoinMembership:
         self._counts = np.zeros(words * WORD_BITS, np.int64)
 
     def _narrow(self) -> None:
-        """When most have left, number the slots anew and give back the lineage that they had: a quarter is enough by then."""
+        """When most have left, number the slots anew and give back the lineage that they had: a quarter is enough by then.
+
+        Whatever else a join has by slot (its plan, a tree, presences), it makes anew from the tuples when bodies come or go.
+        """
         words = word_count(len(self._table))
-        if self._keeps_by_slot or words * _NARROWER > self._words:
+        if words * _NARROWER > self._words:
             return
         before, now = self._table.compact()
         for items in self._items_of.values():

@@ -55,8 +55,6 @@ _AT_ONCE = 4096  # base tuples at a time when the tree is made anew
 class JoinTree(MultiJoin):
     """One host at run time, joined pair by pair."""
 
-    _keeps_by_slot = True
-
     _goes_through = False
 
     def __init__(

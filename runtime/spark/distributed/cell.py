@@ -19,7 +19,7 @@ import numpy as np
 from cqc.compiler.functions.registered import adopt
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.engine.snapshot import EngineState, QueryState, Snapshot, StreamTuples
-from cqc.runtime.errors import RunError
+from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.files.sealed import DamagedError, read_sealed
 from cqc.runtime.spark.distributed.cell_store import unpack_entries
 from cqc.runtime.spark.distributed.partial_pulls import PartialEngine
@@ -28,13 +28,14 @@ from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output, unpack_tuples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
 RECORDS = "records.json"  # among what was moved: by group, what is remembered of a cell
+AWAKE = 0.0  # what the clock of an engine says that is told who is idle
 
 
 class Store(Protocol):
@@ -78,11 +79,16 @@ class Held:
 
 
 class Cells:
-    """The cells of one worker process; engines that are at hand are kept by cell."""
+    """The cells of one worker process; engines that are at hand are kept by cell.
+
+    `asks` is looked at while a cell works: what it says is why the work has to stop. The cell is made again then, when it is
+    needed next.
+    """
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
         self._held: dict[tuple[int, int], Held] = {}
+        self.asks: Callable[[], str] = lambda: ""
 
     def process(
         self,
@@ -98,7 +104,12 @@ class Cells:
             header: of the micro-batch.
             blobs: tuples with the origin of each blob, in any order.
             store: what is durable of the cell.
+
+        Raises:
+            Halted: when somebody wants an end; nothing has changed then.
         """
+        if why := self.asks():
+            raise Halted(why)
         text = store.record()
         record = self._first_record(place, store) if text is None else Record.from_json(text)
         held = self._held.pop(place, None)
@@ -114,7 +125,7 @@ class Cells:
         relations = self._spec.catalog.relations
         packets = unpack_tuples(tuples, relations, header.batch * ARRIVALS_PER_BATCH)
         self._apply(engine, place[0], header, held.changes)
-        _set_clocks(engine, header)
+        set_clocks(engine, header)
         _answer_asks(engine, header, output)
         engine.push_packets(packets)
         if header.ended:
@@ -169,8 +180,9 @@ class Cells:
             strategy=spec.strategy,
             keep_past=group == spec.keeps_past,
             collect=spec.collect,
-            clock=lambda: 0.0,  # headers say who is idle
+            clock=lambda: AWAKE,  # headers say who is idle
         )
+        engine.watch.asks = lambda: self.asks()
         for name, taken in spec.tables.items():
             engine.push_typed({name: taken})
         return engine
@@ -228,7 +240,7 @@ class Cells:
                     engine.unregister(change.name)
                     running.discard(change.name)
             elif change.group is not None and change.group.number == group:
-                _set_clocks(engine, header)
+                set_clocks(engine, header)
                 adopt(opened(change.functions, self._spec.key))
                 engine.register_compiled(change.normal)
                 running.add(change.name)
@@ -292,7 +304,8 @@ def _oldest_arrival(engine: Engine) -> int:
     return int(oldest)
 
 
-def _set_clocks(engine: Engine, header: Header) -> None:
+def set_clocks(engine: Engine, header: Header) -> None:
+    """Let the streams of an engine stand where a header says."""
     for name, clock in header.clocks.items():
         own = engine.lines[name].clock
         own.stand_at(clock.first_us, clock.largest_us, clock.watermark_us)
