@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cqc.runtime.engine.turns import Turns, reads
+from cqc.runtime.metrics.engine import DeliveryMetrics, EngineMetrics, PacketMetrics, StateMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cqc.runtime.engine.running_queries import RunningQueries
     from cqc.runtime.expressions.function_faults import FunctionFaults
     from cqc.runtime.intake.stream_input import StreamCount, StreamInput, StreamState
-    from cqc.runtime.lineage.matches import OperatorCount
+    from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.pull.pull_queries import PullQueries
     from cqc.runtime.pull.pull_query import PullQuery
     from cqc.runtime.state.shared_state import SharedState
@@ -76,10 +77,7 @@ class EngineCounters:
     @reads
     def stream_counts(self) -> dict[str, StreamCount]:
         """Rows read, late and rejected by stream and table."""
-        return {
-            line.relation.name: replace(line.count, reasons=Counter(line.count.reasons))
-            for line in self._relations.lines.values()
-        }
+        return self._stream_counts()
 
     @reads
     def result_counts(self) -> dict[str, int]:
@@ -108,12 +106,9 @@ class EngineCounters:
         return (*self._pulls.retention.warnings, *self._turns.faults.sentences())
 
     @reads
-    def state_sizes(self) -> dict[str, tuple[int, int]]:
-        """By stream and table: the tuples that are kept, and the bytes of them and of everything derived from them."""
-        return {
-            self.lines[name].relation.name: (len(state), state.bytes)
-            for name, state in self.states.items()
-        }
+    def state_sizes(self) -> dict[str, StateMetrics]:
+        """By stream and table, what is kept of it."""
+        return {each.name: each for each in self._state_metrics()}
 
     @reads
     def kept_bytes(self) -> dict[str, int]:
@@ -128,15 +123,50 @@ class EngineCounters:
         return self._pulls.kept.nbytes if name is None else self._pulls.kept_bytes(name)
 
     @reads
-    def measure(self) -> list[OperatorCount]:
+    def query_metrics(self) -> dict[str, DeliveryMetrics]:
+        """By query, what it got and what it took."""
+        joins, queries = self._circuit.kept_bytes(), self._queries
+        return {
+            name: DeliveryMetrics(
+                name,
+                queries.results(name),
+                queries.seconds(name),
+                joins.get(name, 0) + self._pulls.kept_bytes(name),
+            )
+            for name in queries.book.running
+        }
+
+    @reads
+    def measure(self) -> list[OperatorMetrics]:
         """Counters of every operator."""
-        return self._circuit.measure() + self._pulls.measure()
+        return [*self._circuit.measure(), *self._pulls.measure()]
+
+    @reads
+    def metrics(self) -> EngineMetrics:
+        """Everything that is counted, at one moment."""
+        return EngineMetrics(
+            self._stream_counts(),
+            self._state_metrics(),
+            tuple(
+                PacketMetrics(
+                    relation,
+                    packets.packets,
+                    packets.tuples,
+                    packets.threshold,
+                    packets.decision(relation),
+                )
+                for name, packets in self.packets.items()
+                if (relation := self.lines[name].relation.name)
+            ),
+            (*self._circuit.measure(), *self._pulls.measure()),
+            self._failures(),
+        )
 
     @property
     @reads
     def failed_evaluations(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures
+        return self._failures()
 
     @property
     def faults(self) -> FunctionFaults:
@@ -206,3 +236,20 @@ class EngineCounters:
     def watch(self) -> WorkWatch:
         """Where other threads stop what is being done, and see how long it takes."""
         return self._circuit.watch
+
+    # Inside, for those who have a turn
+
+    def _stream_counts(self) -> dict[str, StreamCount]:
+        return {
+            line.relation.name: replace(line.count, reasons=Counter(line.count.reasons))
+            for line in self.lines.values()
+        }
+
+    def _state_metrics(self) -> tuple[StateMetrics, ...]:
+        return tuple(
+            StateMetrics(self.lines[name].relation.name, len(state), state.bytes, state.head)
+            for name, state in self.states.items()
+        )
+
+    def _failures(self) -> int:
+        return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.runtime.adapt import settings
 from cqc.runtime.columns.growing_array import Growing
 from cqc.runtime.filter.linked_lists import AtomLists
 from cqc.runtime.filter.literal_kernels import (
@@ -38,11 +39,8 @@ if TYPE_CHECKING:
     from cqc.runtime.filter.point_index import Hits
 
 _PLACES = len(Place)
-_SAMPLED_BYTES = 1 << 16
 _ROOM = 4096  # occurrences that a search has room for at first
 _NONE = np.int32(-1)
-_DEAR = 8  # comparisons: with more than one in so many bytes the grams are chosen anew
-_PATIENCE = 64  # searches before they are chosen anew once more
 
 
 class LiteralSearch:
@@ -181,7 +179,7 @@ class _Grams(_Entered):
         table = GramTable(self._size, self._bits, self._heads, self._links, self._gram_at)
         found, compared = _search(find_grams, offsets, data, literals, table)
         self._wait = max(self._wait - 1, 0)
-        if _DEAR * compared > len(data) + GRAMS and not self._wait:
+        if settings.GRAMS_DEAR * compared > len(data) + GRAMS and not self._wait:
             self._choose_anew(literals, data)
         return found
 
@@ -200,11 +198,13 @@ class _Grams(_Entered):
         """See which grams are common, by some stretches of the texts."""
         step = max(len(data) // 16, 1)
         for begin in range(0, len(data), step):
-            count_grams(data[begin : begin + _SAMPLED_BYTES // 16], self._size, self._counts)
+            count_grams(
+                data[begin : begin + settings.GRAMS_SAMPLED_BYTES // 16], self._size, self._counts
+            )
 
     def _choose_anew(self, literals: Literals, data: NDArray[np.uint8]) -> None:
         """The texts are not like those that the grams were chosen by."""
-        self._wait = _PATIENCE
+        self._wait = settings.GRAMS_PATIENCE
         self._counts //= 2
         self._sample(data)
         self._bits[:] = 0

@@ -137,15 +137,3 @@ class PacketJoin(Protocol):
 
         With `more` the next packet is of the same relation, and what is found may wait for it.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorCount:
-    """What one operator did so far; `explain --analyze` and `--stats` show it."""
-
-    name: str
-    tuples_in: int
-    tuples_out: int
-    seconds: float
-    bytes: int
-    detail: dict[str, int]

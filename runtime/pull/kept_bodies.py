@@ -13,7 +13,7 @@ import numpy as np
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.join.execute.bounded_queues import TooMuchFound
 from cqc.runtime.join.execute.result_limits import Flood
-from cqc.runtime.lineage.matches import OperatorCount
+from cqc.runtime.metrics.operators import HistoryMetrics
 from cqc.runtime.pull.body_results import BodyResults, Maintenance
 from cqc.runtime.pull.history.match_log import MatchLog
 from cqc.runtime.pull.history.stream_order import StreamOrder
@@ -163,23 +163,13 @@ class KeptBodies:
         plans = sum(clause.failures for clause in self._clauses.values())
         return self._failures_of_gone + plans + sum(kept.failures for kept in self.bodies.values())
 
-    def measure(self) -> list[OperatorCount]:
+    def measure(self) -> list[HistoryMetrics]:
         """What is kept, over each set of streams and tables."""
         among: dict[str, list[BodyResults]] = {}
         for kept in self.bodies.values():
             kept.take()
             among.setdefault(", ".join(each.name for each in kept.body.relations), []).append(kept)
-        return [
-            OperatorCount(
-                f"history({names})",
-                sum(kept.rows_noted for kept in bodies),
-                sum(kept.rows_answered for kept in bodies),
-                sum(kept.seconds for kept in bodies),
-                sum(kept.nbytes for kept in bodies),
-                _detail(bodies),
-            )
-            for names, bodies in among.items()
-        ]
+        return [_history_metrics(f"history({names})", bodies) for names, bodies in among.items()]
 
     # Inside
 
@@ -216,14 +206,21 @@ class KeptBodies:
             del self._logs[kept.seat.source]
 
 
-def _detail(bodies: Sequence[BodyResults]) -> dict[str, int]:
+def _history_metrics(name: str, bodies: Sequence[BodyResults]) -> HistoryMetrics:
     """How the results of bodies are maintained."""
     histories = [kept.history for kept in bodies if kept.history is not None]
-    return {
-        "bodies": len(bodies),
-        "eager": len(histories),
-        "lazy": len(bodies) - len(histories),
-        "changes": sum(kept.changes for kept in bodies),
-        "rows": sum(map(len, histories)),
-        "trees": sum(kept.tree_count for kept in bodies),
-    }
+    decisions = [each for kept in bodies if (each := kept.decision(name)) is not None]
+    return HistoryMetrics(
+        name=name,
+        tuples_in=sum(kept.rows_noted for kept in bodies),
+        tuples_out=sum(kept.rows_answered for kept in bodies),
+        seconds=sum(kept.seconds for kept in bodies),
+        bytes=sum(kept.nbytes for kept in bodies),
+        decisions=tuple(decisions),
+        bodies=len(bodies),
+        eager=len(histories),
+        lazy=len(bodies) - len(histories),
+        changes=sum(kept.changes for kept in bodies),
+        rows=sum(map(len, histories)),
+        trees=sum(kept.tree_count for kept in bodies),
+    )

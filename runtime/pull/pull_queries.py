@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.intake.stream_input import StreamInput
-    from cqc.runtime.lineage.matches import Found, OperatorCount, Seat
+    from cqc.runtime.lineage.matches import Found, Seat
+    from cqc.runtime.metrics.operators import HistoryMetrics
     from cqc.runtime.pull.every_schedule import Due
     from cqc.runtime.pull.pull_clause import PullClause
     from cqc.runtime.pull.pull_query import Asked
@@ -297,6 +298,6 @@ class PullQueries:
         """Evaluations that failed and gave NULL, those of queries that have left included."""
         return self.kept.failures
 
-    def measure(self) -> list[OperatorCount]:
+    def measure(self) -> list[HistoryMetrics]:
         """What is kept, over each set of streams and tables."""
         return self.kept.measure()

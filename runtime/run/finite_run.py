@@ -27,14 +27,14 @@ from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
 from cqc.runtime.sources.connections import is_connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cqc.compiler import Program
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.lineage.matches import OperatorCount
+    from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.driver import Feed, MicroBatch
     from cqc.runtime.sinks.growing import Growing
@@ -49,7 +49,7 @@ class RunSummary:
 
     streams: dict[str, StreamCount]
     queries: dict[str, int]
-    operators: list[OperatorCount]
+    operators: Sequence[OperatorMetrics]
     seconds: float
     failed_evaluations: int
     warnings: tuple[str, ...] = ()
@@ -70,17 +70,7 @@ class RunSummary:
                 for name, count in self.streams.items()
             },
             "queries": {name: {"results": number} for name, number in self.queries.items()},
-            "operators": [
-                {
-                    "name": each.name,
-                    "in": each.tuples_in,
-                    "out": each.tuples_out,
-                    "seconds": each.seconds,
-                    "bytes": each.bytes,
-                    **each.detail,
-                }
-                for each in self.operators
-            ],
+            "operators": [each.to_json() for each in self.operators],
             "failed_evaluations": self.failed_evaluations,
             "functions": self.faults.to_json(),
             "seconds": self.seconds,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
+    from cqc.runtime.metrics.engine import DeliveryMetrics
     from cqc.runtime.pull.pull_query import Invocation
     from cqc.runtime.serve.journal import Durable
     from cqc.runtime.sources.range import Range
@@ -302,10 +303,20 @@ class Service:
 
     def costs(self) -> list[tuple[Entry, float, int]]:
         """All queries with what they have cost, and the bytes that are kept for each."""
-        kept = self.engine.kept_bytes()
-        return [
-            (entry, self.cost_seconds(entry), kept.get(entry.name, 0)) for entry in self.registry
-        ]
+        measured = self.engine.query_metrics()
+        return [self._cost_of(entry, measured.get(entry.name)) for entry in self.registry]
+
+    def cost(self, name: str) -> tuple[Entry, float, int]:
+        """The same of one query."""
+        entry = self.registry.find(name)
+        return self._cost_of(entry, self.engine.query_metrics().get(entry.name))
+
+    def _cost_of(self, entry: Entry, measured: DeliveryMetrics | None) -> tuple[Entry, float, int]:
+        seconds = self.registry.cost_seconds(entry)
+        if measured is None:
+            return entry, seconds, 0
+        taken = 0.0 if entry.stopped else measured.seconds
+        return entry, seconds + taken, measured.kept_bytes
 
     # From other threads
 
@@ -398,7 +409,7 @@ class Service:
         """Return memory to the system after much of it was let go."""
         self._pushes += 1
         states = self.engine.state_sizes().values()
-        self._memory.size_is("tuples", sum(size for _, size in states))
+        self._memory.size_is("tuples", sum(each.bytes for each in states))
         if self._pushes % _PUSHES_BETWEEN_LOOKS == 0:
             self._memory.size_is("results", self.engine.history_bytes())
 

@@ -133,8 +133,8 @@ def test_a_join_that_changes_its_shape_loses_and_repeats_nothing(
         if random.random() < 0.4 or join.alone is None:
             return False
         items = random.sample(range(len(join.alone.inputs)), len(join.alone.inputs))
-        self.way = random.choice((None, _any_shape(random, items)))
-        changes.append(self.way)
+        self.arm = random.choice((None, _any_shape(random, items)))
+        changes.append(self.arm)
         return True
 
     monkeypatch.setattr(ShapeTrials, "is_due", lambda self, join: True)

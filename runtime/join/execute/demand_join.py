@@ -9,7 +9,7 @@ packets: if the third tuple comes later, its own way through the join finds the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +17,14 @@ import numpy as np
 from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.tree_shape import order_by_shape
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision
+from cqc.runtime.adapt.pause import Pause
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
 from cqc.runtime.join.step.presence import Presences, as_arrays, keep_awaited, make_awaited
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT
-from cqc.runtime.lineage.matches import OperatorCount
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US
 from cqc.runtime.state.hash_chains import KeyKind
 from cqc.runtime.state.shared_state import SharedState
@@ -37,10 +39,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import JoinInput, ProbeStep, Rows
-
-_TRIAL_PAIRS = 2_000  # how many pairs show whether asking is worth it
-_LEAST_SHARE = 0.2
-_MOST_DEMANDS = 2  # of a pair: what passes two will hardly fail at more
+    from cqc.runtime.metrics.operators import OperatorMetrics
 
 
 class Demands:
@@ -49,7 +48,8 @@ class Demands:
     def __init__(self, asked: Sequence[Demand], table: Presences) -> None:
         self.list = list(asked)
         self.asked = 0
-        self._look_at = _TRIAL_PAIRS
+        self._looked = 0  # pairs that were asked about at the last look
+        self._pause = Pause(settings.DEMAND.stretch, settings.DEMAND.longest)
         self.dropped = np.zeros(len(asked), np.int64)  # by each
         self.table = table
         starts, places, forms = as_arrays([each.columns for each in asked])
@@ -66,9 +66,10 @@ class Demands:
 
     def is_due(self) -> bool:
         """Whether enough was asked since the last time to see what it is worth."""
-        if self.asked < self._look_at:
+        if self.asked - self._looked < self._pause.length:
             return False
-        self._look_at = 2 * self.asked
+        self._looked = self.asked
+        self._pause.longer()
         return True
 
     @property
@@ -76,7 +77,8 @@ class Demands:
         """The demands that are worth asking: they drop enough of what reaches them."""
         reached, kept = self.asked, []
         for each, dropped in zip(self.list, self.dropped, strict=True):
-            if dropped >= _LEAST_SHARE * reached or reached < _TRIAL_PAIRS // 8:
+            is_worth_it = dropped >= settings.DEMAND_LEAST_SHARE * reached
+            if is_worth_it or reached < settings.DEMAND.stretch // 8:
                 kept.append(each)  # or hardly anything reached it: then it costs nothing
             reached -= int(dropped)
         return kept
@@ -125,18 +127,32 @@ class DemandJoin(MultiJoin):
             self._dead_us[self._items_of[relation]] = before
         return before
 
-    def measure(self) -> OperatorCount:
+    def measure(self) -> OperatorMetrics:
         """What the join did so far."""
-        base = super().measure()
-        size = self._presences.nbytes
-        detail = {
-            **base.detail,
-            "partial results": self.partial_results,
-            "partial results not made": self.dropped,
-        }
-        return OperatorCount(
-            base.name, base.tuples_in, base.tuples_out, base.seconds, base.bytes + size, detail
+        base = self._join_metrics()
+        return replace(
+            base,
+            bytes=base.bytes + self._presences.nbytes,
+            decisions=(*base.decisions, *self._decisions()),
+            partial_results=self.partial_results,
+            not_made=self.dropped,
         )
+
+    def _decisions(self) -> list[Decision]:
+        """Which starts ask before pairs are made, where that is measured."""
+        found = []
+        for start in self._items_of.values() if self._measured else ():
+            for item in start:
+                asks, name = self._demands.get(item), self._inputs[item].state.relation.name
+                if asks is None:
+                    does = f"makes pairs of {name} without asking who awaits them"
+                    found.append(Decision(self.name, does))
+                elif asks.asked:
+                    dropped = int(asks.dropped.sum()) / asks.asked
+                    does = f"asks who awaits pairs of {name} before it makes them"
+                    note = f"{dropped:.2g} of {asks.asked:,} pairs were never made"
+                    found.append(Decision(self.name, does, note=note))
+        return found
 
     def _prepare(self) -> JoinPlan:
         plan = super()._prepare()
@@ -173,7 +189,7 @@ class DemandJoin(MultiJoin):
             reach = plan.reach_us(item).get(start, FAR_US) if self._is_stream(item) else FAR_US
             sources = tuple((place, form) for place, form, _ in columns)
             found.append(Demand(self._presences.number(item, forms), sources, reach))
-            if len(found) == _MOST_DEMANDS:
+            if len(found) == settings.DEMAND_MOST:
                 break
         return found
 

@@ -41,8 +41,9 @@ from cqc.runtime.join.step.probe_kernels import (
     count_slots_of,
     mark_wanted,
 )
-from cqc.runtime.lineage.matches import OperatorCount
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US, WORD_BITS, bitmap
+from cqc.runtime.metrics.operators import JoinMetrics
+from cqc.runtime.metrics.parts import JoinInputMetrics, QueueMetrics
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.probe_step import JoinInput, Work
     from cqc.runtime.lineage.matches import Found, PacketJoin, Seat
+    from cqc.runtime.metrics.operators import OperatorMetrics
 
 
 class MultiJoin(JoinLimits):
@@ -309,27 +311,42 @@ class MultiJoin(JoinLimits):
                 before = min(before, watermark - reach_us)
         return max(before, BEFORE_ALL_US)
 
-    def measure(self) -> OperatorCount:
+    def measure(self) -> OperatorMetrics:
         """What the join did so far."""
+        return self._join_metrics()
+
+    def _join_metrics(self) -> JoinMetrics:
         parts = list(self._parts.values())
-        evaluated = sum(part.checks.evaluated for part in parts)
-        detail = {"slots": len(self), "checked": evaluated}
-        if len(parts) > 1:
-            detail |= {f"{part.host.name} results": part.results for part in parts}
         used = [self._inputs[item] for items in self._items_of.values() for item in items]
-        for each in sorted(used, key=lambda each: each.item):
-            work = self._work[each.item]
-            name = f"{each.item}:{each.state.relation.name}"
-            detail[f"{name} probes"] = work.probes
-            detail[f"{name} candidates"] = work.candidates
-            detail[f"{name} found"] = work.found
-            detail[f"{name} bytes"] = each.lineage.nbytes
-        detail |= self._queue_detail() | self.phases.detail()
-        if self.why_apart:
-            detail[f"split {self.why_apart}"] = 1
+        used.sort(key=lambda each: each.item)
         size = 0 if self._plan is None else sum(level.nbytes for level in self._plan.levels)
-        size += sum(each.lineage.nbytes for each in used)
-        return OperatorCount(self.name, self._tuples_in, self._results, self._seconds, size, detail)
+        phases, orders = self.phases.metrics()
+        return JoinMetrics(
+            name=self.name,
+            tuples_in=self._tuples_in,
+            tuples_out=self._results,
+            seconds=self._seconds,
+            bytes=size + sum(each.lineage.nbytes for each in used),
+            decisions=() if self._plan is None else self._plan.decisions(self.name),
+            slots=len(self),
+            checked=sum(part.checks.evaluated for part in parts),
+            hosts={part.host.name: part.results for part in parts} if len(parts) > 1 else {},
+            inputs=tuple(
+                JoinInputMetrics(
+                    each.item,
+                    each.state.relation.name,
+                    self._work[each.item].probes,
+                    self._work[each.item].candidates,
+                    self._work[each.item].found,
+                    each.lineage.nbytes,
+                )
+                for each in used
+            ),
+            queues=self._queue_metrics(),
+            phases=phases,
+            orders=orders,
+            split=self.why_apart,
+        )
 
     def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
         """What came to each level so far, which levels of one history have in common, and what was done at its item."""
@@ -347,18 +364,22 @@ class MultiJoin(JoinLimits):
             for mine, theirs in zip(self._items_of.get(name, ()), items, strict=False):
                 self._work[mine].add(other._work[theirs])
 
-    def _queue_detail(self) -> dict[str, int]:
+    def _queue_metrics(self) -> tuple[QueueMetrics, ...]:
         """The trains that met each item, by their history."""
-        detail: dict[str, int] = {}
+        found: dict[tuple[str, ...], QueueMetrics] = {}
         for (*bound, target), size in self.queues.sizes().items():
-            names = [self._inputs[item].state.relation.name for item in (*bound, target)]
-            queue = f"queue {' '.join(names[:-1])} -> {names[-1]}"
-            known = detail.get(f"{queue} trains", 0), detail.get(f"{queue} rows", 0)
-            detail[f"{queue} trains"] = known[0] + size.trains
-            detail[f"{queue} rows"] = known[1] + size.taken
-            detail[f"{queue} waited"] = detail.get(f"{queue} waited", 0) + size.waited
-            detail[f"{queue} threshold"] = size.threshold
-        return detail
+            names = tuple(self._inputs[item].state.relation.name for item in (*bound, target))
+            known = found.get(names)
+            before = (known.trains, known.rows, known.waited) if known else (0, 0, 0)
+            found[names] = QueueMetrics(
+                names[:-1],
+                names[-1],
+                before[0] + size.trains,
+                before[1] + size.taken,
+                before[2] + size.waited,
+                size.threshold,
+            )
+        return tuple(found.values())
 
 
 def _without(

@@ -5,12 +5,14 @@ The policy draws an order for each starting item every few packets and learns fr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cqc.runtime.adapt.routing import Lottery, order_by, policy_of
+from cqc.runtime.adapt.settings import ITEM_ORDER
 from cqc.runtime.join.execute.flat_join import MultiJoin
 from cqc.runtime.join.plan.item_order import pairs_of
-from cqc.runtime.lineage.matches import OperatorCount
+from cqc.runtime.metrics.parts import ProbeMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +25,8 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.join_plan import JoinPlan
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.probe_step import Rows
+    from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.state.shared_state import SharedState
-
-_EVERY = 16  # packets of one start between two draws: as often as the plan asks for an order
 
 
 class RoutedJoin(MultiJoin):
@@ -65,7 +66,7 @@ class RoutedJoin(MultiJoin):
             self._policies[item].learn(target, probes, made)
         self._seen[item].clear()
         self._packets[item] += 1
-        if self._packets[item] % _EVERY == 0:
+        if self._packets[item] % ITEM_ORDER.stretch == 0:
             self._draw(item)
 
     def _extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
@@ -77,17 +78,13 @@ class RoutedJoin(MultiJoin):
         seen[target] = taken + probes, returned + made.count
         return made
 
-    def measure(self) -> OperatorCount:
+    def measure(self) -> OperatorMetrics:
         """What the join did so far, with the orders as they are and the tickets."""
-        base = super().measure()
-        detail = dict(base.detail)
+        probes = []
         for start, order in self._orders.items():
-            for place, item in enumerate(order):
-                detail[f"from {start} to {item} place"] = place
             policy = self._policies[start]
-            if isinstance(policy, Lottery):
-                for item, tickets in policy.tickets.items():
-                    detail[f"from {start} to {item} tickets"] = round(tickets)
-        return OperatorCount(
-            base.name, base.tuples_in, base.tuples_out, base.seconds, base.bytes, detail
-        )
+            tickets = policy.tickets if isinstance(policy, Lottery) else {}
+            for place, item in enumerate(order):
+                held = round(tickets[item]) if item in tickets else None
+                probes.append(ProbeMetrics(start, item, place, held))
+        return replace(self._join_metrics(), probes=tuple(probes))

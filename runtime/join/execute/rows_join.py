@@ -28,8 +28,9 @@ from cqc.runtime.adapt.work_watch import REMOVED, SlotSeconds, WorkWatch, too_lo
 from cqc.runtime.expressions.compile_expression import compile_expression
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.join.execute.result_limits import Flood
-from cqc.runtime.lineage.matches import Matches, OperatorCount, SlotRows
+from cqc.runtime.lineage.matches import Matches, SlotRows
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US
+from cqc.runtime.metrics.operators import RowsJoinMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -408,15 +409,18 @@ class RowsJoin:
         windows = [self._windows[item] for item in self._items_of[relation]]
         return min((int(window.ts[0]) for window in windows if len(window.ts)), default=FAR_US)
 
-    def measure(self) -> OperatorCount:
+    def measure(self) -> RowsJoinMetrics:
         """What the join did so far."""
         size = sum(
             each.ts.nbytes + each.arrival.nbytes + each.positions.nbytes for each in self._windows
         )
-        detail = {"candidates": self._candidates}
-        name = f"rows({', '.join(relation.name for relation in self._body.relations)})"
-        return OperatorCount(
-            name, self._tuples_in, self.seat.results, self._seconds, int(size), detail
+        return RowsJoinMetrics(
+            name=f"rows({', '.join(relation.name for relation in self._body.relations)})",
+            tuples_in=self._tuples_in,
+            tuples_out=self.seat.results,
+            seconds=self._seconds,
+            bytes=int(size),
+            candidates=self._candidates,
         )
 
 

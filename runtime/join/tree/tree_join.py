@@ -31,8 +31,9 @@ from cqc.runtime.join.tree.feedback import Feedback
 from cqc.runtime.join.tree.tree_kernels import living, take_tuples
 from cqc.runtime.join.tree.tree_node import Node, Way, key_columns_above
 from cqc.runtime.join.tree.tree_state import TreeState
-from cqc.runtime.lineage.matches import OperatorCount
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, bitmap
+from cqc.runtime.metrics.operators import TreeMetrics
+from cqc.runtime.metrics.parts import TreeWork
 from cqc.runtime.state.hash_chains import KeyKind
 from cqc.runtime.state.shared_state import SharedState
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.join_plan import JoinPlan
     from cqc.runtime.join.tree.tree_node import Edge, Step
     from cqc.runtime.lineage.matches import Seat
+    from cqc.runtime.metrics.operators import OperatorMetrics
 
 _AT_ONCE = 4096  # base tuples at a time when the tree is made anew
 
@@ -79,7 +81,7 @@ class JoinTree(MultiJoin):
         self._leaves: dict[int, Node] = {}
         self._forms_of: dict[int, NDArray[np.int64]] = {}  # of the key columns of each leaf
         self._checks_at: dict[Step, list[tuple[Expression, NDArray[np.uint64]]]] = {}
-        self._gone: dict[str, int] = {}  # counters of trees that were made anew
+        self._gone = TreeWork()  # of trees that were made anew
         self.peak_rows = 0
         self.peak_bytes = 0
         self.chosen = False  # by what was measured
@@ -87,7 +89,7 @@ class JoinTree(MultiJoin):
     @property
     def partial_results(self) -> int:
         """Rows made between the leaves and the root so far."""
-        return self._counters()["partial results"]
+        return self._tree_work().partial_results
 
     def add(self, body: Body, *, past: bool = False) -> JoinSeat:
         """As for the flat join; the tree is made anew before the next packet."""
@@ -179,17 +181,24 @@ class JoinTree(MultiJoin):
                 self._move_dead(item)
         return before
 
-    def measure(self) -> OperatorCount:
+    def measure(self) -> OperatorMetrics:
         """What the join did so far."""
-        base = super().measure()
-        detail = {"slots": len(self), "checked": self._checks.evaluated, **self._counters()}
-        detail["peak rows"] = self.peak_rows
         names = [each.state.relation.name for each in self._inputs]
-        how = "chosen" if self.chosen else "asked for"
-        detail[f"shape {hint_text(self.shape, names)} {how}"] = 1
-        detail |= {name: 1 for name in base.detail if name.startswith("split ")}
-        size = sum(each.lineage.nbytes for each in self._inputs) + self._state_bytes()
-        return OperatorCount(self.name, base.tuples_in, base.tuples_out, base.seconds, size, detail)
+        return TreeMetrics(
+            name=self.name,
+            tuples_in=self._tuples_in,
+            tuples_out=self._results,
+            seconds=self._seconds,
+            bytes=sum(each.lineage.nbytes for each in self._inputs) + self._state_bytes(),
+            decisions=tuple(self._feedback.decisions(self.name)) if self._feedback else (),
+            slots=len(self),
+            checked=self._checks.evaluated,
+            shape=hint_text(self.shape, names),
+            is_chosen=self.chosen,
+            work=self._tree_work(),
+            peak_rows=self.peak_rows,
+            split=self.why_apart,
+        )
 
     # The tree
 
@@ -413,19 +422,17 @@ class JoinTree(MultiJoin):
         pairs = sum(node.pairs.nbytes for node in nodes if node.pairs)
         return pairs + sum(node.state.nbytes for node in nodes)
 
-    def _counters(self) -> dict[str, int]:
-        nodes = self._nodes
-        counted = {
-            "partial results": sum(node.made for node in nodes),
-            "candidates": sum(node.candidates for node in nodes),
-            **(self._feedback.counters() if self._feedback else {}),
-        }
-        names = dict.fromkeys((*counted, *self._gone))
-        return {name: counted.get(name, 0) + self._gone.get(name, 0) for name in names}
+    def _tree_work(self) -> TreeWork:
+        nodes, feedback = self._nodes, self._feedback
+        own = TreeWork(
+            sum(node.made for node in nodes),
+            sum(node.candidates for node in nodes),
+            tuple(feedback.edges()) if feedback else None,
+        )
+        return own.plus(self._gone)
 
     def _drop_tree(self) -> None:
-        counted = self._counters()
-        self._gone = {name: n for name, n in counted.items() if not name.endswith("blacklisted")}
+        self._gone = self._tree_work().gone()
         self._root = self._feedback = None
         self._nodes = []
         self._leaves = {}

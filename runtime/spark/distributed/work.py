@@ -22,7 +22,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import read_sealed_json, write_sealed, write_sealed_json
 from cqc.runtime.intake.typed_batch import TypedBatch
-from cqc.runtime.lineage.matches import OperatorCount
+from cqc.runtime.metrics.operators import ShuffleMetrics
 from cqc.runtime.run.batch_run import BatchRun
 from cqc.runtime.run.driver import NOTHING
 from cqc.runtime.run.durable.durable_run import DurableRun
@@ -362,9 +362,11 @@ class _Registrar:
             self._work.engine.unregister(name)
 
 
-def _sent(state: CoordinatorState) -> OperatorCount:
+def _sent(state: CoordinatorState) -> ShuffleMetrics:
     read = sum(count.read for count in state.counts.values())
-    return OperatorCount("shuffle", read, state.tuples_sent, 0.0, state.bytes_sent, {})
+    return ShuffleMetrics(
+        name="shuffle", tuples_in=read, tuples_out=state.tuples_sent, bytes=state.bytes_sent
+    )
 
 
 def _size(place: Path) -> int:

@@ -41,7 +41,7 @@ def churn(queries: int, turns: int, rows: int) -> list[tuple[int, int]]:
         })  # fmt: skip
 
     def sizes() -> tuple[int, int]:
-        states = sum(size for _, size in engine.state_sizes().values())
+        states = sum(each.bytes for each in engine.state_sizes().values())
         return states, sum(engine.kept_bytes().values())
 
     found = []

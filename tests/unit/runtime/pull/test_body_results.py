@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import cqc
 from cqc.compiler.physical.strategy import Strategy
-from cqc.runtime.pull import body_results
+from cqc.runtime.adapt import settings
 
 if TYPE_CHECKING:
     from cqc.runtime.pull.body_results import BodyResults
@@ -41,7 +42,8 @@ def test_the_rows_of_a_window_do_not_depend_on_when_they_are_found(maintenance: 
 def test_a_body_that_is_not_asked_turns_lazy_and_back_when_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(body_results, "_WORTH_CHANGING", 5)
+    rule = replace(settings.MAINTENANCE, enough=5)
+    monkeypatch.setattr(settings, "MAINTENANCE", rule)
     engine, kept = body(rest=LAST + "SET RETENTION = 10 SECONDS;")
     push(engine, *range(4))
     kept.turn_lazy_if_unused()
