@@ -30,7 +30,7 @@ def test_failed_evaluations_are_counted() -> None:
 def test_sizes_and_heads_are_those_of_the_states() -> None:
     engine = engine_with(1, 2, 3)
     kept = engine.state_sizes()["S"]
-    assert (kept.head, engine.heads()) == (3, {"s": 3})
+    assert (kept.tuples, engine.heads()) == (3, {"s": 3})
     assert kept.bytes > 0
     assert engine.relations_used() == {"s"}
 
