@@ -178,10 +178,8 @@ class _Maker:
         if left >= 2 and self._chance.random() < 0.75:
             part = max(1, min(left - 1, round(left * self._chance.uniform(0.2, 0.5))))
             place = self._place(stream)
-            while (
-                place.kind in ("equal", "null") and groups
-            ):  # not a second list of the same column
-                place = self._place(stream)
+            if place.kind in ("equal", "null", "whole") and groups:
+                place = self._place(stream, deciding=True)  # two lists of one column contradict
             groups.append(self._group(stream, place, part, common=True))
             left -= part
         deciding = self._group(stream, self._place(stream, deciding=True), left, common=False)

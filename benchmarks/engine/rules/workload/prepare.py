@@ -17,19 +17,20 @@ import json
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cqc.benchmarks.engine.rules.workload import files, sequences, shapes
+from cqc.benchmarks.engine.rules.workload import files, sequence_rules, sequences, shapes
 from cqc.benchmarks.engine.rules.workload.events import make_events
 from cqc.benchmarks.engine.rules.workload.make_rules import make_rules
 from cqc.benchmarks.engine.rules.workload.plant import plant
-from cqc.benchmarks.engine.rules.workload.rules import Atom, Group, Rule, cq_program
+from cqc.benchmarks.engine.rules.workload.rules import cq_program
 from cqc.benchmarks.engine.rules.workload.streams import STREAMS, WIDE, wide_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cqc.benchmarks.engine.rules.workload.events import Events
+    from cqc.benchmarks.engine.rules.workload.rules import Rule
 
 SEED = 16
 _VERSION = 1  # of the generator: raised when the same seed gives other files
@@ -80,7 +81,7 @@ def _write_events(folder: Path, events: dict[str, Events]) -> None:
 
 
 def _write_programs(
-    folder: Path, rules: Sequence[Rule], steps: Sequence[sequences.Sequence]
+    folder: Path, rules: Sequence[Rule], steps: Sequence[sequence_rules.Sequence]
 ) -> None:
     several = {each.name: each.names() for each in STREAMS}
     for name, ending in FORMATS.items():
@@ -90,7 +91,7 @@ def _write_programs(
     (folder / "sequences_json.cq").write_text(_declared(joined, "sequences", "jsonl"))
     (folder / "rules.cq").write_text(cq_program(rules), encoding="utf-8")
     (folder / "rules_wide.cq").write_text(cq_program(rules, wide=WIDE), encoding="utf-8")
-    (folder / "sequences.cq").write_text(sequences.cq_program(steps), encoding="utf-8")
+    (folder / "sequences.cq").write_text(sequence_rules.cq_program(steps), encoding="utf-8")
     (folder / "rules.json").write_text(json.dumps([asdict(rule) for rule in rules]))
     (folder / "sequences.json").write_text(json.dumps([asdict(each) for each in steps]))
 
@@ -117,29 +118,6 @@ def _write_six(folder: Path, rules: Sequence[Rule]) -> None:
     few = [rule for rule in rules if rule.stream == stream.name][:6]
     declared = _declared({stream.name: stream.names()}, "six", "jsonl")
     (folder / "six.cq").write_text(declared + cq_program(few), encoding="utf-8")
-
-
-def read_rules(folder: Path) -> list[Rule]:
-    """The rules as they were written."""
-    return [_rule(each) for each in json.loads((folder / "rules.json").read_text())]
-
-
-def _rule(told: dict[str, Any]) -> Rule:
-    return Rule(told["name"], told["stream"], tuple(map(_group, told["groups"])))
-
-
-def _group(told: dict[str, Any]) -> Group:
-    atoms = tuple(Atom(each["column"], each["kind"], each["text"]) for each in told["atoms"])
-    return Group(atoms, told["every"], told["negated"], told["is_true"])
-
-
-def read_sequences(folder: Path) -> list[sequences.Sequence]:
-    """The sequence rules as they were written."""
-    found = []
-    for told in json.loads((folder / "sequences.json").read_text()):
-        steps = tuple((stream, Atom(**atom)) for stream, atom in told["steps"])
-        found.append(sequences.Sequence(told["name"], steps, told["window_s"], told["by_guid"]))
-    return found
 
 
 def read_shape(folder: Path) -> list[shapes.Figure]:
