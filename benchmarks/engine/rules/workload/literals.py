@@ -6,6 +6,7 @@ So a literal is either taken from the values of its column, or made until no eve
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import ahocorasick_rs
@@ -67,7 +68,7 @@ class Literals:
 
     def _length(self) -> float:
         share = self._words.chance.random()
-        for (low, short), (high, long) in zip(_LENGTHS, _LENGTHS[1:], strict=False):
+        for (low, short), (high, long) in pairwise(_LENGTHS):
             if share <= high:
                 return short + (long - short) * (share - low) / (high - low)
         raise AssertionError(share)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cqc.benchmarks.engine.rules.workload.rules import Rule
 
 SEED = 16
-_VERSION = 1  # of the generator: raised when the same seed gives other files
+_VERSION = 2  # of the generator: raised when the same seed gives other files
 _CACHE = Path(__file__).resolve().parents[4] / "artifacts" / "bench-rules"
 FORMATS = {"json": "jsonl", "parquet": "parquet"}
 
@@ -45,10 +45,12 @@ class Size:
     scale: float = 1.0
     rules: int = 3_000
     seed: int = SEED
+    parquet_only: bool = False  # one Parquet file a stream and nothing else
 
     def folder(self) -> Path:
         """Where the files of this size are kept."""
-        return _CACHE / f"v{_VERSION}-seed{self.seed}-{self.scale:g}x-{self.rules}-rules"
+        ending = "-parquet" if self.parquet_only else ""
+        return _CACHE / f"v{_VERSION}-seed{self.seed}-{self.scale:g}x-{self.rules}-rules{ending}"
 
 
 def prepare(size: Size, folder: Path | None = None) -> Path:
@@ -63,8 +65,12 @@ def prepare(size: Size, folder: Path | None = None) -> Path:
     rules = make_rules(size.rules, size.seed, events)
     steps = sequences.make_sequences(size.seed, events)
     plant(rules, events, size.seed, size.scale)
-    _write_events(folder, events)
     _write_programs(folder, rules, steps)
+    if size.parquet_only:
+        files.write_parquet(events, folder / "several")
+        (folder / "shape.json").write_text("[]")
+        return folder
+    _write_events(folder, events)
     _write_six(folder, rules)
     bytes_of = {name: (folder / "several" / f"{name}.jsonl").stat().st_size for name in events}
     figures = [*shapes.rule_figures(rules), *shapes.event_figures(events, bytes_of, size.scale)]
@@ -131,8 +137,9 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="1.0 is 648,360 events")
     parser.add_argument("--rules", type=int, default=3_000)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--parquet-only", action="store_true")
     given = parser.parse_args(None if arguments is None else list(arguments))
-    print(prepare(Size(given.scale, given.rules, given.seed)))
+    print(prepare(Size(given.scale, given.rules, given.seed, given.parquet_only)))
 
 
 if __name__ == "__main__":

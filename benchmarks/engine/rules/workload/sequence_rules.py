@@ -6,6 +6,7 @@ Each step is a condition on one column; the steps are joined by host and process
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cqc.benchmarks.engine.rules.workload.rules import Atom, like_of, quoted
@@ -33,7 +34,7 @@ def _cq(sequence: Sequence) -> str:
     aliases = "abcd"[: len(sequence.steps)]
     items = ", ".join(f"{stream} {alias}" for alias, (stream, _) in zip(aliases, sequence.steps, strict=True))  # fmt: skip
     conditions = [_condition(alias, atom) for alias, (_, atom) in zip(aliases, sequence.steps, strict=True)]  # fmt: skip
-    later = list(zip(aliases, aliases[1:], strict=False))
+    later = list(pairwise(aliases))
     for one, two in later:
         conditions += [f"{one}.{key} = {two}.{key}" for key in keys(sequence)]
     order = " AND ".join(f"{two}.ts > {one}.ts" for one, two in later)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _SYLLABLES = (
-    "ba be bo da de di do fa fe fi ga go ha he ka ke ko la le li lo lu ma me mi mo na ne ni no pa pe pi po ra re ri ro ru "
-    "sa se si so ta te ti to tu va ve vi vo wa we ser net sys win con man mon host task driv stor log reg ex in un ter"
-).split()
+    *(f"{first}{second}" for first in "bdfghklmnprstvw" for second in "aeio"),
+    *("ser", "net", "sys", "win", "con", "man", "mon", "host", "task", "stor", "log", "reg", "ter"),
+)
 _FOLDERS = (
     *3 * (r"C:\Windows\System32",),
     r"C:\Windows\SysWOW64",
@@ -29,7 +29,7 @@ _FOLDERS = (
 )
 _HIVES = (r"HKLM\System\CurrentControlSet", r"HKLM\SOFTWARE", r"HKU\S-1-5-21-3457-1001\Software")
 # Letters beyond ASCII occur in small form only: not every engine folds the case of others.
-BEYOND_ASCII = "éüñøçßжшτλ–’"
+BEYOND_ASCII = "éüñøçßжшτλ"
 
 
 class Words:
