@@ -134,7 +134,8 @@ class _Made:
         return Column(codes, values)
 
     def _text(self, column: Text) -> Column:
-        there = np.flatnonzero(self._chance.random(self._rows) < column.present)
+        count = round(self._rows * column.present)
+        there = np.sort(self._chance.permutation(self._rows)[:count])
         packet = max(1, round(self._packet * column.present))
         pool = max(1, round(column.overall * len(there)))
         in_packet = max(1, round(column.packet * self._packet))

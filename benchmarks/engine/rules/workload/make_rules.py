@@ -49,7 +49,7 @@ _SHARES: dict[str, dict[Kind, float]] = {
     "image_loaded": {"ends": 1.9, "contains": 0.4, "starts": 0.6},
     "target_object": {"contains": 1.7, "ends": 0.7, "starts": 0.3},
     "parent_image": {"ends": 1.8, "contains": 0.2, "starts": 0.1},
-    "other": {"contains": 8.6, "ends": 1.9, "whole": 4.1, "starts": 2.8, "pattern": 1.3, "equal": 1.6, "null": 0.58},
+    "other": {"contains": 8.6, "ends": 1.9, "whole": 4.1, "starts": 2.8, "pattern": 1.3, "equal": 1.6, "null": 0.75},
 }  # fmt: skip
 _OTHER = {
     "process_creation": ("original_file_name", "description", "product", "company", "current_directory", "user", "parent_command_line"),

@@ -7,6 +7,7 @@ get values that fulfil its groups; `Rule.matches` says for every row whether the
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 _FIRING, _HITS, _NOISIEST = 276 / 2_822, 9_193, 2_404
 _MOST_OF_A_STREAM = 5  # at most one row in so many is planted
+_KNOWN = 500  # so many values of a column are tried before a new one is made
 # Of the published rules that fire, some fire because they look for what another one looks for: ours too.
-_ON_PURPOSE = 0.88
+_ON_PURPOSE, _HITS_ON_PURPOSE = 0.83, 0.76
 
 
 def plant(rules: Sequence[Rule], events: Mapping[str, Events], seed: int, scale: float) -> None:
@@ -32,7 +34,7 @@ def plant(rules: Sequence[Rule], events: Mapping[str, Events], seed: int, scale:
 
 def wanted_hits(rules: int, scale: float) -> list[int]:
     """How often each rule that fires is to do so, the noisiest first."""
-    total = _ON_PURPOSE * _HITS * scale
+    total = _HITS_ON_PURPOSE * _HITS * scale
     firing = max(1, min(round(_ON_PURPOSE * _FIRING * rules), round(total / 2)))
     ranks = np.arange(1, firing + 1)
     low, high = 0.1, 6.0
@@ -47,6 +49,7 @@ class _Planter:
     def __init__(self, events: Mapping[str, Events], seed: int) -> None:
         self._events = events
         self._words = Words(seed + 2)
+        self._keepers: dict[int, _Keeper] = {}
         self._free = {
             name: np.random.default_rng(seed).permutation(len(each)).tolist()[: len(each) // _MOST_OF_A_STREAM]
             for name, each in events.items()
@@ -66,6 +69,9 @@ class _Planter:
         free = self._free[rule.stream]
         values = self._values(rule)
         columns = {atom.column: stream.columns[atom.column] for atom in rule.atoms()}
+        keepers = {name: self._keeper(columns[name]) for name in values}
+        if not all(keepers[name].takes(value, count) for name, value in values.items()):
+            return False
         fitting, others = [], []
         while free and len(fitting) < count and len(others) < count + 5:
             row = free.pop()
@@ -76,13 +82,13 @@ class _Planter:
             free += fitting
             return False
         for name, value in values.items():
-            column = columns[name]
-            code = -1
-            if value is not None:
-                code = len(column.values)
-                column.values.append(value)
-            column.codes[fitting] = code
+            keepers[name].put(fitting, value)
         return True
+
+    def _keeper(self, column: Column) -> _Keeper:
+        if id(column) not in self._keepers:
+            self._keepers[id(column)] = _Keeper(column)
+        return self._keepers[id(column)]
 
     def _values(self, rule: Rule) -> dict[str, str | None]:
         """For each column that a group is about, a value that fulfils it."""
@@ -98,9 +104,12 @@ class _Planter:
         }
 
     def _value_for(self, column: Column, atoms: Sequence[Atom]) -> str | None:
-        value = self._words.one_of(column.values[: max(1, len(column.values) // 3)])[:6000]
         if any(atom.kind == "null" for atom in atoms):
             return None
+        for known in column.values[:_KNOWN]:
+            if all(atom.holds(known) for atom in atoms):
+                return known
+        value = self._words.one_of(column.values[: max(1, len(column.values) // 3)])[:6000]
         order = ("whole", "equal", "contains", "regex", "pattern", "starts", "ends")
         for atom in sorted(atoms, key=lambda each: order.index(each.kind)):
             text = _sample(atom)
@@ -117,6 +126,43 @@ class _Planter:
                     middle = len(value) // 2
                     value = value[:middle] + text + value[middle:]
         return value
+
+
+class _Keeper:
+    """Changes a column without changing its shape: as many distinct values as before, and NULL as often."""
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=1)
+        rare_first = np.argsort(counts, kind="stable")
+        used = rare_first[counts[rare_first] > 0].tolist()
+        lengths = {code: len(column.values[code]) for code in used}
+        ordinary = 2 * np.median(list(lengths.values()))
+        # Values that new ones may take the place of; not the few long ones.
+        self._spare = [code for code in used if lengths[code] <= ordinary][: len(used) // 2]
+        self._kept = sorted(set(used) - set(self._spare), key=lambda code: lengths[code])
+        self._room = int(counts.sum()) // (2 * _MOST_OF_A_STREAM)
+
+    def takes(self, value: str | None, count: int) -> bool:
+        """Whether so many rows may have the value."""
+        known = value is None or value in self._column.values[:_KNOWN]
+        return count <= self._room and (known or bool(self._spare))
+
+    def put(self, rows: Sequence[int], value: str | None) -> None:
+        """Give the rows the value; a new one takes the place of a rare one, whose rows get one of its length."""
+        codes, values = self._column.codes, self._column.values
+        self._room -= len(rows)
+        if value is None:
+            codes[rows] = -1
+        elif value in values[:_KNOWN]:
+            codes[rows] = values.index(value)
+        else:
+            spare = self._spare.pop(0)
+            length = len(values[spare])
+            at = bisect_left(self._kept, length, key=lambda code: len(values[code]))
+            codes[codes == spare] = self._kept[min(at, len(self._kept) - 1)]
+            codes[rows] = len(values)
+            values.append(value)
 
 
 def _sample(atom: Atom) -> str:

@@ -141,7 +141,7 @@ def event_figures(
         ours = sum(len(events[name]) for name in stream.split(", "))
         found.append(Figure(f"{stream}: events", real * scale, ours, 1))
         size = sum(json_bytes[name] for name in stream.split(", ")) / 1e6
-        found.append(Figure(f"{stream}: MB of JSON", _MEGABYTES[stream] * scale, size, 0.5 * scale))
+        found.append(Figure(f"{stream}: MB of JSON", _MEGABYTES[stream] * scale, size))
     for stream, width in _WIDTHS.items():
         found.append(Figure(f"{stream}: columns", width, len(events[stream].columns) + 1))
     for (stream, column), told in _TEXT.items():

@@ -56,6 +56,7 @@ _HOST = _few("host", "host", 12)
 _RECORD = Text("record_id", "record")
 _BASE = (_HOST, _RECORD)
 _PROCESS = (Text("process_id", "process_id"), Text("process_guid", "process_guid"))
+_SOME_PROCESS = (_PROCESS[0], Text("process_guid", "process_guid", present=0.4))
 _USER = _few("user", "user", 14)
 
 
@@ -67,13 +68,16 @@ def _fields(name: str, count: int, first: int = 0) -> tuple[Text, ...]:
     )
 
 
-_FILE_FACTS = (
-    _few("file_version", "version", 90),
-    _few("description", "phrase", 110, median=24),
-    _few("product", "phrase", 80, median=26),
-    _few("company", "phrase", 30, median=18),
-    _few("original_file_name", "library", 140),
-)
+def _file_facts(present: float) -> tuple[Text, ...]:
+    """What the file of a program says about itself."""
+    return (
+        _few("file_version", "version", 90, present),
+        _few("description", "phrase", 110, present, median=24),
+        _few("product", "phrase", 80, present, median=26),
+        _few("company", "phrase", 30, present, median=18),
+        _few("original_file_name", "library", 140, present),
+    )
+
 
 STREAMS = (
     Stream("process_access", 223_340, 203, 0.30, (
@@ -111,7 +115,7 @@ STREAMS = (
         *_PROCESS,
         Text("image", "image", 0.008, 0.02, 34),
         Text("image_loaded", "library_path", 0.06, 0.11, 38, 90),
-        *_FILE_FACTS,
+        *_file_facts(1.0),
         Text("hashes", "hashes", 0.06, 0.11, 195),
         _few("signed", "boolean", 2),
         _few("signature", "phrase", 12, median=17),
@@ -144,13 +148,13 @@ STREAMS = (
     )),
     Stream("network", 3_100, 1, 0.60, (
         *_BASE,
-        *_PROCESS,
+        *_SOME_PROCESS,
         Text("image", "image", 0.02, 0.02, 34),
-        _USER,
+        _few("user", "user", 14, present=0.3),
         _few("protocol", "protocol", 2),
         _few("initiated", "boolean", 2),
         _few("source_ip", "address", 14),
-        _few("source_port", "port", 900),
+        _few("source_port", "port", 900, present=0.5),
         _few("destination_ip", "address", 420),
         _few("destination_hostname", "host_name", 160, present=0.4),
         _few("destination_port", "port", 40),
@@ -158,20 +162,20 @@ STREAMS = (
     )),
     Stream("sysmon", 3_895, 1, 0.50, (
         *_BASE,
-        *_PROCESS,
+        *_SOME_PROCESS,
         _few("event_id", "sysmon_id", 10),
         Text("image", "image", 0.02, 0.02, 34),
-        _few("pipe_name", "pipe", 40, present=0.3),
+        _few("pipe_name", "pipe", 40, present=0.2),
         _few("query_name", "host_name", 300, present=0.3),
-        _few("query_results", "address", 200, present=0.3),
+        _few("query_results", "address", 200, present=0.2),
         _few("config", "phrase", 6, present=0.05, median=20),
         *(_few(f"sys_{each}", "field_text", 12, present=0.08) for each in ("operation", "consumer", "filter", "destination", "device", "driver", "tag", "archived")),
     )),
     Stream("winlog", 4_100, 1, 0.60, (
         *_BASE,
         _few("event_id", "winlog_id", 40),
-        _few("channel", "channel", 14),
-        _few("provider", "provider", 30),
+        _few("channel", "channel", 14, present=0.4),
+        _few("provider", "provider", 30, present=0.5),
         Text("message", "message", 0.57, 0.57, 135, 714),
         *_fields("data", 28),
         *_fields("log", 37),
@@ -181,16 +185,16 @@ STREAMS = (
         *_PROCESS,
         Text("image", "image", 0.12, 0.12, 36),
         Text("command_line", "command_line", 0.31, 0.30, 55, 5144, 0.97),
-        _few("current_directory", "folder", 40, present=0.6),
-        _USER,
+        _few("current_directory", "folder", 40, present=0.3),
+        _few("user", "user", 14, present=0.6),
         _few("logon_id", "access", 60),
         _few("integrity_level", "integrity", 4),
-        _few("hashes", "hashes", 260),
+        _few("hashes", "hashes", 260, present=0.6),
         Text("parent_process_id", "process_id"),
-        Text("parent_process_guid", "process_guid"),
+        Text("parent_process_guid", "process_guid", present=0.3),
         Text("parent_image", "image", 0.03, 0.03, 34),
         Text("parent_command_line", "command_line", 0.12, 0.12, 44, 150),
-        *_FILE_FACTS,
+        *_file_facts(0.4),
         _few("terminal_session", "small_number", 4),
     )),
 )  # fmt: skip

@@ -46,7 +46,7 @@ class Pools:
         known = set(values)
         while len(values) < count:
             value = make()
-            if value not in known and 24 <= len(value) <= 37:
+            if value not in known and 30 <= len(value) <= 36:
                 known.add(value)
                 values.append(value)
         return values[:count]

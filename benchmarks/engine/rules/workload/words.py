@@ -122,5 +122,5 @@ def spread_lengths(words: Words, count: int, median: int, last: int) -> list[int
     else:
         heavy = median * (last / median) ** 0.45
         knots = [0.55 * median, median, heavy, (heavy + last) / 2, last, 1.05 * last]
-    shares = [0, 0.5, 0.9, 0.955, 0.965, 1]
+    shares = [0, 0.5, 0.9, 0.96, 0.97, 1]
     return np.exp(np.interp(places, shares, np.log(knots))).astype(int).tolist()  # type: ignore[no-any-return]
