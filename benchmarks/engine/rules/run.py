@@ -169,12 +169,14 @@ def main() -> None:
     parser.add_argument("--micro-batches", type=int, default=20_000)
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--peers", nargs="*", choices=PEER_NAMES, default=PEER_NAMES)
-    given = vars(parser.parse_args())
+    given = parser.parse_args()
     plan = Plan(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in given.items()
-        }
+        given.scale,
+        given.rules,
+        given.repeats,
+        given.micro_batches,
+        tuple(given.parts),
+        tuple(given.peers),
     )
     print(run_plan(plan))
 

@@ -8,6 +8,8 @@ It knows nothing of streams, late rows, other expressions or queries that come a
 from __future__ import annotations
 
 import sys
+from functools import reduce
+from operator import and_, or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +67,7 @@ class Column:
             return {}
         texts = list(dict.fromkeys(map(_literal, atoms)))
         automaton = ahocorasick_rs.BytesAhoCorasick([text.encode() for text in texts])
-        letters = np.frombuffer(self._small.buffers()[2], np.uint8)[: offsets[-1]]
+        letters: Any = np.frombuffer(self._small.buffers()[2], np.uint8)[: offsets[-1]]
         hits = automaton.find_matches_as_indexes(letters, overlapping=True)
         if not hits:
             return {}
@@ -150,8 +152,8 @@ class Stream:
         )
 
     def _held(self, group: Group, rows: Codes | None) -> NDArray[np.bool_]:
-        masks = [self._mask(atom, rows) for atom in group.atoms]
-        return np.logical_and.reduce(masks) if group.every else np.logical_or.reduce(masks)
+        combined = and_ if group.every else or_
+        return reduce(combined, (self._mask(atom, rows) for atom in group.atoms))
 
     def _mask(self, atom: Atom, rows: Codes | None) -> NDArray[np.bool_]:
         column = self._columns[atom.column]
@@ -161,7 +163,8 @@ class Stream:
             return np.zeros(len(codes), np.bool_)
         fulfilling = np.zeros(column._null + 1, np.bool_)
         fulfilling[wanted] = True
-        return fulfilling[codes]
+        held: NDArray[np.bool_] = fulfilling[codes]
+        return held
 
 
 def main(folder: Path, form: str, out: str) -> None:

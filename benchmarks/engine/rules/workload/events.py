@@ -63,16 +63,20 @@ def _stream(stream: Stream, pools: Pools, seed: int, scale: float) -> Events:
     packet = max(20, round(PACKET * min(1.0, scale)))
     made = _Made(chance, pools, rows, packet)
     columns = {each.name: made.column(each) for each in stream.columns}
-    return Events(stream.name, _times(chance, rows, stream.times), columns)
+    return Events(stream.name, _times(chance, rows, stream.times, scale), columns)
 
 
 def _skewed(chance: Generator, count: int, rows: int) -> Codes:
     return (count * chance.random(rows) ** _SKEW).astype(np.int32)
 
 
-def _times(chance: Generator, rows: int, distinct: float) -> NDArray[np.int64]:
-    """Event times by the millisecond: so many distinct ones, in bursts, now and then a little late."""
-    instants = np.sort(chance.integers(0, LASTS_US // 1000, max(1, round(rows * distinct))))
+def _times(chance: Generator, rows: int, distinct: float, scale: float) -> NDArray[np.int64]:
+    """Event times by the millisecond: so many distinct ones, in bursts, now and then a little late.
+
+    A smaller size is a shorter time, with as many events a second.
+    """
+    lasts_ms = max(60_000, round(LASTS_US * scale / 1000))
+    instants = np.sort(chance.integers(0, lasts_ms, max(1, round(rows * distinct))))
     times = instants[np.sort(chance.integers(0, len(instants), rows))] * 1000
     late = chance.random(rows) < 0.02
     times[late] -= chance.integers(1, LATE_US // 1000, int(late.sum())) * 1000

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PATHS = ("image", "parent_image", "source_image", "target_image", "process_name", "image_loaded")
 _FILES = ("target_filename", "object_name", "current_directory", "script_path")
-_BATCH = 600
+_BATCH = 40  # made at a time for a column and kind, and twice as many each time after
 _SAMPLE = 400_000  # letters of a column in which new text must not occur
 # Lengths of literals by their share: 11 letters in the median, 44 at the 90th percentile.
 _LENGTHS = ((0.0, 5), (0.2, 6), (0.5, 8), (0.75, 13), (0.9, 40), (0.99, 90), (1.0, 120))
@@ -35,6 +35,7 @@ class Literals:
         self._words = words
         self._events = events
         self._ready: dict[tuple[str, Kind], list[str]] = {}
+        self._batches: dict[tuple[str, Kind], int] = {}
         self._corpora: dict[str, str] = {}
 
     def common(self, stream: str, column: str, kind: Kind) -> str:
@@ -58,7 +59,9 @@ class Literals:
         """Text that no event has there."""
         ready = self._ready.setdefault((column, kind), [])
         while not ready:
-            ready += self._absent([self._made(column, kind) for _ in range(_BATCH)], column)
+            count = self._batches.get((column, kind), _BATCH)
+            self._batches[column, kind] = min(2 * count, 50 * _BATCH)
+            ready += self._absent([self._made(column, kind) for _ in range(count)], column)
         return ready.pop()
 
     def beyond_ascii(self, text: str) -> str:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _FIRING, _HITS, _NOISIEST = 276 / 2_822, 9_193, 2_404
 _MOST_OF_A_STREAM = 5  # at most one row in so many is planted
-_KNOWN = 500  # so many values of a column are tried before a new one is made
+_KNOWN = 60  # so many values of a column are tried before a new one is made
 # Of the published rules that fire, some fire because they look for what another one looks for: ours too.
-_ON_PURPOSE, _HITS_ON_PURPOSE = 0.83, 0.76
+_ON_PURPOSE, _HITS_ON_PURPOSE = 0.83, 0.84
 
 
 def plant(rules: Sequence[Rule], events: Mapping[str, Events], seed: int, scale: float) -> None:
@@ -49,7 +49,7 @@ class _Planter:
     def __init__(self, events: Mapping[str, Events], seed: int) -> None:
         self._events = events
         self._words = Words(seed + 2)
-        self._keepers: dict[int, _Keeper] = {}
+        self._keepers: dict[tuple[str, str], _Keeper] = {}
         self._free = {
             name: np.random.default_rng(seed).permutation(len(each)).tolist()[: len(each) // _MOST_OF_A_STREAM]
             for name, each in events.items()
@@ -58,10 +58,14 @@ class _Planter:
     def plant(self, rules: list[Rule], hits: Sequence[int]) -> None:
         self._words.chance.shuffle(rules)
         for count in hits:
-            for at, rule in enumerate(rules):
-                if len(self._free[rule.stream]) >= 2 * count and self._planted(rule, count):
-                    del rules[at]
-                    break
+            for rule in list(rules):
+                if len(self._free[rule.stream]) >= 2 * count and self._has_room(rule, count):
+                    rules.remove(rule)  # one that cannot be made to fire now never will
+                    if self._planted(rule, count):
+                        break
+
+    def _has_room(self, rule: Rule, count: int) -> bool:
+        return all(self._keeper(rule, atom.column).room >= count for atom in rule.atoms())
 
     def _planted(self, rule: Rule, count: int) -> bool:
         """Whether rows that match could be made; rows that turn out not to match are given back."""
@@ -69,10 +73,11 @@ class _Planter:
         free = self._free[rule.stream]
         values = self._values(rule)
         columns = {atom.column: stream.columns[atom.column] for atom in rule.atoms()}
-        keepers = {name: self._keeper(columns[name]) for name in values}
-        if not all(keepers[name].takes(value, count) for name, value in values.items()):
+        keepers = {name: self._keeper(rule, name) for name in values}
+        if not all(keepers[name].takes(value) for name, value in values.items()):
             return False
-        fitting, others = [], []
+        fitting: list[int] = []
+        others: list[int] = []
         while free and len(fitting) < count and len(others) < count + 5:
             row = free.pop()
             tuple_ = {name: _value(column, row) for name, column in columns.items()} | values
@@ -85,10 +90,11 @@ class _Planter:
             keepers[name].put(fitting, value)
         return True
 
-    def _keeper(self, column: Column) -> _Keeper:
-        if id(column) not in self._keepers:
-            self._keepers[id(column)] = _Keeper(column)
-        return self._keepers[id(column)]
+    def _keeper(self, rule: Rule, name: str) -> _Keeper:
+        place = (rule.stream, name)
+        if place not in self._keepers:
+            self._keepers[place] = _Keeper(self._events[rule.stream].columns[name])
+        return self._keepers[place]
 
     def _values(self, rule: Rule) -> dict[str, str | None]:
         """For each column that a group is about, a value that fulfils it."""
@@ -109,7 +115,8 @@ class _Planter:
         for known in column.values[:_KNOWN]:
             if all(atom.holds(known) for atom in atoms):
                 return known
-        value = self._words.one_of(column.values[: max(1, len(column.values) // 3)])[:6000]
+        drawn = self._words.chance.sample(column.values, min(2, len(column.values)))
+        value = min(drawn, key=len)[:6000]
         order = ("whole", "equal", "contains", "regex", "pattern", "starts", "ends")
         for atom in sorted(atoms, key=lambda each: order.index(each.kind)):
             text = _sample(atom)
@@ -141,17 +148,17 @@ class _Keeper:
         # Values that new ones may take the place of; not the few long ones.
         self._spare = [code for code in used if lengths[code] <= ordinary][: len(used) // 2]
         self._kept = sorted(set(used) - set(self._spare), key=lambda code: lengths[code])
-        self._room = int(counts.sum()) // (2 * _MOST_OF_A_STREAM)
+        self.room = int(counts.sum()) // (2 * _MOST_OF_A_STREAM)
 
-    def takes(self, value: str | None, count: int) -> bool:
-        """Whether so many rows may have the value."""
+    def takes(self, value: str | None) -> bool:
+        """Whether rows may have the value."""
         known = value is None or value in self._column.values[:_KNOWN]
-        return count <= self._room and (known or bool(self._spare))
+        return known or bool(self._spare)
 
     def put(self, rows: Sequence[int], value: str | None) -> None:
         """Give the rows the value; a new one takes the place of a rare one, whose rows get one of its length."""
         codes, values = self._column.codes, self._column.values
-        self._room -= len(rows)
+        self.room -= len(rows)
         if value is None:
             codes[rows] = -1
         elif value in values[:_KNOWN]:

@@ -118,9 +118,11 @@ def spread_lengths(words: Words, count: int, median: int, last: int) -> list[int
     """
     places = (words.chance.random() + np.arange(count) * 0.6180339887498949) % 1.0
     if last > 20 * median:  # a few are long, all others short
-        knots = [0.55 * median, median, 1.5 * median, 3 * median, last, 1.05 * last]
+        heavy, longer = 1.5 * median, 3.0 * median
     else:
         heavy = median * (last / median) ** 0.45
-        knots = [0.55 * median, median, heavy, (heavy + last) / 2, last, 1.05 * last]
-    shares = [0, 0.5, 0.9, 0.96, 0.97, 1]
+        longer = (heavy + last) / 2
+    middle = [0.55 * median, 0.92 * median, median, min(1.1 * median, heavy)]
+    knots = [*middle, heavy, longer, last, 1.05 * last]
+    shares = [0, 0.35, 0.5, 0.65, 0.9, 0.96, 0.97, 1]
     return np.exp(np.interp(places, shares, np.log(knots))).astype(int).tolist()  # type: ignore[no-any-return]
