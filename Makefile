@@ -54,7 +54,7 @@ test-all: warm
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=search < /dev/null
 
 # What `make check` leaves to `make test`: random programs, servers, executors, commands in processes of their own.
-LONGER := $(addprefix --ignore=tests/,property integration unit/cli/test_process.py unit/runtime/run/durable/test_durable_run.py unit/benchmarks/test_measuring.py unit/runtime/join/execute/test_metaqueues.py repository/test_readme.py)
+LONGER := $(addprefix --ignore=tests/,property integration unit/cli/test_process.py unit/runtime/run/durable/test_durable_run.py unit/benchmarks/test_measuring.py unit/runtime/join/execute/test_metaqueues.py repository/test_readme.py repository/test_documents.py)
 
 check: warm
 	@$(BIN)/ruff format --check --quiet .

@@ -3,7 +3,7 @@
 Queries and tuples are duals, and either can be indexed. The *packet index* (`packet_index`) orders the packet's values and
 streams the queries past it; its cost is the same whatever matches. The *access index* (`access_index`) keeps queries in lists
 under a value that they ask for; its cost goes with the matches. `match_source` picks by measured cost. Conditions of all queries
-on one column share that column's constants, their text patterns one automaton, equal atoms are evaluated once.
+on one column share that column's constants, the literals of their text patterns one search, equal atoms are evaluated once.
 
     slot 0: light < 200    slot 1: light < 200 AND room = '1.07'    slot 2: light BETWEEN 150 AND 300
 
@@ -100,7 +100,7 @@ class StreamFilter:
         return len(self._store)
 
     def add(self, slot: int, formula: Formula) -> None:
-        """Let a free slot want the tuples for which the formula is TRUE, from the next packet on."""
+        """Give a free slot a formula: from the next packet on it matches the tuples for which the formula is TRUE."""
         self._before_change()
         self._store.add(slot, compile_formula(formula, self._atoms.leaf))
 

@@ -58,7 +58,7 @@ class SelectionSeat:
 
     @property
     def seconds(self) -> float:
-        """None: a filter is walked for all bodies at once, and what they cost is told by what they find."""
+        """Always 0: a filter works for all bodies at once, and their cost is estimated from their results."""
         return 0.0
 
     @property

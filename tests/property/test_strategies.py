@@ -10,6 +10,7 @@ import pytest
 
 import cqc
 from cqc.compiler.physical.node_planner import NodePlanner
+from cqc.compiler.physical.strategy import JOINS as EVERY_JOIN
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.join.choice.shape_trials import ShapeTrials
 from tests.language.executors import EngineExecutor
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.join.execute.flat_join import MultiJoin
 
-JOINS = ("flat", "left-deep", "bushy")
+JOINS = tuple(join for join in EVERY_JOIN if join != "auto")
 FEEDBACKS = ("off", "exact", "bloom", "demand", "auto")
 ROUTINGS = ("lottery", "selectivity", "fixed", "random")
 ORDERS = ("adaptive", "AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
