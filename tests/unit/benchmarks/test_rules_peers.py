@@ -18,7 +18,7 @@ from cqc.benchmarks.engine.rules.contest import (
     counts_in,
     in_turns,
 )
-from cqc.benchmarks.engine.rules.peers import duckdb_rules, duckdb_sequences, floor, sqlite_rules
+from cqc.benchmarks.engine.rules.peers import duckdb_rules, duckdb_sequences, sqlite_rules
 from cqc.benchmarks.engine.rules.workload.prepare import Size, prepare
 from cqc.benchmarks.engine.rules.workload.rules_file import read_rules, read_sequences
 from cqc.benchmarks.harness.side_by_side import PEERS
@@ -64,7 +64,7 @@ def _run(*programs: str, out: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "parquet"])
-@pytest.mark.parametrize("peer", ["by hand", "SQLite", "DuckDB"])
+@pytest.mark.parametrize("peer", ["SQLite", "DuckDB"])
 def test_peers_find_what_the_rules_mean(
     folder: Path, expected: dict[str, int], tmp_path: Path, peer: str, form: str
 ) -> None:
@@ -72,18 +72,20 @@ def test_peers_find_what_the_rules_mean(
     if peer == "DuckDB":
         duckdb_rules.main(folder, form, 10, str(out))
     else:
-        (floor if peer == "by hand" else sqlite_rules).main(folder, form, str(out))
+        sqlite_rules.main(folder, form, str(out))
     assert counts_in(out) == expected
 
 
-@pytest.mark.skipif(not PEERS.exists(), reason="Polars is in the peers' environment: make peers")
-@pytest.mark.parametrize("together", ["1", "10"])
-def test_polars_finds_what_the_rules_mean(
-    folder: Path, expected: dict[str, int], tmp_path: Path, together: str
+@pytest.mark.skipif(not PEERS.exists(), reason="these are in the peers' environment: make peers")
+@pytest.mark.parametrize("peer", ["by hand", "Polars 1", "Polars 10"])
+def test_peers_of_their_own_environment_find_what_the_rules_mean(
+    folder: Path, expected: dict[str, int], tmp_path: Path, peer: str
 ) -> None:
+    name, _, together = peer.partition(" ")
+    module, more = ("polars_rules", [together]) if name == "Polars" else ("floor", [])
     for form in ("json", "parquet"):
         out = tmp_path / f"{form}.jsonl"
-        command = [str(PEERS), "-m", f"{PEER}.polars_rules", str(folder), form, together, str(out)]
+        command = [str(PEERS), "-m", f"{PEER}.{module}", str(folder), form, *more, str(out)]
         subprocess.run(command, check=True, timeout=200)
         assert counts_in(out) == expected
 

@@ -79,7 +79,7 @@ _HOME = {
     "hashes": "process_creation",
     "command_line": "process_creation",
 }
-_NOT, _LISTED, _BEYOND_ASCII, _IS_TRUE, _AGAIN = 0.245, 0.125, 0.0415, 0.1, 0.33
+_NOT, _LISTED, _BEYOND_ASCII, _IS_TRUE, _AGAIN = 0.245, 0.125, 0.047, 0.1, 0.33
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ class _Keeper:
         rare_first = np.argsort(counts, kind="stable")
         used = rare_first[counts[rare_first] > 0].tolist()
         lengths = {code: len(column.values[code]) for code in used}
-        ordinary = 2 * np.median(list(lengths.values()))
+        ordinary = 2 * np.median(list(lengths.values()) or [0])
         # Values that new ones may take the place of; not the few long ones.
         self._spare = [code for code in used if lengths[code] <= ordinary][: len(used) // 2]
         self._kept = sorted(set(used) - set(self._spare), key=lambda code: lengths[code])
