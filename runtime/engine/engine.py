@@ -37,7 +37,7 @@ from cqc.runtime.engine.turns import Turns, changes, reads
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.stream_input import StreamInput
 from cqc.runtime.join.execute.bounded_queues import TooMuchFound
-from cqc.runtime.join.execute.flat_join import push_packet
+from cqc.runtime.join.execute.join_node import push_packet
 from cqc.runtime.join.execute.result_limits import Flood
 from cqc.runtime.pull.body_results import Maintenance
 from cqc.runtime.pull.pull_queries import PullQueries

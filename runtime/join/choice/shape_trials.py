@@ -13,28 +13,30 @@ from typing import TYPE_CHECKING
 from cqc.runtime.adapt import trials
 from cqc.runtime.join.choice.join_statistics import sample_join
 from cqc.runtime.join.choice.shape_costs import MOST_ITEMS, ShapeCosts
-from cqc.runtime.join.execute.demand_join import DemandJoin
-from cqc.runtime.join.tree.tree_join import JoinTree
+from cqc.runtime.join.execute.demand_join import DemandSteps
+from cqc.runtime.join.execute.flat_join import FlatJoin
+from cqc.runtime.join.tree.tree_join import TreeJoin
 
 if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
-    from cqc.runtime.join.execute.flat_join import MultiJoin
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 
 @dataclass(slots=True)
-class ShapeTrials(trials.Trials["MultiJoin", "Shape | None"]):
+class ShapeTrials(trials.Trials["JoinNode", "Shape | None"]):
     """The looks at one join; the way is its shape, None for flat."""
 
     way: Shape | None = None
 
-    def _may_change(self, subject: MultiJoin) -> bool:
+    def _may_change(self, subject: JoinNode) -> bool:
         return subject.alone is not None  # no other hosts sit there too
 
-    def _choose(self, subject: MultiJoin, each_s: float) -> bool:
+    def _choose(self, subject: JoinNode, each_s: float) -> bool:
         part = subject.alone
         assert part is not None
         # The estimate knows nothing of pairs that are never made because nobody awaits them: such a join is left alone.
-        is_asking = isinstance(subject, DemandJoin) and subject.is_asking
+        steps = subject.executor.steps if isinstance(subject.executor, FlatJoin) else None
+        is_asking = isinstance(steps, DemandSteps) and steps.is_asking
         if is_asking or not 3 <= len(part.inputs) <= MOST_ITEMS:
             self._wait_longer()
             return False
@@ -49,11 +51,11 @@ class ShapeTrials(trials.Trials["MultiJoin", "Shape | None"]):
         self._try(best, each_s)
         return True
 
-    def moved(self, join: MultiJoin) -> None:
+    def moved(self, join: JoinNode) -> None:
         """The join was made anew."""
         self.note(join)
-        if isinstance(join, JoinTree):
-            join.chosen = True
+        if isinstance(join.executor, TreeJoin):
+            join.executor.chosen = True
 
 
 def _is_flat(shape: Shape) -> bool:

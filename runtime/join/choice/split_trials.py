@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.adapt import trials
 from cqc.runtime.join.choice.sharing_costs import Groups, SharingCosts
-from cqc.runtime.join.execute.flat_join import MultiJoin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 # What is won is less than by another shape, so more tuples are needed to see it; and a split costs little.
 STRETCH_TUPLES = 8_192
@@ -29,7 +30,7 @@ _DISTURBED = 4  # a quarter more or fewer slots: other queries than those that w
 class SharedNodes:
     """The joins of hosts that are at one node, or were: one, or several since they were split."""
 
-    joins: list[MultiJoin]
+    joins: list[JoinNode]
     trials: SplitTrials = field(default_factory=lambda: SplitTrials())
 
     @property
@@ -91,7 +92,7 @@ class SplitTrials(trials.Trials[SharedNodes, Groups]):
     _known_s: float | None = None  # what a tuple took when other groups were first found better
 
     def _may_change(self, subject: SharedNodes) -> bool:
-        is_flat = all(type(join) is MultiJoin for join in subject.joins)
+        is_flat = all(join.is_plain for join in subject.joins)
         return is_flat and subject.has_several_hosts
 
     def _is_disturbed(self, subject: SharedNodes) -> bool:

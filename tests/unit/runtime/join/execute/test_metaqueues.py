@@ -12,6 +12,7 @@ import pytest
 import cqc
 from cqc.benchmarks.papers.teddies import workload
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.join.execute.flat_join import FlatJoin
 from cqc.runtime.join.execute.metaqueues import (
     MOST_THRESHOLD,
     START,
@@ -287,7 +288,8 @@ def test_what_waits_between_packets_is_found_once(seed: int) -> None:
             packets = random.randint(1, 3)
             for at in range(packets):
                 for join in bench.joins.values():
-                    for size in join.queues.sizes().values():  # type: ignore[union-attr]
+                    assert isinstance(join.executor, FlatJoin)
+                    for size in join.executor.queues.sizes().values():
                         size.most = random.choice((1, 2, 5, 64))
                         size.wanted = random.choice((1, 3, 1000))
                 count = random.randint(0, 2)

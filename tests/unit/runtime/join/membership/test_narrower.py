@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cqc
-from cqc.runtime.join.execute.flat_join import MultiJoin
+from cqc.runtime.join.execute.join_node import JoinNode
 from cqc.runtime.join.membership.membership import _NARROWER
 
 DECLARED = "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT); CREATE STREAM r (ts BIGINT, k BIGINT, y BIGINT);"
@@ -59,19 +59,19 @@ class Churned:
         asked = self.engine.invoke("kept").to_pylist()
         return sorted(map(str, [(each.query, each.ts, each.row) for each in own] + asked))
 
-    def joins(self) -> list[MultiJoin]:
+    def joins(self) -> list[JoinNode]:
         found = [self.engine._circuit.join(name) for name in STAYING]
-        return [join for join in dict.fromkeys(found) if isinstance(join, MultiJoin)]
+        return [join for join in dict.fromkeys(found) if isinstance(join, JoinNode)]
 
 
 @pytest.mark.parametrize("again", [0, 300])
 def test_what_stays_is_as_if_nobody_had_come(again: int) -> None:
     churned, quiet = Churned(1_200), Churned(0)
-    widest = max(join._words for join in churned.joins())
+    widest = max(join.members.words for join in churned.joins())
     size = sum(each.bytes for each in churned.engine.measure())
     assert widest > 8
     churned.leave()
-    assert max(join._words for join in churned.joins()) < _NARROWER
+    assert max(join.members.words for join in churned.joins()) < _NARROWER
     assert sum(each.bytes for each in churned.engine.measure()) < size / 4
     churned.come(again)
     for each in (churned, quiet):
