@@ -10,7 +10,7 @@ packets: if the third tuple comes later, its own way through the join finds the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -56,16 +56,10 @@ class Demands:
         self.dropped = np.zeros(len(asked), np.int64)  # by each
         self.table = table
         starts, places, forms = as_arrays([each.columns for each in asked])
-        self._arrays = (
+        self.arrays = (  # what is Asked, for kernels
             np.array([each.presence for each in asked], np.int64), starts, places, forms,
             np.array([each.reach_us for each in asked], np.int64),
         )  # fmt: skip
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """What the kernels want to know."""
-        table = self.table
-        return *self._arrays, table.hashes, table.newest, table.bits, table.shift, self.dropped
 
     def is_due(self) -> bool:
         """Whether enough was asked since the last time to see what it is worth."""
@@ -241,28 +235,14 @@ class DemandSteps:
         return rows, end
 
     def _awaited(self, demands: Demands, level: ProbeStep, rows: Rows, packet_first: int) -> Rows:
-        start, target = level.bound[0], level.target
-        one, two = start.state, target.state
-        pair = level.pair_arguments
-        if pair is None:
-            made = level.extend(rows, packet_first)
-            if made.count == GAVE_UP:
-                return made
-            asked = made.count
-            made.count = keep_awaited(
-                asked, made.positions, made.ts, made.lineage,
-                one.chains.links, one.base, two.chains.links, two.base, *demands.arguments,
-            )  # fmt: skip
-        else:
-            made = level.rows
-            own_forms, forms, cuts, window_sets = pair
-            limit = packet_first if level.before_packet else two.head
+        table, asked_for, dropped = demands.table.table, demands.arrays, demands.dropped
+        target, starters = level.chain_target(level.limit(packet_first)), level.starters
+        if level.is_pair:
+            made, asked = level.rows, 0
             while True:
-                found, asked, candidates = make_awaited(  # type: ignore[call-arg]
-                    rows.count, rows.positions, rows.ts, rows.lineage, one.chains.links, one.base, own_forms,
-                    two.chains.links, two.base, forms, two.chains.heads, two.chains.shift, two.ts, target.lineage.values,
-                    two.first, limit, two.newest, level.least_us,
-                    cuts, window_sets, *demands.arguments, made.positions, made.ts, made.lineage, level.width,
+                found, asked, candidates = make_awaited(
+                    rows.count, rows.block, starters, target, level.least_us, level.windows,
+                    asked_for, table, dropped, made.block, level.width,
                     MOST_STEPS if rows.count > 2 else NO_LIMIT,
                 )  # fmt: skip
                 if found <= made.room:
@@ -272,6 +252,14 @@ class DemandSteps:
             if found == GAVE_UP:
                 return made
             level.note_work(rows.count, candidates, asked)
+        else:
+            made = level.extend(rows, packet_first)
+            if made.count == GAVE_UP:
+                return made
+            asked = made.count
+            made.count = keep_awaited(
+                asked, made.block, starters, target, asked_for, table, dropped
+            )
         demands.asked += asked
         self.dropped += asked - made.count
         return made

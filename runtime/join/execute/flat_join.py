@@ -39,7 +39,7 @@ from cqc.runtime.join.execute.route_walk import RouteWalk
 from cqc.runtime.join.membership.membership import JoinMembership
 from cqc.runtime.join.plan.route_planner import RoutePlanner
 from cqc.runtime.join.step.phase_order import ORDERS
-from cqc.runtime.join.step.probe_kernels import count_slots_of
+from cqc.runtime.join.step.row_kernels import count_slots_of
 from cqc.runtime.lineage.rank_lineage import WORD_BITS, bitmap
 from cqc.runtime.state.shared_state import SharedState
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from cqc.runtime.adapt.work_watch import REMOVED, SlotSeconds, WorkWatch, too_long
 from cqc.runtime.join.execute.result_limits import Flood
-from cqc.runtime.join.step.probe_kernels import count_slots
+from cqc.runtime.join.step.row_kernels import count_slots
 from cqc.runtime.join.step.theta_lists import code_of, count_members, member_ranges
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from cqc.runtime.join.execute.join_limits import NO_BOUND, JoinLimits
 from cqc.runtime.join.execute.result_limits import Flood, FoundWithin
 from cqc.runtime.join.membership.slots import JoinSeat
 from cqc.runtime.join.plan.join_plan import JoinPlan
-from cqc.runtime.join.step.probe_kernels import mark_wanted
+from cqc.runtime.join.step.row_kernels import mark_wanted
 from cqc.runtime.lineage.matches import OperatorCount
 from cqc.runtime.lineage.rank_lineage import bitmap
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.join.execute.member_ranks import rank_members
 from cqc.runtime.join.execute.results import JoinResults
-from cqc.runtime.join.step.probe_kernels import (
+from cqc.runtime.join.step.row_kernels import (
     count_slots,
     count_slots_of,
     finish_rows,

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.runtime.join.step.probe_kernels import GAVE_UP, pick_rows, start_rows
+from cqc.runtime.join.step.probe_kernels import GAVE_UP
+from cqc.runtime.join.step.row_kernels import pick_rows, start_rows
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,45 +15,66 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from cqc.runtime.join.step.probe_kernels import intersect, rank_of, thetas_hold, write_row
+from cqc.runtime.join.step.conditions import intersect, thetas_allow, windows_allow
+from cqc.runtime.join.step.probe_kernels import write_row
 from cqc.runtime.join.step.scan_kernels import accepted_by_list
+from cqc.runtime.join.step.step_arguments import Candidates, ChainTarget, RowBlock, Thetas, Windows
 from cqc.runtime.state.hash_chains import bucket_of
 
 
+@njit(cache=True, nogil=True, inline="always")
+def note(candidates, found, row, position, lineage):  # type: ignore[no-untyped-def]
+    """List one candidate more, where there is room; how many there are now."""
+    if found < len(candidates.rows):
+        candidates.rows[found] = row
+        candidates.positions[found] = position
+        candidates.alive[found] = lineage[row]
+    return found + 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def keep(candidates, kept, at):  # type: ignore[no-untyped-def]
+    """Move a candidate that stays to the others that do; how many there are now."""
+    candidates.rows[kept], candidates.positions[kept] = (
+        candidates.rows[at],
+        candidates.positions[at],
+    )
+    candidates.alive[kept] = candidates.alive[at]
+    return kept + 1
+
+
 @njit(cache=True, nogil=True)
-def list_by_key(  # type: ignore[no-untyped-def]
-    begin, end, lineage, keys, form, heads, links, shift, base, low, limit, rows_out, positions_out, alive_out, most
-):  # fmt: skip
-    """Candidates of rows begin..end-1: tuples of equal key at positions low..limit-1; how many there are.
+def list_by_key(begin, end, lineage, keys, form, target, low, candidates, most):  # type: ignore[no-untyped-def]
+    """Candidates of rows begin..end-1: tuples of equal key from position `low` on; how many there are.
 
     More than `most` when more tuples than that would have to be looked at: then what was listed is not all.
     """
-    found, room = 0, len(rows_out)
-    looked = 0
+    target, candidates = ChainTarget(*target), Candidates(*candidates)
+    links, base, limit = target.links, target.base, target.limit
+    found = looked = 0
     for row in range(begin, end):
         if looked > most:
             return looked
         key = keys[row]
-        position = heads[form, bucket_of(key, shift)]
+        position = target.heads[form, bucket_of(key, target.shift)]
         while position >= low:
             if links[form, position - base, 1] == key and position < limit:
-                if found < room:
-                    rows_out[found] = row
-                    positions_out[found] = position
-                    alive_out[found] = lineage[row]
-                found += 1
+                found = note(candidates, found, row, position, lineage)
             position = links[form, position - base, 0]
             looked += 1
     return found
 
 
 @njit(cache=True, nogil=True)
-def list_in_run(  # type: ignore[no-untyped-def]
-    begin, end, lineage, lows, highs, run_keys, run_positions, first, limit, found, rows_out, positions_out, alive_out,
-    most,
-):  # fmt: skip
-    """The same for tuples of a sorted run between a low and a high key of each row, NaN always; goes on after `found`."""
-    room = len(rows_out)
+def list_in_run(begin, end, lineage, ranges, run, span, found, candidates, most):  # type: ignore[no-untyped-def]
+    """The same for tuples of a sorted run between a low and a high key of each row, NaN always; goes on after `found`.
+
+    `ranges`: (lows, highs) by row; `run`: (keys, positions); `span`: (the first position that counts, the one behind the last).
+    """
+    candidates = Candidates(*candidates)
+    lows, highs = ranges
+    run_keys, run_positions = run
+    first, limit = span
     numbers = len(run_keys)
     while numbers > 0 and run_keys[numbers - 1] != run_keys[numbers - 1]:
         numbers -= 1
@@ -68,11 +89,7 @@ def list_in_run(  # type: ignore[no-untyped-def]
                 continue
             position = run_positions[at]
             if first <= position < limit:
-                if found < room:
-                    rows_out[found] = row
-                    positions_out[found] = position
-                    alive_out[found] = lineage[row]
-                found += 1
+                found = note(candidates, found, row, position, lineage)
             at += 1
             looked += 1
     return found
@@ -92,25 +109,16 @@ def lower_bound(keys, count, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def count_by_key(sample, keys, form, heads, links, shift, base, low, limit, most):  # type: ignore[no-untyped-def]
-    """How many candidates some rows have by key; stops at `most`."""
+def count_by_key(sample, keys, form, target, low, most):  # type: ignore[no-untyped-def]
+    """How many candidates some rows have by key from position `low` on; stops at `most`."""
+    target = ChainTarget(*target)
+    links, base = target.links, target.base
     found = 0
     for row in sample:
-        position = heads[form, bucket_of(keys[row], shift)]
+        position = target.heads[form, bucket_of(keys[row], target.shift)]
         while position >= low and found < most:
-            found += links[form, position - base, 1] == keys[row] and position < limit
+            found += links[form, position - base, 1] == keys[row] and position < target.limit
             position = links[form, position - base, 0]
-    return found
-
-
-@njit(cache=True, nogil=True)
-def count_in_run(sample, lows, highs, run_keys):  # type: ignore[no-untyped-def]
-    """How many tuples of a sorted run are between the low and the high key of some rows."""
-    found = 0
-    for row in sample:
-        if lows[row] <= highs[row]:
-            end = lower_bound(run_keys, len(run_keys), np.nextafter(highs[row], np.inf))
-            found += end - lower_bound(run_keys, len(run_keys), lows[row])
     return found
 
 
@@ -127,87 +135,72 @@ def stretches(count, ts, loosest, lows, highs):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def value_ranges(count, lineage, number, codes, starts, parameters, members, probing, lows, highs):  # type: ignore[no-untyped-def]
+def value_ranges(count, lineage, number, thetas, lows, highs):  # type: ignore[no-untyped-def]
     """For each row the values that some condition of a list accepts; everything where other slots want the row too."""
+    thetas = Thetas(*thetas)
     for row in range(count):
         lows[row], highs[row] = -np.inf, np.inf
         alone = True
         for word in range(lineage.shape[1]):
-            if lineage[row, word] & ~members[number, word]:
+            if lineage[row, word] & ~thetas.members[number, word]:
                 alone = False
         if alone:
             lows[row], highs[row] = accepted_by_list(
-                codes[number], probing[number, row], parameters, starts[number], starts[number + 1]
-            )
+                thetas.codes[number], thetas.probing[number, row], thetas.parameters,
+                thetas.starts[number], thetas.starts[number + 1],
+            )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def attribute_phase(count, rows, positions, alive, base, lineage_target):  # type: ignore[no-untyped-def]
+def attribute_phase(count, candidates, target):  # type: ignore[no-untyped-def]
     """Keep the slots whose filters want the candidate's tuple; how many candidates are left."""
+    candidates, target = Candidates(*candidates), ChainTarget(*target)
     kept = 0
     for at in range(count):
-        if intersect(alive[at], lineage_target, positions[at] - base, alive[at]):
-            rows[kept], positions[kept] = rows[at], positions[at]
-            alive[kept] = alive[at]
-            kept += 1
+        alive = candidates.alive[at]
+        if intersect(alive, target.lineage, candidates.positions[at] - target.base, alive):
+            kept = keep(candidates, kept, at)
     return kept
 
 
 @njit(cache=True, nogil=True)
-def window_phase(  # type: ignore[no-untyped-def]
-    count, rows, positions, alive, base, ts_target, ts_in, cut_starts, cuts, window_sets
-):
+def window_phase(count, candidates, target, ts_in, windows):  # type: ignore[no-untyped-def]
     """Keep the slots whose windows allow the distances to all bound tuples."""
+    candidates, target, windows = Candidates(*candidates), ChainTarget(*target), Windows(*windows)
     kept = 0
     for at in range(count):
-        ts, ok = ts_target[positions[at] - base], True
-        for item in range(len(ts_in)):
-            start, stop = cut_starts[item], cut_starts[item + 1]
-            if stop > start:
-                place = rank_of(cuts, start, stop, ts - ts_in[item, rows[at]])
-                if not intersect(alive[at], window_sets, start + item + place, alive[at]):
-                    ok = False
-                    break
-        if ok:
-            rows[kept], positions[kept] = rows[at], positions[at]
-            alive[kept] = alive[at]
-            kept += 1
+        ts, alive = target.ts[candidates.positions[at] - target.base], candidates.alive[at]
+        if windows_allow(alive, windows, ts_in, candidates.rows[at], ts, alive):
+            kept = keep(candidates, kept, at)
     return kept
 
 
 @njit(cache=True, nogil=True)
-def join_phase(  # type: ignore[no-untyped-def]
-    count, rows, positions, alive, base, all_keys, all_forms, links,
-    codes, columns, starts, parameters, theta_sets, theta_members, probing, values,
-):  # fmt: skip
+def join_phase(count, candidates, target, keys, forms, thetas):  # type: ignore[no-untyped-def]
     """Keep the candidates whose keys are equal, and the slots whose theta conditions hold."""
+    candidates, target, thetas = Candidates(*candidates), ChainTarget(*target), Thetas(*thetas)
     kept = 0
     for at in range(count):
-        index, row, ok = positions[at] - base, rows[at], True
-        for number in range(len(all_forms)):
-            if links[all_forms[number], index, 1] != all_keys[number, row]:
+        index, row, ok = candidates.positions[at] - target.base, candidates.rows[at], True
+        for number in range(len(forms)):
+            if target.links[forms[number], index, 1] != keys[number, row]:
                 ok = False
                 break
-        if ok and len(codes):
-            ok = thetas_hold(
-                alive[at], row, index, codes, columns, starts, parameters, theta_sets, theta_members, probing, values,
-                alive[at],
-            )  # fmt: skip
+        if ok and len(thetas.codes):
+            alive = candidates.alive[at]
+            ok = thetas_allow(alive, thetas, row, target.values, index, alive)
         if ok:
-            rows[kept], positions[kept] = rows[at], positions[at]
-            alive[kept] = alive[at]
-            kept += 1
+            kept = keep(candidates, kept, at)
     return kept
 
 
 @njit(cache=True, nogil=True)
-def write_candidates(  # type: ignore[no-untyped-def]
-    count, rows, positions, alive, base, ts_target, positions_in, ts_in, written, positions_out, ts_out, lineage_out
-):  # fmt: skip
+def write_candidates(count, candidates, target, rows, written, out):  # type: ignore[no-untyped-def]
     """The rows extended by their candidates, written after the first `written`; how many there are now."""
+    candidates, target = Candidates(*candidates), ChainTarget(*target)
+    rows, out = RowBlock(*rows), RowBlock(*out)
     for at in range(count):
-        written = write_row(
-            written, rows[at], positions[at], ts_target[positions[at] - base], alive[at],
-            positions_in, ts_in, positions_out, ts_out, lineage_out, alive[at],
-        )  # fmt: skip
+        position, alive = candidates.positions[at], candidates.alive[at]
+        ts = target.ts[position - target.base]
+        written = write_row(written, candidates.rows[at], position, ts, alive, rows, out, alive)
     return written

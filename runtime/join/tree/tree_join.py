@@ -27,7 +27,7 @@ from cqc.runtime.join.execute.join_node import JoinNode, push_packet
 from cqc.runtime.join.execute.result_maker import ResultMaker
 from cqc.runtime.join.membership.membership import JoinMembership
 from cqc.runtime.join.step.key_forms import key_forms
-from cqc.runtime.join.step.probe_kernels import keep_rows
+from cqc.runtime.join.step.row_kernels import keep_rows
 from cqc.runtime.join.tree.feedback import Feedback
 from cqc.runtime.join.tree.tree_kernels import living, take_tuples
 from cqc.runtime.join.tree.tree_node import Node, Way, key_columns_above
@@ -307,7 +307,7 @@ class TreeJoin:
         begin = state.count
         state.count += take_tuples(
             self._inputs[item].lineage.values, base.ts, base.chains.links, self._forms_of[item],
-            first, stop, base.base, state.positions, state.ts, state.lineage, state.keys, begin,
+            base.base, (first, stop), state.rows, begin,
         )  # fmt: skip
         return np.arange(begin, state.count)
 

@@ -98,7 +98,7 @@ def test_the_fused_kernel_is_measured_before_it_is_left_and_again_later(
         order = PhaseOrder(PhaseCounts(), by_key=False, has_thetas=True)
         steps: list[bool] = []
         for _ in range(400):
-            steps.append(order.takes(lambda: None, nothing, 0))  # type: ignore[arg-type, return-value]  # nobody looks
+            steps.append(order.takes(lambda _: None, nothing, 0))  # type: ignore[arg-type, return-value]  # nobody looks
             if not steps[-1] and order.measures:
                 order.saw_fused(fused_seconds)
         assert not steps[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import cqc
 from cqc.runtime.join.execute.join_node import JoinNode
 from cqc.runtime.join.membership.membership import _NARROWER
+from tests.support.join_nodes import SmallNode, packet_of
 
 DECLARED = "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT); CREATE STREAM r (ts BIGINT, k BIGINT, y BIGINT);"
 STAYING = {
@@ -82,3 +84,30 @@ def test_what_stays_is_as_if_nobody_had_come(again: int) -> None:
     assert churned.found() == found
     counts = churned.engine.result_counts()
     assert {name: counts[name] for name in STAYING} == quiet.engine.result_counts()
+
+
+PAIRS = "SELECT a.k AS x FROM a, b WHERE a.k = b.k MAXWINDOW 5 SEC;"
+OTHERS = "SELECT b.k AS x FROM b, c WHERE b.l = c.l MAXWINDOW 5 SEC;"
+
+
+def test_items_of_a_host_that_leaves_are_freed_and_used_again() -> None:
+    node = SmallNode(PAIRS + OTHERS)
+    members = node.join.members
+    assert members.items_of == {"a": [0], "b": [1], "c": [2]}
+    node.join.remove(node.seats[0])
+    assert members.items_of == {"b": [1], "c": [2]}
+    host = node.bodies[0].host
+    assert host is not None
+    node.join.take(host)
+    assert members.items_of == {"b": [1], "c": [2], "a": [0]}
+    assert members.alone is None
+
+
+def test_lineage_is_stored_beside_the_tuples_in_all_words() -> None:
+    members = SmallNode(PAIRS).join.members
+    members.inputs[0].state.insert(packet_of([(1, 1, 1, 0.0), (2, 1, 1, 0.0)]))
+    members.inputs[0].lineage.values[:] = 9
+    members.store(0, np.array([[1], [0]], np.uint64), 0)
+    assert members.inputs[0].lineage.values[:2, 0].tolist() == [1, 0]
+    members.clear([0])
+    assert members.inputs[0].lineage.values[:2, 0].tolist() == [0, 0]
