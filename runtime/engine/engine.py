@@ -677,6 +677,11 @@ class Engine:
         return line
 
     def _name(self, query: QueryHandle | str) -> str:
+        """The name under which a query runs; a known name is found before anything is checked."""
+        if type(query) is str:
+            known = self._names.get(fold(query))
+            if known in self._counted_from:
+                return known
         what = "a query's name, or what engine.register gave"
         expect(query, str | QueryHandle, "the engine", what)
         if isinstance(query, QueryHandle) and query.engine not in (0, self._identity):

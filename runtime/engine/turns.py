@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
 from cqc.runtime.errors import ReentrantCallError, RunError
-from cqc.runtime.expressions.function_faults import FunctionFaults, switch
+from cqc.runtime.expressions.function_faults import FunctionFaults, at_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,11 +51,12 @@ class Turns:
         self._faults_before: FunctionFaults | None = (
             None  # an engine may be used by a function of another
         )
-        self._mutex = threading.Lock()  # held for a few instructions only
+        self._turn = threading.Lock()  # whoever holds it works; it is handed on to the next in line
         self._owner: int | None = None  # the thread whose turn it is
         self._doing = ""
-        self._waiting: deque[tuple[int, str, threading.Lock]] = deque()
-        self._is_closed = False
+        self._line = threading.Lock()  # guards the line; held for a few instructions only
+        self._waiting: deque[threading.Lock] = deque()  # each opens when its turn has come
+        self.is_closed = False
         self._is_cut = False  # the process was forked in the middle of a turn of the other process
         _all_turns.add(self)
 
@@ -71,11 +72,11 @@ class Turns:
     def close(self) -> None:
         """Let turns end, and none begin but those that read."""
         with self.take("close"):
-            self._is_closed = True
+            self.is_closed = True
 
     def check_open(self, call: str) -> None:
         """Refuse what would change something that was closed."""
-        if self._is_closed:
+        if self.is_closed:
             raise RunError(f"the engine is closed: engine.{call} is not possible any more")
 
     def begin(self, call: str) -> None:
@@ -87,58 +88,71 @@ class Turns:
         Raises:
             RunError: when it is called from inside a turn.
         """
-        me = get_ident()
-        with self._mutex:
-            if self._is_cut:
-                raise RunError(
-                    "this process was forked while another thread was at work in the engine:"
-                    " make the engine after the fork"
-                )
-            if self._owner is None:
-                self._owner, self._doing = me, call
-                self._faults_before = switch(self.faults)
-                return
-            if self._owner == me:
-                raise ReentrantCallError(
-                    f"engine.{call} was called from inside engine.{self._doing}: what the engine calls itself (a function,"
-                    " a listener) cannot call the engine"
-                )
-            gate = threading.Lock()
-            gate.acquire()
-            self._waiting.append((me, call, gate))
-        try:
-            gate.acquire()  # whoever is before opens it, and the turn is ours then
-        except BaseException:  # Ctrl-C while waiting
-            self._give_up(gate)
-            raise
-        self._faults_before = switch(self.faults)
+        if not self._turn.acquire(False):
+            self._wait(call)
+        self._owner, self._doing = get_ident(), call
+        self._faults_before, at_work.faults = at_work.faults, self.faults
 
     def end(self) -> None:
         """Let the next one begin."""
-        switch(self._faults_before)
+        at_work.faults = self._faults_before
+        self._owner = None
+        if not self._waiting:
+            self._turn.release()
+            if not self._waiting or not self._turn.acquire(False):  # nobody came in between
+                return
         self._hand_over()
 
+    def _wait(self, call: str) -> None:
+        """Stand in line, until the turn is handed over."""
+        if self._is_cut:
+            raise RunError(
+                "this process was forked while another thread was at work in the engine:"
+                " make the engine after the fork"
+            )
+        if self._owner == get_ident():
+            raise ReentrantCallError(
+                f"engine.{call} was called from inside engine.{self._doing}: what the engine calls itself (a function,"
+                " a listener) cannot call the engine"
+            )
+        gate = threading.Lock()
+        gate.acquire()
+        with self._line:
+            self._waiting.append(gate)
+        if self._turn.acquire(False):  # it ended before it could see who waits
+            self._hand_over()
+        try:
+            gate.acquire()
+        except BaseException:  # Ctrl-C while waiting
+            self._give_up(gate)
+            raise
+
     def _hand_over(self) -> None:
-        with self._mutex:
+        """Give a turn that is held to the first in line, or to nobody."""
+        with self._line:
             if self._waiting:
-                self._owner, self._doing, gate = self._waiting.popleft()
-                gate.release()
+                self._waiting.popleft().release()
             else:
-                self._owner = None
+                self._turn.release()
 
     def _give_up(self, gate: threading.Lock) -> None:
-        with self._mutex:
-            still_waits = [each for each in self._waiting if each[2] is gate]
-            for each in still_waits:
-                self._waiting.remove(each)
-        if not still_waits:
+        """Leave the line; where the turn has come in the meantime, the next one has it."""
+        with self._line:
+            waits = gate in self._waiting
+            if waits:
+                self._waiting.remove(gate)
+        if not waits:
             self._hand_over()
 
     def _start_anew(self) -> None:
         """The process was forked, and only the thread that did it goes on here."""
-        self._mutex = threading.Lock()
+        mine = self._owner == get_ident()
+        self._is_cut = self._is_cut or (self._turn.locked() and not mine)
+        self._line = threading.Lock()
+        self._turn = threading.Lock()
         self._waiting.clear()
-        self._is_cut = self._is_cut or self._owner not in (None, get_ident())
+        if mine or self._is_cut:
+            self._turn.acquire()
 
 
 class TakesTurns(Protocol):
@@ -175,9 +189,11 @@ def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
         turns = self._turns
         turns.begin(name)
         try:
-            turns.check_open(name)
+            if turns.is_closed:
+                turns.check_open(name)
             result = method(self, *args, **kwargs)
-            turns.faults.raise_reentered()
+            if turns.faults.reentered:
+                turns.faults.raise_reentered()
             return result
         finally:
             turns.end()

@@ -115,23 +115,23 @@ def _sentence(name: str, faults: FaultsOfOne) -> str:
     return f"{evaluations} of the function {name} failed and gave NULL: {reasons}"
 
 
-class _AtWork(threading.local):
+class AtWork(threading.local):
     """For whom this thread works."""
 
     faults: FunctionFaults | None = None
 
 
-_at_work = _AtWork()
+at_work = AtWork()
 
 
 def current() -> FunctionFaults | None:
     """Where faults of this thread are noted; None: nowhere."""
-    return _at_work.faults
+    return at_work.faults
 
 
 def switch(faults: FunctionFaults | None) -> FunctionFaults | None:
     """Note faults of this thread elsewhere from now on; where they were noted before."""
-    before, _at_work.faults = _at_work.faults, faults
+    before, at_work.faults = at_work.faults, faults
     return before
 
 
