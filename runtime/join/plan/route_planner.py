@@ -14,7 +14,7 @@ import numpy as np
 from cqc.runtime.join.plan.item_order import EVERY, JoinOrder, pairs_of
 from cqc.runtime.join.plan.routes import RouteBuilder, Traveller
 from cqc.runtime.join.step.key_forms import key_forms
-from cqc.runtime.join.step.probe_step import KeyEdge, ProbeStep
+from cqc.runtime.join.step.probe_step import KeyEdge, ProbeStep, StepPlan
 from cqc.runtime.join.step.theta_lists import predicate_lists
 from cqc.runtime.lineage.rank_lineage import WORD_BITS, interval_sets
 from cqc.runtime.state.scan_lane import ScanLane
@@ -159,18 +159,18 @@ class RoutePlanner:
             if target in (each.shape.left_item, each.shape.right_item)
             and (each.shape.left_item in bound or each.shape.right_item in bound)
         ]
-        level = ProbeStep(
-            [self._inputs[item] for item in bound],
+        step = StepPlan(
+            tuple(self._inputs[item] for item in bound),
             joined,
-            [self._key_edge(bound, target, edge) for edge in edges],
+            tuple(self._key_edge(bound, target, edge) for edge in edges),
             [_windows(plans, item, target, numbers, self._words) for item in bound],
             predicate_lists(between, self._words, numbers),
             self._words,
-            self._work[target],
             before_packet=joined.state is start.state and target < start.item,
             completes=len(parts) == 1
             and len(parts[0].items) == len(parts[0].stream_inputs) == len(bound) + 1,
         )
+        level = ProbeStep(step, self._work[target])
         level.order_phases(self._phases)
         counts = self._counts_only and plans[0].is_counted_by_slot
         if counts and level.completes and not level.by_key:

@@ -106,41 +106,43 @@ class Rows:
         return int(self.ts[0, : self.count].min())
 
 
-class ProbeStep:
-    """Extends rows over the items of `bound`, in that order, by `target`."""
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """What a step is to do: extend rows over the items of `bound`, in that order, by `target`."""
 
-    def __init__(
-        self,
-        bound: Sequence[JoinInput],
-        target: JoinInput,
-        edges: Sequence[KeyEdge],
-        windows: Sequence[RankSets],  # of target minus each bound item
-        thetas: Sequence[PredicateList],
-        words: int,
-        work: Work,
-        *,
-        before_packet: bool,
-        completes: bool = False,
-    ) -> None:
-        self.target = target
-        self.completes = completes  # its rows are whole combinations of streams, for one host
-        self.before_packet = (
-            before_packet  # only tuples before the packet that is joined (self-joins)
-        )
-        self.rows = Rows(len(bound) + 1, words, 1 if completes else None)
+    bound: tuple[JoinInput, ...]
+    target: JoinInput
+    edges: tuple[KeyEdge, ...]
+    windows: Sequence[RankSets]  # of target minus each bound item
+    thetas: Sequence[PredicateList]
+    words: int
+    before_packet: bool  # only tuples before the packet that is joined (self-joins)
+    completes: bool = False  # its rows are whole combinations of streams, for one host
+
+
+class ProbeStep:
+    """Extends rows as a plan says."""
+
+    def __init__(self, plan: StepPlan, work: Work) -> None:
+        """`work` counts what is done."""
+        words = plan.words
+        self.target = plan.target
+        self.completes = plan.completes
+        self.before_packet = plan.before_packet
+        self.rows = Rows(len(plan.bound) + 1, words, 1 if plan.completes else None)
         # By slot, how many rows were found last, where that is all anybody asks: scans do not write them then.
         self.tally: NDArray[np.int64] | None = None
         self._width: tuple[int] | NDArray[np.int64] = (
             (0,) if words == 1 else np.empty(words, np.int64)
         )
         self._work = work
-        self._bound = tuple(bound)
-        self._edges = tuple(edges)
-        self._own_forms = np.array([edge.bound_form for edge in edges], np.int64)
-        self._forms = np.array([edge.target_form for edge in edges], np.int64)
+        self._bound = plan.bound
+        self._edges = plan.edges
+        self._own_forms = np.array([edge.bound_form for edge in plan.edges], np.int64)
+        self._forms = np.array([edge.target_form for edge in plan.edges], np.int64)
         self.phases: PhaseOrder | None = None  # None: always the fused kernel
-        self._prepare_windows(windows, words)
-        self._prepare_thetas(self._hub_first(thetas), words)
+        self._prepare_windows(plan.windows, words)
+        self._prepare_thetas(self._hub_first(plan.thetas), words)
         self._lane_columns = np.zeros(0, np.int64)
         self._scratch(_ROOM)
         self._hub_arguments = (self._hub, self._hub_lists, self._loosest)

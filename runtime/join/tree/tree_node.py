@@ -108,10 +108,7 @@ class Way:
                 items = own.items + there.state.items
                 unused = np.zeros((len(items), 2), np.int64)
                 out = TreeState(items, key_columns_above(items, edges), words, unused)
-            pairs = parent.pairs or PairGates(own, there.state)
-            step = Step(
-                own, there.state, out, parent, pairs, edges, look, nested_loops=nested_loops
-            )
+            step = Step(own, there.state, out, parent, edges, look, nested_loops=nested_loops)
             step.prepare_windows(slots, words)
             self.steps.append(step)
             own = out
@@ -154,16 +151,15 @@ class Step:
         there: TreeState,
         out: TreeState,
         parent: Node,
-        gates: PairGates,
         edges: Sequence[Edge],
         look: Look,
         *,
         nested_loops: bool,
     ) -> None:
-        """`parent`: the node where it happens; `gates` of the pairs that are made."""
+        """`parent`: the node where it happens, which may have gates for the pairs that are made."""
         self._scans = nested_loops
         self._look = look
-        self._gates = gates
+        gates = self._gates = parent.pairs or PairGates(own, there)
         self._sources = gates.sources(from_left=own is gates.left)
         self._held = np.zeros(len(gates), np.int64)
         self._own, self._there, self.out = own, there, out
