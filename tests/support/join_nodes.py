@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,3 +79,13 @@ def found_positions(found: Sequence[Found | JoinResults]) -> list[tuple[int, ...
         for each in found
         for row in range(len(each))
     )
+
+
+def assert_can_all(kind: type, protocol: type) -> None:
+    """Whatever a protocol asks for is there, with the same parameters."""
+    asked = {name for name in vars(protocol) if not name.startswith("_")}
+    assert asked <= {name for name, _ in inspect.getmembers(kind)}
+    for name in asked:
+        wanted, own = getattr(protocol, name), getattr(kind, name)
+        if inspect.isfunction(wanted):
+            assert str(inspect.signature(own)) == str(inspect.signature(wanted))

@@ -1,6 +1,6 @@
 """A step of the n-ary join taken apart into phases, in any order (Juggler's attribute, join and window phases).
 
-The fused kernels (`probe.py`, `scan.py`) check everything about a candidate at once, in one order, which is hard to beat
+The fused kernels (`probe_kernels`, `scan_kernels`) check everything about a candidate at once, in one order, which is hard to beat
 when that order is right. Here the candidates of many rows are listed first, by the structure that the first of the join and
 window phases exploits: chains of equal keys, tuples by value, or tuples by time. Then each phase goes over the list: it takes
 away from every candidate the slots whose conditions do not hold, and from the list the candidates that no slot wants any

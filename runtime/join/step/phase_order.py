@@ -1,6 +1,6 @@
 """In which order a step of a join looks at attribute, join and window conditions, and by what it reaches its candidates.
 
-With `--order` every step goes through the phases of `phases.py` in that order; the first of J and W says which structure
+With `--order` every step goes through the phases of `phase_kernels` in that order; the first of J and W says which structure
 lists the candidates. `adaptive` decides for each step again and again, from a few of the rows at hand: how many candidates
 each structure would list for them, counted or estimated without building anything, times what a candidate costs, which is
 measured. The fused kernels are one of the choices, AJW by key or AWJ by time, and the usual one. They go through candidates

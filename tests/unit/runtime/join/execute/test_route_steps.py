@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 
 from cqc.runtime.join.execute.demand_join import DemandSteps
 from cqc.runtime.join.execute.route_steps import PlainSteps, RouteSteps
 from cqc.runtime.join.execute.routed_join import RoutedSteps
+from tests.support.join_nodes import assert_can_all
 
 
 @pytest.mark.parametrize("steps", [PlainSteps, RoutedSteps, DemandSteps])
 def test_steps_are_alike_and_inherit_nothing(steps: type) -> None:
     assert steps.__mro__ == (steps, object)
-    asked = {name for name in vars(RouteSteps) if not name.startswith("_")}
-    assert asked <= {name for name, _ in inspect.getmembers(steps)}
-    for name in asked:
-        wanted, own = getattr(RouteSteps, name), getattr(steps, name)
-        if inspect.isfunction(wanted):
-            assert list(inspect.signature(own).parameters) == list(
-                inspect.signature(wanted).parameters
-            )
+    assert_can_all(steps, RouteSteps)
 
 
 def test_plain_steps_force_nothing_and_keep_nothing() -> None:

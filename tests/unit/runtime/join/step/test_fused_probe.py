@@ -1,4 +1,4 @@
-"""Small packets by few calls (`arrival`, `through_route`) beside the longer way, which the oracle judges elsewhere."""
+"""Small packets by few calls (`fused_insert`, `fused_probe`) beside the longer way, which the oracle judges elsewhere."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 import cqc
 from cqc.compiler.physical.strategy import Strategy
-from cqc.runtime.join.execute import fused_insert as arrival
+from cqc.runtime.join.execute import fused_insert
 from cqc.runtime.join.execute.demand_join import DemandSteps
 from cqc.runtime.join.execute.route_steps import PlainSteps
-from cqc.runtime.join.step import fused_probe as through_route
+from cqc.runtime.join.step import fused_probe
 
 DECLARATIONS = """
 CREATE STREAM R (ts BIGINT, id BIGINT, a BIGINT, d DOUBLE);
@@ -75,7 +75,7 @@ class Calls:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts: Counter[str] = Counter()
-        for module, name in ((arrival, "arrive"), (through_route, "extend_through")):
+        for module, name in ((fused_insert, "arrive"), (fused_probe, "extend_through")):
             monkeypatch.setattr(module, name, self._counted(name, getattr(module, name)))
 
     def _counted(self, name: str, kernel: Any) -> Any:
