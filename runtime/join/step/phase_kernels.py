@@ -15,32 +15,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from cqc.runtime.join.step.conditions import intersect, thetas_allow, windows_allow
+from cqc.runtime.join.step.conditions import intersect, rank_of, thetas_allow
 from cqc.runtime.join.step.probe_kernels import write_row
 from cqc.runtime.join.step.scan_kernels import accepted_by_list
-from cqc.runtime.join.step.step_arguments import Candidates, ChainTarget, RowBlock, Thetas, Windows
+from cqc.runtime.join.step.step_arguments import ChainTarget
 from cqc.runtime.state.hash_chains import bucket_of
-
-
-@njit(cache=True, nogil=True, inline="always")
-def note(candidates, found, row, position, lineage):  # type: ignore[no-untyped-def]
-    """List one candidate more, where there is room; how many there are now."""
-    if found < len(candidates.rows):
-        candidates.rows[found] = row
-        candidates.positions[found] = position
-        candidates.alive[found] = lineage[row]
-    return found + 1
-
-
-@njit(cache=True, nogil=True, inline="always")
-def keep(candidates, kept, at):  # type: ignore[no-untyped-def]
-    """Move a candidate that stays to the others that do; how many there are now."""
-    candidates.rows[kept], candidates.positions[kept] = (
-        candidates.rows[at],
-        candidates.positions[at],
-    )
-    candidates.alive[kept] = candidates.alive[at]
-    return kept + 1
 
 
 @njit(cache=True, nogil=True)
@@ -49,17 +28,24 @@ def list_by_key(begin, end, lineage, keys, form, target, low, candidates, most):
 
     More than `most` when more tuples than that would have to be looked at: then what was listed is not all.
     """
-    target, candidates = ChainTarget(*target), Candidates(*candidates)
-    links, base, limit = target.links, target.base, target.limit
+    target = ChainTarget(*target)
+    rows, positions, alive = candidates
+    room = len(rows)
+    links, heads, shift = target.links, target.heads, target.shift
+    base, limit = target.base, target.limit
     found = looked = 0
     for row in range(begin, end):
         if looked > most:
             return looked
         key = keys[row]
-        position = target.heads[form, bucket_of(key, target.shift)]
+        position = heads[form, bucket_of(key, shift)]
         while position >= low:
             if links[form, position - base, 1] == key and position < limit:
-                found = note(candidates, found, row, position, lineage)
+                if found < room:
+                    rows[found] = row
+                    positions[found] = position
+                    alive[found] = lineage[row]
+                found += 1
             position = links[form, position - base, 0]
             looked += 1
     return found
@@ -71,7 +57,8 @@ def list_in_run(begin, end, lineage, ranges, run, span, found, candidates, most)
 
     `ranges`: (lows, highs) by row; `run`: (keys, positions); `span`: (the first position that counts, the one behind the last).
     """
-    candidates = Candidates(*candidates)
+    rows, positions, alive = candidates
+    room = len(rows)
     lows, highs = ranges
     run_keys, run_positions = run
     first, limit = span
@@ -89,7 +76,11 @@ def list_in_run(begin, end, lineage, ranges, run, span, found, candidates, most)
                 continue
             position = run_positions[at]
             if first <= position < limit:
-                found = note(candidates, found, row, position, lineage)
+                if found < room:
+                    rows[found] = row
+                    positions[found] = position
+                    alive[found] = lineage[row]
+                found += 1
             at += 1
             looked += 1
     return found
@@ -112,12 +103,13 @@ def lower_bound(keys, count, value):  # type: ignore[no-untyped-def]
 def count_by_key(sample, keys, form, target, low, most):  # type: ignore[no-untyped-def]
     """How many candidates some rows have by key from position `low` on; stops at `most`."""
     target = ChainTarget(*target)
-    links, base = target.links, target.base
+    links, heads, shift = target.links, target.heads, target.shift
+    base, limit = target.base, target.limit
     found = 0
     for row in sample:
-        position = target.heads[form, bucket_of(keys[row], target.shift)]
+        position = heads[form, bucket_of(keys[row], shift)]
         while position >= low and found < most:
-            found += links[form, position - base, 1] == keys[row] and position < target.limit
+            found += links[form, position - base, 1] == keys[row] and position < limit
             position = links[form, position - base, 0]
     return found
 
@@ -137,70 +129,91 @@ def stretches(count, ts, loosest, lows, highs):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def value_ranges(count, lineage, number, thetas, lows, highs):  # type: ignore[no-untyped-def]
     """For each row the values that some condition of a list accepts; everything where other slots want the row too."""
-    thetas = Thetas(*thetas)
+    codes, _, starts, parameters, _, members, probing = thetas
     for row in range(count):
         lows[row], highs[row] = -np.inf, np.inf
         alone = True
         for word in range(lineage.shape[1]):
-            if lineage[row, word] & ~thetas.members[number, word]:
+            if lineage[row, word] & ~members[number, word]:
                 alone = False
         if alone:
             lows[row], highs[row] = accepted_by_list(
-                thetas.codes[number], thetas.probing[number, row], thetas.parameters,
-                thetas.starts[number], thetas.starts[number + 1],
+                codes[number], probing[number, row], parameters, starts[number], starts[number + 1]
             )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
 def attribute_phase(count, candidates, target):  # type: ignore[no-untyped-def]
     """Keep the slots whose filters want the candidate's tuple; how many candidates are left."""
-    candidates, target = Candidates(*candidates), ChainTarget(*target)
+    target = ChainTarget(*target)
+    rows, positions, alive = candidates
+    lineage, base = target.lineage, target.base
     kept = 0
     for at in range(count):
-        alive = candidates.alive[at]
-        if intersect(alive, target.lineage, candidates.positions[at] - target.base, alive):
-            kept = keep(candidates, kept, at)
+        if intersect(alive[at], lineage, positions[at] - base, alive[at]):
+            rows[kept], positions[kept] = rows[at], positions[at]
+            alive[kept] = alive[at]
+            kept += 1
     return kept
 
 
 @njit(cache=True, nogil=True)
 def window_phase(count, candidates, target, ts_in, windows):  # type: ignore[no-untyped-def]
     """Keep the slots whose windows allow the distances to all bound tuples."""
-    candidates, target, windows = Candidates(*candidates), ChainTarget(*target), Windows(*windows)
+    target = ChainTarget(*target)
+    rows, positions, alive = candidates
+    starts, cuts, sets = windows
+    times, base = target.ts, target.base
     kept = 0
     for at in range(count):
-        ts, alive = target.ts[candidates.positions[at] - target.base], candidates.alive[at]
-        if windows_allow(alive, windows, ts_in, candidates.rows[at], ts, alive):
-            kept = keep(candidates, kept, at)
+        ts, ok = times[positions[at] - base], True
+        for item in range(len(ts_in)):
+            start, stop = starts[item], starts[item + 1]
+            if stop > start:
+                place = rank_of(cuts, start, stop, ts - ts_in[item, rows[at]])
+                if not intersect(alive[at], sets, start + item + place, alive[at]):
+                    ok = False
+                    break
+        if ok:
+            rows[kept], positions[kept] = rows[at], positions[at]
+            alive[kept] = alive[at]
+            kept += 1
     return kept
 
 
 @njit(cache=True, nogil=True)
 def join_phase(count, candidates, target, keys, forms, thetas):  # type: ignore[no-untyped-def]
     """Keep the candidates whose keys are equal, and the slots whose theta conditions hold."""
-    candidates, target, thetas = Candidates(*candidates), ChainTarget(*target), Thetas(*thetas)
+    target = ChainTarget(*target)
+    rows, positions, alive = candidates
+    links, base, values, lists = target.links, target.base, target.values, len(thetas[0])
     kept = 0
     for at in range(count):
-        index, row, ok = candidates.positions[at] - target.base, candidates.rows[at], True
+        index, row, ok = positions[at] - base, rows[at], True
         for number in range(len(forms)):
-            if target.links[forms[number], index, 1] != keys[number, row]:
+            if links[forms[number], index, 1] != keys[number, row]:
                 ok = False
                 break
-        if ok and len(thetas.codes):
-            alive = candidates.alive[at]
-            ok = thetas_allow(alive, thetas, row, target.values, index, alive)
+        if ok and lists:
+            ok = thetas_allow(alive[at], thetas, row, values, index, alive[at])
         if ok:
-            kept = keep(candidates, kept, at)
+            rows[kept], positions[kept] = rows[at], positions[at]
+            alive[kept] = alive[at]
+            kept += 1
     return kept
 
 
 @njit(cache=True, nogil=True)
 def write_candidates(count, candidates, target, rows, written, out):  # type: ignore[no-untyped-def]
     """The rows extended by their candidates, written after the first `written`; how many there are now."""
-    candidates, target = Candidates(*candidates), ChainTarget(*target)
-    rows, out = RowBlock(*rows), RowBlock(*out)
+    target = ChainTarget(*target)
+    own_rows, positions, alive = candidates
+    positions_in, ts_in, _ = rows
+    positions_out, ts_out, lineage_out = out
+    times, base = target.ts, target.base
     for at in range(count):
-        position, alive = candidates.positions[at], candidates.alive[at]
-        ts = target.ts[position - target.base]
-        written = write_row(written, candidates.rows[at], position, ts, alive, rows, out, alive)
+        written = write_row(
+            written, own_rows[at], positions[at], times[positions[at] - base], alive[at],
+            positions_in, ts_in, positions_out, ts_out, lineage_out, alive[at],
+        )  # fmt: skip
     return written

@@ -22,7 +22,7 @@ from cqc.runtime.join.step.probe_kernels import (
     find_equal_keys,
     first_young_enough,
 )
-from cqc.runtime.join.step.step_arguments import ChainTarget, RowBlock, Windows
+from cqc.runtime.join.step.step_arguments import ChainTarget, RowBlock
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
 
 if TYPE_CHECKING:
@@ -311,8 +311,13 @@ def make_awaited(  # type: ignore[no-untyped-def]
     waited for once for many.
     """
     rows, starters, target = RowBlock(*rows), Starters(*starters), ChainTarget(*target)
-    windows, asked, table, out = Windows(*windows), Asked(*asked), Table(*table), RowBlock(*out)
+    asked, table = Asked(*asked), Table(*table)
+    cut_starts, cuts, window_sets = windows
+    positions_out, ts_out, lineage_out = out
     positions_in, ts_in, base_0, base_1 = rows.positions, rows.ts, starters.base, target.base
+    lineage_in, lineage_target, ts_target = rows.lineage, target.lineage, target.ts
+    own_forms, target_forms, limit = starters.forms, starters.target_forms, target.limit
+    bits, shift, demands = table.bits, table.shift, len(asked.numbers)
     links_0, links_1, form = starters.links, target.links, starters.target_forms[0]
     failures = np.zeros(len(asked.numbers) + 1, np.int64)
     alive = np.empty(len(width), np.uint64)
@@ -327,7 +332,7 @@ def make_awaited(  # type: ignore[no-untyped-def]
     left_over = enter_chains(count, keys, form, target, low, active, cursors)
     while left_over > 0:
         left_over, most = find_equal_keys(
-            active, cursors, left_over, keys, form, links_1, base_1, low, target.limit, most
+            active, cursors, left_over, keys, form, links_1, base_1, low, limit, most
         )
         if most < 0:
             return GAVE_UP, 0, 0
@@ -337,15 +342,17 @@ def make_awaited(  # type: ignore[no-untyped-def]
             row, index = active[at], cursors[at] - base_1
             cursors[at] = links_1[form, index, 0]
             own = positions_in[0, row] - base_0
-            ok = meet(alive, rows.lineage, row, target.lineage, index, width)
-            ok = ok and window_allows(alive, windows, 0, target.ts[index] - ts_in[0, row], width)
-            for check in range(1, len(starters.forms)):
-                here, there = starters.forms[check], starters.target_forms[check]
+            ok = meet(alive, lineage_in, row, lineage_target, index, width)
+            ok = ok and window_allows(
+                alive, cut_starts, cuts, window_sets, 0, ts_target[index] - ts_in[0, row], width
+            )
+            for check in range(1, len(own_forms)):
+                here, there = own_forms[check], target_forms[check]
                 ok = ok and links_0[here, own, 1] == links_1[there, index, 1]
             own_rows[met] = row
             indexes[met] = index
             met += ok
-        for demand in range(len(asked.numbers)):
+        for demand in range(demands):
             came, met = met, 0
             for at in range(came):
                 row, index = own_rows[at], indexes[at]
@@ -354,7 +361,7 @@ def make_awaited(  # type: ignore[no-untyped-def]
                 own_rows[met] = row
                 indexes[met] = index
                 codes[met] = code
-                met += has_bit(table.bits, code, table.shift)
+                met += has_bit(bits, code, shift)
             maybe, met = met, 0
             for at in range(maybe):
                 row = own_rows[at]
@@ -362,20 +369,22 @@ def make_awaited(  # type: ignore[no-untyped-def]
                 indexes[met] = indexes[at]
                 met += is_there(codes[at], ts_in[0, row], demand, asked, table)
             failures[demand] += came - met
-        failures[len(asked.numbers)] += met
+        failures[demands] += met
         for at in range(met):
-            if written < out.positions.shape[1]:
+            if written < positions_out.shape[1]:
                 row, index = own_rows[at], indexes[at]
-                meet(alive, rows.lineage, row, target.lineage, index, width)
-                window_allows(alive, windows, 0, target.ts[index] - ts_in[0, row], width)
-                out.positions[0, written] = positions_in[0, row]
-                out.positions[1, written] = base_1 + index
-                out.ts[0, written] = ts_in[0, row]
-                out.ts[1, written] = target.ts[index]
+                meet(alive, lineage_in, row, lineage_target, index, width)
+                window_allows(
+                    alive, cut_starts, cuts, window_sets, 0, ts_target[index] - ts_in[0, row], width
+                )
+                positions_out[0, written] = positions_in[0, row]
+                positions_out[1, written] = base_1 + index
+                ts_out[0, written] = ts_in[0, row]
+                ts_out[1, written] = ts_target[index]
                 for word in range(len(width)):
-                    out.lineage[written, word] = alive[word]
+                    lineage_out[written, word] = alive[word]
             written += 1
-    if written <= out.positions.shape[1]:
+    if written <= positions_out.shape[1]:
         dropped += failures[: len(dropped)]
     return written, failures.sum(), candidates
 

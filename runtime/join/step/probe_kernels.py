@@ -20,10 +20,7 @@ from numba import njit
 from cqc.runtime.join.step.conditions import meet, rank_of, shifted, thetas_allow, windows_allow
 from cqc.runtime.join.step.step_arguments import (
     ChainTarget,
-    Equalities,
     RowBlock,
-    Thetas,
-    Windows,
 )
 from cqc.runtime.state.hash_chains import bucket_of
 
@@ -34,27 +31,39 @@ GAVE_UP = -1
 
 
 @njit(cache=True, nogil=True, inline="always")
-def write_row(written, row, position, ts, alive, rows, out, width):  # type: ignore[no-untyped-def]
+def write_row(  # type: ignore[no-untyped-def]
+    written,
+    row,
+    position,
+    ts,
+    alive,
+    positions_in,
+    ts_in,
+    positions_out,
+    ts_out,
+    lineage_out,
+    width,
+):
     """Write the extended row, where there is room; how many rows there are now.
 
     Where the output has room for one event time only, the row is complete and the latest one is its result time.
     """
-    if written < out.positions.shape[1]:
-        bound = len(rows.positions)
+    if written < positions_out.shape[1]:
+        bound = len(positions_in)
         for item in range(bound):
-            out.positions[item, written] = rows.positions[item, row]
-        out.positions[bound, written] = position
-        if len(out.ts) == 1:
+            positions_out[item, written] = positions_in[item, row]
+        positions_out[bound, written] = position
+        if len(ts_out) == 1:
             latest = ts
             for item in range(bound):
-                latest = max(latest, rows.ts[item, row])
-            out.ts[0, written] = latest
+                latest = max(latest, ts_in[item, row])
+            ts_out[0, written] = latest
         else:
             for item in range(bound):
-                out.ts[item, written] = rows.ts[item, row]
-            out.ts[bound, written] = ts
+                ts_out[item, written] = ts_in[item, row]
+            ts_out[bound, written] = ts
         for word in range(len(width)):
-            out.lineage[written, word] = alive[word]
+            lineage_out[written, word] = alive[word]
     return written + 1
 
 
@@ -72,8 +81,9 @@ def first_young_enough(count, ts, target, least_us):  # type: ignore[no-untyped-
 def enter_chains(count, keys, form, target, low, active, cursors):  # type: ignore[no-untyped-def]
     """Put a cursor at the head of each row's chain; the rows with one come first, how many they are."""
     found = 0
+    heads, shift = target.heads, target.shift
     for row in range(count):
-        position = target.heads[form, bucket_of(keys[row], target.shift)]
+        position = heads[form, bucket_of(keys[row], shift)]
         if position >= low:
             active[found] = row
             cursors[found] = position
@@ -90,36 +100,44 @@ def extend_by_key(  # type: ignore[no-untyped-def]
     When more than `most` tuples would be looked at nothing is found: GAVE_UP. `least_us` is the least distance to a row's first
     item that any slot allows.
     """
-    rows, equalities, target = RowBlock(*rows), Equalities(*equalities), ChainTarget(*target)
-    windows, thetas, out = Windows(*windows), Thetas(*thetas), RowBlock(*out)
+    target, out = ChainTarget(*target), RowBlock(*out)
+    positions_in, ts_in, lineage_in = rows
+    all_keys, forms = equalities
+    cut_starts, cuts, window_sets = windows
+    links, base, limit, values = target.links, target.base, target.limit, target.values
+    ts_target, lineage_target = target.ts, target.lineage
+    positions_out, ts_out, lineage_out = out.positions, out.ts, out.lineage
     alive = np.empty(len(width), np.uint64)
-    keys, form, links = equalities.keys[0], equalities.forms[0], target.links
-    low = first_young_enough(count, rows.ts, target, least_us)
+    keys, form, checks, lists = all_keys[0], forms[0], len(forms), len(thetas[0])
+    low = first_young_enough(count, ts_in, target, least_us)
     active, cursors = np.empty(count, np.int64), np.empty(count, np.int64)
     left_over = enter_chains(count, keys, form, target, low, active, cursors)
     written = 0
     candidates = 0
     while left_over > 0:
         left_over, most = find_equal_keys(
-            active, cursors, left_over, keys, form, links, target.base, low, target.limit, most
+            active, cursors, left_over, keys, form, links, base, low, limit, most
         )
         if most < 0:
             return GAVE_UP, candidates
         candidates += left_over
         for at in range(left_over):
             row, position = active[at], cursors[at]
-            index = position - target.base
+            index = position - base
             cursors[at] = links[form, index, 0]
-            ok = meet(alive, rows.lineage, row, target.lineage, index, width)
-            for check in range(1, len(equalities.forms)):
-                if links[equalities.forms[check], index, 1] != equalities.keys[check, row]:
+            ok = meet(alive, lineage_in, row, lineage_target, index, width)
+            for check in range(1, checks):
+                if links[forms[check], index, 1] != all_keys[check, row]:
                     ok = False
-            ts = target.ts[index]
-            ok = ok and windows_allow(alive, windows, rows.ts, row, ts, width)
-            if ok and len(thetas.codes):
-                ok = thetas_allow(alive, thetas, row, target.values, index, width)
+            ts = ts_target[index]
             if ok:
-                written = write_row(written, row, position, ts, alive, rows, out, width)
+                ok = windows_allow(alive, cut_starts, cuts, window_sets, ts_in, row, ts, width)
+            if ok and lists:
+                ok = thetas_allow(alive, thetas, row, values, index, width)
+            if ok:
+                written = write_row(
+                    written, row, position, ts, alive, positions_in, ts_in, positions_out, ts_out, lineage_out, width
+                )  # fmt: skip
     return written, candidates
 
 

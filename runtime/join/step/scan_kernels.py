@@ -256,7 +256,10 @@ def partners(  # type: ignore[no-untyped-def]
     """The tuples from begin to end that the row's hub may join, with the slots that want both; (how many, candidates seen)."""
     words = len(width)
     order_ts, order_positions, values = target.ts, target.positions, target.values
-    cuts, members, one = windows.cuts, thetas.members, scratch.one
+    lineage, first, limit, hub_item = target.lineage, target.first, target.limit, hub.item
+    codes, columns, starts, parameters, theta_sets, members, probing = thetas
+    cuts, window_sets, one, used = windows.cuts, windows.sets, scratch.one, scratch.used
+    entries, entry_ts, entry_lineage = scratch.entries, scratch.entry_ts, scratch.entry_lineage
     lows, highs, sure, alive, picks = (
         scratch.lows, scratch.highs, scratch.sure, scratch.alive, scratch.picks,
     )  # fmt: skip
@@ -273,18 +276,18 @@ def partners(  # type: ignore[no-untyped-def]
     while block < stretch_end:
         size = min(_BLOCK, stretch_end - block)
         if by_ends:
-            column = values[thetas.columns[scratch.used[0]]]
+            column = values[columns[used[0]]]
             found = sift_ends(
-                alive, group, target.lineage, column, block, size, below, above, picks, width
+                alive, group, lineage, column, block, size, below, above, picks, width
             )
         else:
             found = sift(
-                alive, group, target.lineage, values, block, size,
-                members, thetas.columns, lows, highs, picks, width,
+                alive, group, lineage, values, block, size,
+                members, columns, lows, highs, picks, width,
             )  # fmt: skip
         for pick in range(found):
             at = block + picks[pick]
-            if order_positions[at] >= target.limit or order_positions[at] < target.first:
+            if order_positions[at] >= limit or order_positions[at] < first:
                 continue
             for word in range(words):
                 one[word] = alive[word, picks[pick]]
@@ -292,13 +295,13 @@ def partners(  # type: ignore[no-untyped-def]
                 distance = order_ts[at] - hub_ts
                 while place < cut_count and cuts[cut_start + place] <= distance:
                     place += 1
-                if not intersect(one, windows.sets, cut_start + hub.item + place, width):
+                if not intersect(one, window_sets, cut_start + hub_item + place, width):
                     continue
             ok = True
             for turn in range(asked):
-                number = scratch.used[turn]
+                number = used[turn]
                 if touches(one, members, number, width):
-                    value = values[thetas.columns[number], at]
+                    value = values[columns[number], at]
                     if sure[0, number] <= value <= sure[1, number]:
                         continue
                     if value < lows[number] or value > highs[number]:
@@ -310,14 +313,16 @@ def partners(  # type: ignore[no-untyped-def]
                             ok = False
                             break
                         continue
-                    if not theta_allows(one, thetas, number, row, value, width):
+                    if not theta_allows(
+                        one, codes[number], starts, parameters, theta_sets, number, probing[number, row], value, width
+                    ):  # fmt: skip
                         ok = False
                         break
             if ok:
-                scratch.entries[kept] = at
-                scratch.entry_ts[kept] = order_ts[at]
+                entries[kept] = at
+                entry_ts[kept] = order_ts[at]
                 for word in range(words):
-                    scratch.entry_lineage[kept, word] = one[word]
+                    entry_lineage[kept, word] = one[word]
                 kept += 1
         block += size
     return kept, candidates
@@ -327,16 +332,16 @@ def partners(  # type: ignore[no-untyped-def]
 def settle_windows(row, hub_item, begin, end, ts_in, windows, own, walks, width):  # type: ignore[no-untyped-def]
     """AND in the slots of all windows that allow the same ones from begin to end; items whose windows do not, how many."""
     varying = 0
-    cuts = windows.cuts
+    starts, cuts, sets = windows
     for item in range(len(ts_in)):
-        start, stop = windows.starts[item], windows.starts[item + 1]
+        start, stop = starts[item], starts[item + 1]
         if item == hub_item or stop == start:
             continue
         place = rank_of(cuts, start, stop, begin - ts_in[item, row])
         if start + place < stop and cuts[start + place] <= end - ts_in[item, row]:
             walks[0, varying], walks[1, varying] = item, place
             varying += 1
-        elif not intersect(own, windows.sets, start + item + place, width):
+        elif not intersect(own, sets, start + item + place, width):
             return -1
     return varying
 
@@ -393,7 +398,10 @@ def extend_by_time(  # type: ignore[no-untyped-def]
     rows, hub, target, out = RowBlock(*rows), Hub(*hub), TimeTarget(*target), RowBlock(*out)
     windows, thetas = Windows(*windows), Thetas(*thetas)
     positions_in, ts_in, lineage_in = rows.positions, rows.ts, rows.lineage
-    hub_item, loosest, cuts = hub.item, hub.loosest, windows.cuts
+    hub_item, hub_lists, loosest = hub.item, hub.lists, hub.loosest
+    cut_starts, cuts, window_sets = windows.starts, windows.cuts, windows.sets
+    codes, columns, starts, parameters, theta_sets, members, probing = thetas
+    values, lineage_out = target.values, out.lineage
     bound, lists, words = len(positions_in), len(thetas.codes), len(width)
     lows, highs = np.empty(hub.lists, np.float64), np.empty(hub.lists, np.float64)
     sure, used = np.empty((2, hub.lists), np.float64), np.empty(hub.lists, np.int64)
@@ -471,18 +479,20 @@ def extend_by_time(  # type: ignore[no-untyped-def]
                 turned = 0
                 while ok and turned < varying:
                     item, place = walks[0, turned], walks[1, turned]
-                    start, stop = windows.starts[item], windows.starts[item + 1]
+                    start, stop = cut_starts[item], cut_starts[item + 1]
                     distance = entry_ts[entry] - ts_in[item, row]
                     while start + place < stop and cuts[start + place] <= distance:
                         place += 1
                     walks[1, turned] = place
-                    ok = intersect(one, windows.sets, start + item + place, width)
+                    ok = intersect(one, window_sets, start + item + place, width)
                     turned += 1
-                number = hub.lists
+                number = hub_lists
                 while ok and number < lists:
-                    if touches(one, thetas.members, number, width):
-                        value = target.values[thetas.columns[number], entries[entry]]
-                        ok = theta_allows(one, thetas, number, row, value, width)
+                    if touches(one, members, number, width):
+                        value = values[columns[number], entries[entry]]
+                        ok = theta_allows(
+                            one, codes[number], starts, parameters, theta_sets, number, probing[number, row], value, width
+                        )  # fmt: skip
                     number += 1
                 if ok:
                     if tallies:
@@ -490,7 +500,7 @@ def extend_by_time(  # type: ignore[no-untyped-def]
                     elif written < room:
                         pair_rows[pairs], pair_entries[pairs] = row, entries[entry]
                         for word in range(words):
-                            out.lineage[written, word] = one[word]
+                            lineage_out[written, word] = one[word]
                         pairs += 1
                         if pairs == _PAIRS:
                             write_pairs(

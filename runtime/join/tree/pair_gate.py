@@ -24,7 +24,6 @@ from cqc.runtime.join.step.presence import SEED, move_entries
 from cqc.runtime.join.tree.tree_kernels import (
     AskedPairs,
     Joined,
-    PairWindows,
     RowIndex,
     TreeRows,
     bucket,
@@ -36,7 +35,8 @@ from cqc.runtime.join.tree.tree_kernels import (
     pair_code,
     place_of,
     windows_between,
-    write_joined,
+    write_keys,
+    write_side,
 )
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
 
@@ -319,7 +319,9 @@ def held_elsewhere(together, own, row, there, other, gate, asked, log):  # type:
     for third in range(len(asked.widths)):
         if third == gate or not log.on_from[third] <= together <= log.on_until[third]:
             continue
-        code = pair_code(own.keys, row, there.keys, other, asked, third)
+        code = pair_code(
+            own.keys, row, there.keys, other, asked.sources, third, asked.widths[third]
+        )
         place = gate_slot(asked.codes, third, code, asked.shift)
         newest_us = asked.newest[third, place]
         if asked.codes[third, place] == 0:
@@ -340,8 +342,9 @@ def resume_pairs(  # type: ignore[no-untyped-def]
     more than `most` rows.
     """
     asking, own, there = Asking(*asking), TreeRows(*own), TreeRows(*there)
-    index, index_there, windows = RowIndex(*index), RowIndex(*index_there), PairWindows(*windows)
+    index, index_there = RowIndex(*index), RowIndex(*index_there)
     asked, log, out = AskedPairs(*asked), GateLog(*log), Joined(*out)
+    here, beside, starts, cuts, sets = windows
     join_columns, join_columns_there = columns
     gate, rows = asking.gate, asking.rows
     alive = np.empty(own.lineage.shape[1], np.uint64)
@@ -372,12 +375,31 @@ def resume_pairs(  # type: ignore[no-untyped-def]
                         )
                         and not is_dead(there.positions, there.ts, other, there.dead)
                         and meet(alive, own.lineage, row, there.lineage, other, alive)
-                        and windows_between(alive, windows, own, row, there, other)
+                        and windows_between(
+                            alive, here, beside, starts, cuts, sets, own.ts, row, there.ts, other
+                        )
                     )
                     if ok and not held_elsewhere(
                         together, own, row, there, other, gate, asked, log
                     ):
-                        written = write_joined(written, alive, own, row, there, other, out)
+                        if written < out.positions.shape[1]:
+                            write_side(
+                                written,
+                                own.positions,
+                                own.ts,
+                                row,
+                                out.places,
+                                out.positions,
+                                out.ts,
+                            )
+                            write_side(
+                                written, there.positions, there.ts, other, out.places_there, out.positions, out.ts
+                            )  # fmt: skip
+                            write_keys(
+                                written, own.keys, row, there.keys, other, out.key_source, out.keys
+                            )
+                            out.lineage[written] = alive
+                        written += 1
                     other = index_there.following[other, index_there.number]
                     most -= 1
             row = index.following[row, index.number]

@@ -135,7 +135,7 @@ def living(positions, ts, begin, end, dead):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def take_tuples(base_lineage, base_ts, links, forms, base, span, leaf, begin):  # type: ignore[no-untyped-def]
     """Append the tuples at the positions of a span that some slot wants to a leaf, from row `begin` on; how many. There is room."""
-    leaf = TreeRows(*leaf)
+    positions, ts, lineage, keys, _, _, _ = leaf
     first, stop = span
     row = begin
     for index in range(first - base, stop - base):
@@ -143,12 +143,12 @@ def take_tuples(base_lineage, base_ts, links, forms, base, span, leaf, begin):  
         for word in range(base_lineage.shape[1]):
             wanted |= base_lineage[index, word]
         if wanted:
-            leaf.positions[0, row] = index + base
-            leaf.ts[0, row] = base_ts[index]
+            positions[0, row] = index + base
+            ts[0, row] = base_ts[index]
             for word in range(base_lineage.shape[1]):
-                leaf.lineage[row, word] = base_lineage[index, word]
+                lineage[row, word] = base_lineage[index, word]
             for column in range(len(forms)):
-                leaf.keys[row, column] = links[forms[column], index, 1]
+                keys[row, column] = links[forms[column], index, 1]
             row += 1
     return row - begin
 
@@ -166,44 +166,44 @@ def link_rows(rows, keys, indexes, index_columns, widths, heads, following, shif
 
 
 @njit(cache=True, nogil=True, inline="always")
-def windows_between(alive, windows, own, row, there, other):  # type: ignore[no-untyped-def]
-    """AND in the slots whose windows allow the distances between two rows; whether any is left."""
+def windows_between(  # type: ignore[no-untyped-def]
+    alive, here, there, starts, cuts, sets, ts, row, ts_there, other
+):
+    """AND in the slots whose windows (the fields of PairWindows) allow the distances between two rows; whether any is left."""
     ok = True
     pair = 0
-    while ok and pair < len(windows.here):
-        distance = there.ts[windows.there[pair], other] - own.ts[windows.here[pair], row]
-        ok = window_allows(alive, windows, pair, distance, alive)
+    while ok and pair < len(here):
+        distance = ts_there[there[pair], other] - ts[here[pair], row]
+        ok = window_allows(alive, starts, cuts, sets, pair, distance, alive)
         pair += 1
     return ok
 
 
 @njit(cache=True, nogil=True, inline="always")
-def write_joined(written, alive, own, row, there, other, out):  # type: ignore[no-untyped-def]
-    """Write a joined row where there is room; how many there are now."""
-    if written < out.positions.shape[1]:
-        for place in range(len(out.places)):
-            out.positions[out.places[place], written] = own.positions[place, row]
-            out.ts[out.places[place], written] = own.ts[place, row]
-        for place in range(len(out.places_there)):
-            out.positions[out.places_there[place], written] = there.positions[place, other]
-            out.ts[out.places_there[place], written] = there.ts[place, other]
-        for word in range(len(alive)):
-            out.lineage[written, word] = alive[word]
-        for column in range(len(out.key_source)):
-            source = out.key_source[column]
-            if source >= 0:
-                out.keys[written, column] = own.keys[row, source]
-            else:
-                out.keys[written, column] = there.keys[other, -1 - source]
-    return written + 1
+def write_side(written, positions, ts, row, places, positions_out, ts_out):  # type: ignore[no-untyped-def]
+    """Write the tuples of one side of a joined row."""
+    for place in range(len(places)):
+        positions_out[places[place], written] = positions[place, row]
+        ts_out[places[place], written] = ts[place, row]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def pair_code(keys, row, keys_there, other, asked, gate):  # type: ignore[no-untyped-def]
+def write_keys(written, keys, row, keys_there, other, key_source, keys_out):  # type: ignore[no-untyped-def]
+    """Write the join values of a joined row."""
+    for column in range(len(key_source)):
+        source = key_source[column]
+        if source >= 0:
+            keys_out[written, column] = keys[row, source]
+        else:
+            keys_out[written, column] = keys_there[other, -1 - source]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def pair_code(keys, row, keys_there, other, sources, gate, width):  # type: ignore[no-untyped-def]
     """The composite value of two rows that a gate wants."""
     code = SEED
-    for at in range(asked.widths[gate]):
-        source = asked.sources[gate, at]
+    for at in range(width):
+        source = sources[gate, at]
         if source >= 0:
             code = mix(code, keys[row, source])
         else:
@@ -232,59 +232,77 @@ def join_states(  # type: ignore[no-untyped-def]
     are compared (a nested loop). A pair whose composite value nobody of a gate has is not made: `held[gate]` counts it. Without room
     the rows are counted and not written.
     """
-    own, there, index = TreeRows(*own), TreeRows(*there), RowIndex(*index)
-    windows, asked, out = PairWindows(*windows), AskedPairs(*asked), Joined(*out)
+    own, there, asked, out = TreeRows(*own), TreeRows(*there), AskedPairs(*asked), Joined(*out)
+    heads, following, number, shift = index
+    here, beside, starts, cuts, sets = windows
+    sources, widths, codes, newest, code_shift, dead_us, is_on = asked
     columns_here, columns_there = columns
-    alive = np.empty(own.lineage.shape[1], np.uint64)
-    written = out.begin
+    positions, ts, lineage, keys = own.positions, own.ts, own.lineage, own.keys
+    positions_there, ts_there, lineage_there, keys_there = (
+        there.positions, there.ts, there.lineage, there.keys,
+    )  # fmt: skip
+    where_there, dead = there.where, there.dead
+    positions_out, ts_out, lineage_out, keys_out = out.positions, out.ts, out.lineage, out.keys
+    places, places_there, key_source = out.places, out.places_there, out.key_source
+    alive = np.empty(lineage.shape[1], np.uint64)
+    begin = written = out.begin
     candidates = 0
     by_scan = scan_from >= 0
     held[:] = 0
     for at in range(len(rows)):
         if most < 0:
-            return written - out.begin, candidates, at
+            return written - begin, candidates, at
         row = rows[at]
-        other = scan_from
-        if not by_scan:
-            other = index.heads[bucket(own.keys, row, columns_here, index.shift)]
+        other = scan_from if by_scan else heads[bucket(keys, row, columns_here, shift)]
         while other >= 0:
-            if equal_keys(own.keys, row, columns_here, there.keys, other, columns_there) and (
-                not by_scan or there.where[other] == ACTIVE
+            if equal_keys(keys, row, columns_here, keys_there, other, columns_there) and (
+                not by_scan or where_there[other] == ACTIVE
             ):
                 candidates += 1
-                ok = meet(alive, own.lineage, row, there.lineage, other, alive)
-                ok = ok and not is_dead(there.positions, there.ts, other, there.dead)
-                ok = ok and windows_between(alive, windows, own, row, there, other)
+                ok = meet(alive, lineage, row, lineage_there, other, alive)
+                ok = ok and not is_dead(positions_there, ts_there, other, dead)
+                if ok:
+                    ok = windows_between(
+                        alive, here, beside, starts, cuts, sets, ts, row, ts_there, other
+                    )
                 gate = 0
-                while ok and gate < len(asked.widths):
-                    if asked.is_on[gate]:
-                        code = pair_code(own.keys, row, there.keys, other, asked, gate)
-                        place = gate_slot(asked.codes, gate, code, asked.shift)
-                        is_absent = asked.codes[gate, place] == 0
-                        if is_absent or asked.newest[gate, place] < asked.dead_us[gate]:
+                while ok and gate < len(widths):
+                    if is_on[gate]:
+                        code = pair_code(keys, row, keys_there, other, sources, gate, widths[gate])
+                        place = gate_slot(codes, gate, code, code_shift)
+                        if codes[gate, place] == 0 or newest[gate, place] < dead_us[gate]:
                             held[gate] += 1
                             ok = False
                     gate += 1
                 if ok:
-                    written = write_joined(written, alive, own, row, there, other, out)
-            other = other - 1 if by_scan else index.following[other, index.number]
+                    if written < positions_out.shape[1]:
+                        write_side(written, positions, ts, row, places, positions_out, ts_out)
+                        write_side(
+                            written, positions_there, ts_there, other, places_there, positions_out, ts_out
+                        )  # fmt: skip
+                        write_keys(written, keys, row, keys_there, other, key_source, keys_out)
+                        for word in range(len(alive)):
+                            lineage_out[written, word] = alive[word]
+                    written += 1
+            other = other - 1 if by_scan else following[other, number]
             most -= 1
-    return written - out.begin, candidates, len(rows)
+    return written - begin, candidates, len(rows)
 
 
 @njit(cache=True, nogil=True)
 def find_absent(rows, keys, columns, there, columns_there, index, absent):  # type: ignore[no-untyped-def]
     """absent[k] = whether no living row of the state has the key of rows[k]; how many."""
-    there, index = TreeRows(*there), RowIndex(*index)
+    positions_there, ts_there, _, keys_there, _, _, dead = there
+    heads, following, number, shift = index
     count = 0
     for at in range(len(rows)):
         row = rows[at]
-        other = index.heads[bucket(keys, row, columns, index.shift)]
+        other = heads[bucket(keys, row, columns, shift)]
         while other >= 0 and (
-            not equal_keys(keys, row, columns, there.keys, other, columns_there)
-            or is_dead(there.positions, there.ts, other, there.dead)
+            not equal_keys(keys, row, columns, keys_there, other, columns_there)
+            or is_dead(positions_there, ts_there, other, dead)
         ):
-            other = index.following[other, index.number]
+            other = following[other, number]
         absent[at] = other < 0
         count += other < 0
     return count

@@ -15,7 +15,9 @@ WIDTHS = [(0,), np.empty(3, np.int64)]
 
 @njit
 def allow_windows(alive, windows, ts_in, ts, width):  # type: ignore[no-untyped-def]
-    return conditions.windows_allow(alive, windows, ts_in, 0, ts, width)
+    return conditions.windows_allow(
+        alive, windows.starts, windows.cuts, windows.sets, ts_in, 0, ts, width
+    )
 
 
 @pytest.mark.parametrize("width", WIDTHS)
