@@ -7,30 +7,38 @@ each operator has a line in a table (most time first), each join input has one, 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cqc.cli.interrupts import loading
 from cqc.cli.report import counted, per_second
 from cqc.compiler.emit.explain import emit
 from cqc.runtime.errors import RunError
+from cqc.runtime.metrics.operators import (
+    FilterMetrics,
+    HistoryMetrics,
+    JoinMetrics,
+    OperatorMetrics,
+    TreeMetrics,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from cqc.compiler import Program
-    from cqc.runtime.engine.engine import Engine
-    from cqc.runtime.lineage.matches import OperatorCount
+    from cqc.runtime.adapt.decision import Decision
+    from cqc.runtime.metrics.engine import EngineMetrics
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.finite_run import LocalRun, RunSummary
     from cqc.runtime.spark.run import SparkRun
 
+Kind = TypeVar("Kind", bound=OperatorMetrics)
+
 TOP = 10
 MOST_TEXT = 40
-VISIT_COLUMNS = ("place", "visits", "packets skipped", "visits per tuple", "tickets")
-KEPT_COLUMNS = ("bodies", "eager", "lazy", "changes", "rows", "trees")
-FEEDBACK_COLUMNS = ("suspended", "blacklisted", "resumed")
-QUEUE_COLUMNS = ("trains", "occupancy", "waited", "threshold")
-JOIN_COLUMNS = ("probes", "candidates", "found", "bytes")
+MOST_DECISIONS = 12  # of one operator
+VISIT_HEADER = ("filter", "place", "visits", "packets skipped", "visits per tuple", "tickets")
+KEPT_HEADER = ("kept results", "bodies", "eager", "lazy", "changes", "rows", "trees")
+JOIN_HEADER = ("join input", "probes", "candidates", "found", "memory")
 
 
 def analyze_run(program: Program, options: RunOptions) -> str:
@@ -47,21 +55,24 @@ def analyze_run(program: Program, options: RunOptions) -> str:
             run.abandon()
         raise
     summary = run.close()
+    measured = run.engine.metrics()
+    operators = summary.operators
     sections = [
-        emit(program, notes(program, summary, run.engine), options.strategy).rstrip(),
-        table(OPERATOR_HEADER, operator_rows(summary.operators)),
-        table(("state", "tuples kept", "memory"), state_rows(run.engine)),
-        table(("join input", *JOIN_COLUMNS[:3], "memory"), join_rows(summary.operators)),
-        table(("packets of", "packets", "tuples each", "threshold"), packet_rows(run.engine)),
-        table(("metaqueue", *QUEUE_COLUMNS), queue_rows(summary.operators)),
-        table(("feedback", *FEEDBACK_COLUMNS), feedback_rows(summary.operators)),
-        table(("filter", *VISIT_COLUMNS), visit_rows(summary.operators)),
-        table(("probe from", "to", "place", "tickets"), probe_rows(summary.operators)),
-        table(("phase", "compared", "kept", "selectivity"), phase_rows(summary.operators)),
-        table(("order of phases", "candidates by", "steps"), order_rows(summary.operators)),
-        table(("tree of joins", "shape", "why"), shape_rows(summary.operators)),
-        table(("join", "split from", "why"), split_rows(summary.operators)),
-        table(("kept results", *KEPT_COLUMNS), kept_rows(summary.operators)),
+        emit(program, notes(program, summary, measured), options.strategy).rstrip(),
+        table(OPERATOR_HEADER, operator_rows(operators)),
+        table(("state", "tuples kept", "memory"), state_rows(measured)),
+        table(JOIN_HEADER, join_rows(operators)),
+        table(("packets of", "packets", "tuples each", "threshold"), packet_rows(measured)),
+        table(("metaqueue", "trains", "occupancy", "waited", "threshold"), queue_rows(operators)),
+        table(("feedback", "suspended", "blacklisted", "resumed"), feedback_rows(operators)),
+        table(VISIT_HEADER, visit_rows(operators)),
+        table(("probe from", "to", "place", "tickets"), probe_rows(operators)),
+        table(("phase", "compared", "kept", "selectivity"), phase_rows(operators)),
+        table(("order of phases", "candidates by", "steps"), order_rows(operators)),
+        table(("tree of joins", "shape", "why"), shape_rows(operators)),
+        table(("join", "split from", "why"), split_rows(operators)),
+        table(KEPT_HEADER, kept_rows(operators)),
+        decided(measured.decisions),
         table(("query", "results", "share"), top_rows(summary)),
         closing(summary),
     ]
@@ -81,27 +92,27 @@ def measured_run(program: Program, options: RunOptions) -> LocalRun | SparkRun:
     return LocalRun(program, options)
 
 
-def notes(program: Program, summary: RunSummary, engine: Engine) -> dict[str, str]:
+def notes(program: Program, summary: RunSummary, measured: EngineMetrics) -> dict[str, str]:
     """What was measured, by the operator of the graph that it stands beside."""
     found: dict[str, str] = {}
     for name, count in summary.streams.items():
         found[f"source:{name}"] = (
             f"{count.read:,} read, {count.late:,} late, {count.rejected:,} rejected"
         )
-    for state in engine.states.values():
-        if state.head:
-            kept = counted(len(state), "tuple")
-            found[f"state:{state.relation.name}"] = f"{kept} now, {memory(state.bytes)}"
+    for state in measured.states:
+        if state.taken:
+            kept = counted(state.tuples, "tuple")
+            found[f"state:{state.name}"] = f"{kept} now, {memory(state.bytes)}"
     for number, host in program.graph.hosts.items():
-        for measured in summary.operators:
-            if host.name == measured.name:
+        for each in summary.operators:
+            if host.name == each.name:
                 found[f"join:{number}"] = (
-                    f"{measured.tuples_in:,} in, {counted(measured.tuples_out, 'result')}, "
-                    f"{milliseconds(measured.seconds)}"
+                    f"{each.tuples_in:,} in, {counted(each.tuples_out, 'result')}, "
+                    f"{milliseconds(each.seconds)}"
                 )
-            elif f"{host.name} results" in measured.detail:
-                results = counted(measured.detail[f"{host.name} results"], "result")
-                found[f"join:{number}"] = f"{results}, at one node: {measured.name}"
+            elif isinstance(each, JoinMetrics) and host.name in each.hosts:
+                results = counted(each.hosts[host.name], "result")
+                found[f"join:{number}"] = f"{results}, at one node: {each.name}"
     found |= {
         f"deliver:{name}": counted(number, "result") for name, number in summary.queries.items()
     }
@@ -111,7 +122,7 @@ def notes(program: Program, summary: RunSummary, engine: Engine) -> dict[str, st
 OPERATOR_HEADER = ("operator", "tuples in", "out", "selectivity", "time", "of all", "memory")
 
 
-def operator_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def operator_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """Every operator, the one that took most time first."""
     total = sum(each.seconds for each in operators)
     for each in sorted(operators, key=lambda each: -each.seconds):
@@ -126,130 +137,129 @@ def operator_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...
         )
 
 
-def state_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
+def state_rows(measured: EngineMetrics) -> Iterator[tuple[str, ...]]:
     """Base tuples kept for joins and for BEGIN-END queries."""
-    for state in engine.states.values():
-        if state.head:
-            yield (state.relation.name, f"{len(state):,}", memory(state.bytes))
+    for state in measured.states:
+        if state.taken:
+            yield (state.name, f"{state.tuples:,}", memory(state.bytes))
 
 
-def join_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def join_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """How often each input of a join was probed, what the index offered and what was found."""
-    found = list(parts(operators, "probes"))
-    labels = [f"{each.name} {name.partition(':')[2]}" for each, name, _ in found]
-    for at, (_, _, counts) in enumerate(found):
-        number = f"#{labels[:at].count(labels[at]) + 1}" if labels.count(labels[at]) > 1 else ""
-        numbers = [f"{counts.get(what, 0):,}" for what in JOIN_COLUMNS[:3]]
-        yield (f"{labels[at]}{number}", *numbers, memory(counts.get("bytes", 0)))
+    for join in of_kind(JoinMetrics, operators):
+        names = [each.relation for each in join.inputs]
+        for at, each in enumerate(join.inputs):
+            number = f"#{names[:at].count(names[at]) + 1}" if names.count(names[at]) > 1 else ""
+            counts = [f"{count:,}" for count in (each.probes, each.candidates, each.found)]
+            yield (f"{join.name} {each.relation}{number}", *counts, memory(each.bytes))
 
 
-def packet_rows(engine: Engine) -> Iterator[tuple[str, ...]]:
+def packet_rows(measured: EngineMetrics) -> Iterator[tuple[str, ...]]:
     """How many new tuples of each stream entered together."""
-    for name, packets in engine.packets.items():
-        if packets.packets:
-            relation = engine.states[name].relation.name
-            each = f"{packets.tuples / packets.packets:,.1f}"
-            yield (relation, f"{packets.packets:,}", each, f"{packets.threshold:,}")
+    for each in measured.packets:
+        if each.packets:
+            mean = f"{each.tuples / each.packets:,.1f}"
+            yield (each.name, f"{each.packets:,}", mean, f"{each.threshold:,}")
 
 
-def queue_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def queue_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """How many partial combinations of one history met the next input together, and how many waited for that."""
-    for each, name, counts in parts(operators, "trains"):
-        if not counts["trains"]:
-            continue
-        yield (
-            f"{each.name} {name.removeprefix('queue ')}",
-            f"{counts['trains']:,}",
-            f"{counts['rows'] / counts['trains']:,.1f}",
-            share(counts["waited"], counts["rows"]),
-            f"{counts['threshold']:,}",
-        )
+    for join in of_kind(JoinMetrics, operators):
+        for queue in join.queues:
+            if queue.trains:
+                yield (
+                    f"{join.name} {queue.name}",
+                    f"{queue.trains:,}",
+                    f"{queue.rows / queue.trains:,.1f}",
+                    share(queue.waited, queue.rows),
+                    f"{queue.threshold:,}",
+                )
 
 
-def feedback_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def feedback_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """On each edge of a join tree: rows and pairs held back because nobody asked, still waiting, and let go."""
-    for each, name, counts in parts(operators, "suspended"):
-        waiting = f"{counts['blacklisted']:,}" if "blacklisted" in counts else "-"
-        numbers = (f"{counts['suspended']:,}", waiting, f"{counts.get('resumed', 0):,}")
-        yield (f"{each.name} {name}", *numbers)
+    for tree in of_kind(TreeMetrics, operators):
+        for edge in tree.work.edges or ():
+            waiting = "-" if edge.blacklisted is None else f"{edge.blacklisted:,}"
+            yield (f"{tree.name} {edge.name}", f"{edge.suspended:,}", waiting, f"{edge.resumed:,}")
 
 
-def visit_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def visit_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """The grouped filters of each stream in the order in which packets visit them."""
-    found = sorted(
-        parts(operators, "visits"), key=lambda part: (part[0].name, part[2].get("place", 0))
-    )
-    for each, name, counts in found:
-        per_tuple = ratio(counts["visits"], each.tuples_in)
-        shown = [f"{counts.get(what, 0):,}" for what in ("place", "visits", "skipped")]
-        tickets = f"{counts['tickets']:,}" if "tickets" in counts else "-"
-        yield (f"{each.name} {shortened(name)}", *shown, per_tuple, tickets)
+    for filters in sorted(of_kind(FilterMetrics, operators), key=lambda each: each.name):
+        for each in sorted(filters.visits, key=lambda each: each.place):
+            yield (
+                f"{filters.name} {shortened(each.name)}",
+                f"{each.place:,}",
+                f"{each.visits:,}",
+                f"{each.skipped:,}",
+                ratio(each.visits, filters.tuples_in),
+                "-" if each.tickets is None else f"{each.tickets:,}",
+            )
 
 
-def probe_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def probe_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """In which order new tuples of each join input meet the other inputs, where a policy decides that."""
-    for each, name, counts in parts(operators, "place"):
-        start, separator, target = name.partition(" to ")
-        if separator and start.startswith("from "):
-            tickets = f"{counts['tickets']:,}" if "tickets" in counts else "-"
-            yield (f"{each.name} {start[5:]}", target, f"{counts['place'] + 1}", tickets)
+    for join in of_kind(JoinMetrics, operators):
+        for each in join.probes:
+            tickets = "-" if each.tickets is None else f"{each.tickets:,}"
+            yield (f"{join.name} {each.start}", f"{each.target}", f"{each.place + 1}", tickets)
 
 
-def phase_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def phase_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """What attribute, join and window conditions left of the candidates, where joins went in phases."""
     names = {"A": "attribute", "J": "join", "W": "window"}
-    for each, name, counts in parts(operators, "compared"):
-        compared, kept = counts["compared"], counts.get("kept", 0)
-        phase = names.get(name.removeprefix("phase "), name)
-        yield (f"{each.name} {phase}", f"{compared:,}", f"{kept:,}", ratio(kept, compared))
+    for join in of_kind(JoinMetrics, operators):
+        for each in join.phases:
+            counts = (f"{each.compared:,}", f"{each.kept:,}", ratio(each.kept, each.compared))
+            yield (f"{join.name} {names[each.letter]}", *counts)
 
 
-def order_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def order_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """The orders in which joins took their steps, and by what they reached the candidates."""
-    for each, name, counts in parts(operators, "steps"):
-        order, _, access = name.removeprefix("order ").partition(" ")
-        yield (f"{each.name} {order}", access, f"{counts['steps']:,}")
+    for join in of_kind(JoinMetrics, operators):
+        for each in join.orders:
+            yield (f"{join.name} {each.order}", each.access, f"{each.steps:,}")
 
 
-def shape_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def shape_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """The shapes of joins that are trees: asked for by a switch or a hint, or chosen by what was measured."""
-    for each in operators:
-        for name in each.detail:
-            shape, _, why = name.removeprefix("shape ").rpartition(") ")
-            if name.startswith("shape ("):
-                yield (each.name, f"{shape})", why)
+    for tree in of_kind(TreeMetrics, operators):
+        yield (tree.name, tree.shape, "chosen" if tree.is_chosen else "asked for")
 
 
-def split_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def split_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """Joins whose hosts are served apart because sharing did not pay, and those where that was tried in vain."""
     for each in operators:
-        for name in each.detail:
-            if name.startswith("split "):
-                node, _, why = name.removeprefix("split ").partition(": ")
-                origin = node.removeprefix("from ") if node.startswith("from ") else "-"
-                yield (each.name, origin, why)
+        if isinstance(each, JoinMetrics | TreeMetrics) and each.split:
+            node, _, why = each.split.partition(": ")
+            origin = node.removeprefix("from ") if node.startswith("from ") else "-"
+            yield (each.name, origin, why)
 
 
-def kept_rows(operators: Sequence[OperatorCount]) -> Iterator[tuple[str, ...]]:
+def kept_rows(operators: Sequence[OperatorMetrics]) -> Iterator[tuple[str, ...]]:
     """What is kept for BEGIN-END queries: how many bodies find their results as tuples come, and how many when asked."""
-    for each in operators:
-        if "eager" in each.detail:
-            yield (each.name, *(f"{each.detail[what]:,}" for what in KEPT_COLUMNS))
+    for each in of_kind(HistoryMetrics, operators):
+        counts = (each.bodies, each.eager, each.lazy, each.changes, each.rows, each.trees)
+        yield (each.name, *(f"{count:,}" for count in counts))
 
 
-def parts(
-    operators: Sequence[OperatorCount], having: str
-) -> Iterator[tuple[OperatorCount, str, dict[str, int]]]:
-    """The parts of operators that were counted one by one, those that have such a count."""
-    for each in operators:
-        named: dict[str, dict[str, int]] = {}
-        for label, number in each.detail.items():
-            name, _, what = label.rpartition(" ")
-            if name:
-                named.setdefault(name, {})[what] = number
-        for name, counts in named.items():
-            if having in counts:
-                yield each, name, counts
+def of_kind(kind: type[Kind], operators: Sequence[OperatorMetrics]) -> Iterator[Kind]:
+    """The operators of one kind."""
+    return (each for each in operators if isinstance(each, kind))
+
+
+def decided(decisions: Iterable[Decision]) -> str:
+    """What was decided while it ran, a sentence each; of many about one operator the first ones."""
+    about: dict[str, dict[str, None]] = {}
+    for each in decisions:
+        about.setdefault(each.about, {})[each.sentence] = None
+    lines: list[str] = []
+    for name, sentences in about.items():
+        lines += [f"  {sentence}" for sentence in list(sentences)[:MOST_DECISIONS]]
+        if len(sentences) > MOST_DECISIONS:
+            lines.append(f"  {name}: {len(sentences) - MOST_DECISIONS:,} decisions more")
+    return "\n".join(["Decided while it ran", *lines]) if lines else ""
 
 
 def shortened(text: str) -> str:

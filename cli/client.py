@@ -73,7 +73,7 @@ def register_command(
     if form == "json":
         click.echo(json.dumps(answer))
         return 0
-    how = "watch" if answer["kind"] == "push" else "invoke"
+    how = "invoke" if answer["kind"] == "pull" else "watch"  # EVERY delivers by itself
     click.echo(f"registered {answer['name']} (cqc {how} {answer['name']})")
     return 0
 

@@ -1,9 +1,8 @@
 """Where the command `cqc` begins: Ctrl-C and SIGTERM are heard from here on, while the rest of it is still being loaded.
 
-The milliseconds before belong to Python, which starts and looks for its packages: a Ctrl-C there is Python's to answer.
+The milliseconds before belong to Python, which starts and looks for its packages: a Ctrl-C there is Python's to answer, and it
+does so with a traceback. No code of ours runs before; so whatever is loaded up to here is as little as can be.
 """
-
-from __future__ import annotations
 
 from cqc.cli.stop_at_once import INTERRUPTED, end_on_interrupt
 

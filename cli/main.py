@@ -120,8 +120,18 @@ def run_command(arguments: list[str], *, debug: bool = False) -> int:
         _discard_output()
         return 0
     except Exception as error:  # the only place: no traceback reaches a user
+        if _comes_of_an_interrupt(error):
+            click.echo("interrupted", err=True)
+            return INTERRUPTED
         return _explain_failure(error, debug=debug)
     return result if isinstance(result, int) else 0
+
+
+def _comes_of_an_interrupt(error: BaseException | None) -> bool:
+    """Whether it was raised because of a Ctrl-C: Python makes a RuntimeError of one while a class is made, as modules do."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None
 
 
 def _forget_interrupt() -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import SourceFile
 
 STANDARD_INPUT = "<stdin>"
-_DATA_SUFFIXES = (".csv", ".jsonl", ".parquet")
 
 program_argument = click.argument("programs", metavar="PROGRAM...", nargs=-1, required=True)
 
@@ -42,6 +41,8 @@ def read_sources(programs: tuple[str, ...]) -> list[tuple[SourceFile, str]]:
 
 def files_of(path: Path) -> list[Path]:
     """The program files that one argument stands for, a folder's in name order."""
+    from cqc.compiler.meaning.source_formats import FILE_OF_ENDING
+
     try:
         if path.is_dir():
             files = sorted(file for file in path.glob("*.cq") if not file.is_dir())
@@ -50,7 +51,7 @@ def files_of(path: Path) -> list[Path]:
             return files
         if not path.exists():
             raise click.UsageError(f"no such program file: {path}")
-        if path.suffix.lower() in _DATA_SUFFIXES:
+        if path.suffix.lower() in FILE_OF_ENDING:
             raise click.UsageError(
                 f"{path} is data, not a program: name the .cq file that declares its stream, with --bind NAME={path}"
             )

@@ -48,8 +48,11 @@ def show_summary(summary: RunSummary) -> None:
     if summary.failed_evaluations:
         lines.append(f"{counted(summary.failed_evaluations, 'evaluation')} failed and gave NULL")
     read = sum(count.read for count in summary.streams.values())
-    rate = read / summary.seconds if summary.seconds > 0 else 0.0
-    lines.append(f"{counted(read, 'tuple')} in {summary.seconds:.2f} s, {per_second(rate)}")
+    now = read - summary.read_before
+    rate = now / summary.seconds if summary.seconds > 0 else 0.0
+    lines.append(f"{counted(now, 'tuple')} in {summary.seconds:.2f} s, {per_second(rate)}")
+    if summary.read_before:
+        lines.append(f"all other counts are since the first start: {counted(read, 'tuple')}")
     if sys.stdout.isatty():  # the results are just above
         lines.insert(0, "")
     click.echo("\n".join(lines), err=True)

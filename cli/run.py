@@ -15,6 +15,7 @@ from cqc.cli.options import (
     strategy_options,
 )
 from cqc.cli.programs import load_again, program_argument
+from cqc.runtime.options import SINKS
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
 @click.option(
     "--sink",
-    type=click.Choice(["jsonl", "csv", "parquet", "table", "none"]),
+    type=click.Choice(list(SINKS)),
     default="jsonl",
     show_default=True,
 )
@@ -38,30 +39,34 @@ if TYPE_CHECKING:
 )
 @click.option("--follow", is_flag=True, help="Keep watching for new input.")
 @click.option(
-    "--checkpoint", type=click.Path(), help="Survive a crash: state and results by batch."
+    "--checkpoint",
+    type=click.Path(),
+    help="Survive a crash: a new start with this folder goes on where the last run stopped.",
 )
 @click.option(
     "--at", "at_text", metavar="INSTANT", help="NOW for the closing invocation of pull queries."
 )
 @click.option("--only", multiple=True, metavar="QUERY", help="Run this query only (repeatable).")
-@click.option("--late", type=click.Path(), help="Write late tuples there.")
-@click.option("--rejects", type=click.Path(), help="Write rejected rows there, as JSON lines.")
+@click.option("--late", type=click.Path(), help="Write late rows to this file.")
+@click.option(
+    "--rejects", type=click.Path(), help="Write rejected rows to this file, as JSON lines."
+)
 @click.option("--strict", is_flag=True, help="A rejected row ends the run.")
 @click.option("--quiet", is_flag=True, help="No summary, no progress.")
 @click.option("--progress", is_flag=True, help="Show progress also where there is no terminal.")
-@click.option("--stats", type=click.Path(), help="Write counters there, as JSON.")
+@click.option("--stats", type=click.Path(), help="Write counters to this file, as JSON.")
 @click.option("--distribute", is_flag=True, help="Run the operators on Spark's executors.")
 @click.option(
     "--partitions",
     type=click.IntRange(min=1),
-    help="Cells of a distributed run; as many as there are cores by default.",
+    help="How many parts a distributed run has; by default one for each core.",
 )
 @click.option("--master", help="The Spark master; local mode by default.")
 @click.option("--rows-per-batch", type=click.IntRange(min=1), help="Rows of one micro-batch.")
 @click.option(
     "--max-instants",
     type=click.IntRange(min=1),
-    help="Of a query with EVERY, one after the other without a row; more end the run.  [default: 1000000]",
+    help="End the run when a query with EVERY would answer more instants than this without a row.  [default: 1000000]",
 )
 @strategy_options
 def run_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:
@@ -90,8 +95,6 @@ def make_options(
     out = None if given["out"] == "-" else given["out"]
     if given["sink"] == "parquet" and out is None:
         raise click.UsageError("--sink parquet needs --out: Parquet cannot go to standard output")
-    if given["distribute"] and given["max_instants"] is not None:
-        raise click.UsageError("--max-instants is for runs without --distribute")
     plain = ("engine", "sink", "follow", "checkpoint", "late", "rejects", "strict", "stats")
     return RunOptions(
         programs=programs,

@@ -40,7 +40,7 @@ _SWITCH_S = 0.0005
 @click.option(
     "--user-tokens",
     type=click.Path(),
-    help=f"A file of NAME=TOKEN (or {USER_TOKENS_VARIABLE}): register, push, remove one's own.",
+    help=f"A file with a line NAME=TOKEN for each user (or {USER_TOKENS_VARIABLE}): register, push, remove their own.",
 )
 @click.option(
     "--read-token-file",
@@ -52,10 +52,10 @@ _SWITCH_S = 0.0005
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="A name under which clients reach it, beside its own.",
+    help="Another name under which clients reach the service (repeatable).",
 )
 @click.option("--cert", type=click.Path(), help="A certificate (PEM): HTTPS instead of HTTP.")
-@click.option("--key", type=click.Path(), help="The key of --cert, where it is in another file.")
+@click.option("--key", type=click.Path(), help="The key of --cert, when it is in another file.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
@@ -75,30 +75,53 @@ _SWITCH_S = 0.0005
     help="A folder of .cq files that may change at any time.",
 )
 @click.option(
-    "--max-queries", type=click.IntRange(min=1), help="How many may be registered at once."
+    "--max-queries", type=click.IntRange(min=1), help="How many queries may be registered at once."
 )
-@click.option("--max-body", type=click.IntRange(min=1), metavar="BYTES", help="Of one request.")
-@click.option("--max-body-rows", type=click.IntRange(min=1), metavar="ROWS", help="Of one request.")
-@click.option("--max-rows", type=click.IntRange(min=1), metavar="ROWS", help="Of one answer.")
 @click.option(
-    "--max-instants", type=click.IntRange(min=1), help="Of EVERY queries, due in one micro-batch."
+    "--max-body",
+    type=click.IntRange(min=1),
+    metavar="BYTES",
+    help="The largest body of one request.",
+)
+@click.option(
+    "--max-body-rows",
+    type=click.IntRange(min=1),
+    metavar="ROWS",
+    help="The most rows in one request.",
+)
+@click.option(
+    "--max-rows", type=click.IntRange(min=1), metavar="ROWS", help="The most rows in one answer."
+)
+@click.option(
+    "--max-instants",
+    type=click.IntRange(min=1),
+    help="The most instants that EVERY queries may answer in one micro-batch.",
 )
 @click.option(
     "--max-results",
     type=click.IntRange(min=1),
-    help="Of one query in one micro-batch, beside one a row.",
+    help="How many results more than rows one query may have in one micro-batch.",
 )
 @click.option(
-    "--max-kept", type=click.IntRange(min=1), help="Combinations kept for one BEGIN-END query."
+    "--max-kept",
+    type=click.IntRange(min=1),
+    help="The most combinations kept for one BEGIN-END query.",
 )
 @click.option(
     "--query-seconds",
     type=click.FloatRange(min=0.001),
-    help="Of work on one query at once: one that takes more is stopped (10).",
+    help="Stop a query that one micro-batch works for longer than this (10).",
 )
-@click.option("--max-seconds", type=click.FloatRange(min=0.001), help="Of one invocation.")
 @click.option(
-    "--keep-results", type=click.IntRange(min=1), metavar="BYTES", help="For watchers that return."
+    "--max-seconds",
+    type=click.FloatRange(min=0.001),
+    help="The longest time that one invocation may take.",
+)
+@click.option(
+    "--keep-results",
+    type=click.IntRange(min=1),
+    metavar="BYTES",
+    help="How many results to keep for watchers that come back.",
 )
 @strategy_options
 def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:

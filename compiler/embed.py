@@ -65,7 +65,7 @@ def compile_files(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) ->
 
 
 def decode_source(name: str, data: bytes) -> SourceFile:
-    """A program file from its bytes, which are UTF-8 with or without a byte-order mark; `parse` reports where they are not."""
+    """Make a program file of its bytes: UTF-8, with or without a byte-order mark. `parse` reports bytes that are not UTF-8."""
     try:
         return SourceFile(name, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -10,8 +10,6 @@ Example:
     ['q1']
 """
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # not from `typing`: the command must hear Ctrl-C before that is loaded
 if TYPE_CHECKING:
     import cqc.spark as spark
@@ -48,6 +46,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module  # here: the command must hear Ctrl-C before it is loaded
+
     if name == "spark":
         return import_module("cqc.spark")
     if name not in _HOMES:

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import SourceFile
 
 MOST_INSTANTS = 1_000_000  # of a query with EVERY, one after the other without a row
+SINKS = {  # the kinds of sink, and how the names of their files end
+    "jsonl": "jsonl",
+    "csv": "csv",
+    "parquet": "parquet",
+    "table": "txt",
+    "none": "",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ def parse_packet(text: str) -> int | None:
     """
     if text == "auto":
         return None
-    if not text.isdigit() or int(text) < 1:
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise ValueError(f"--packet wants auto or a number of tuples, not {text!r}")
     return int(text)
 

@@ -14,6 +14,7 @@ import cqc
 from cqc.benchmarks.harness.plots import line_chart
 from cqc.benchmarks.harness.side_by_side import machine
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.metrics.operators import FilterMetrics, JoinMetrics, TreeMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.lineage.matches import OperatorCount
+    from cqc.runtime.metrics.operators import OperatorMetrics
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,31 @@ class Timed:
 
     cpu_s: float
     results: int
-    operators: Sequence[OperatorCount] = ()
+    operators: Sequence[OperatorMetrics] = ()
 
-    def detail(self, ending: str) -> int:
-        """The sum of the counters whose names end so."""
-        return sum(
-            number
-            for each in self.operators
-            for name, number in each.detail.items()
-            if name.endswith(ending)
-        )
+    @property
+    def joins(self) -> list[JoinMetrics]:
+        """Of the joins that are not trees."""
+        return [each for each in self.operators if isinstance(each, JoinMetrics)]
+
+    @property
+    def trees(self) -> list[TreeMetrics]:
+        """Of the joins that are."""
+        return [each for each in self.operators if isinstance(each, TreeMetrics)]
+
+    @property
+    def visits(self) -> int:
+        """How often tuples visited the filters of their streams."""
+        filters = [each for each in self.operators if isinstance(each, FilterMetrics)]
+        return sum(visit.visits for each in filters for visit in each.visits)
+
+    @property
+    def partial_results(self) -> int:
+        """Combinations of some but not all items that were made."""
+        kept = sum(each.work.partial_results for each in self.trees)
+        asked = sum(each.partial_results or 0 for each in self.joins)
+        found = sum(part.found for each in self.joins for part in each.inputs)
+        return kept + asked or found - self.results
 
 
 def run_once(

@@ -301,8 +301,14 @@ def _fold_durations(
         ArithmeticOp.MULTIPLY: lambda: Fraction(one) * Fraction(other),
         ArithmeticOp.DIVIDE: lambda: Fraction(one) / Fraction(other),
     }[op]()
-    us = round(exact)
+    us = _half_away_from_zero(exact)
     return Literal(us, _INTERVAL, span) if BIGINT_LEAST <= us <= BIGINT_MOST else None
+
+
+def _half_away_from_zero(exact: Fraction) -> int:
+    """The whole microseconds of a duration; Python's own `round` would take a half to the even side."""
+    size = math.floor(abs(exact) + Fraction(1, 2))
+    return -size if exact < 0 else size
 
 
 def negate(operand: Expression, span: Span) -> Expression:

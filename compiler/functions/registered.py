@@ -88,6 +88,17 @@ def functions_in(what: object) -> tuple[UserFunction, ...]:
     """The registered functions that a query calls, in whatever form it is: what another process needs to run it."""
     if not _registered:
         return ()
+    known = _registered
+    return tuple(known[name] for name in sorted(_called_in(what)) if name in known)
+
+
+def missing_functions(what: object) -> tuple[str, ...]:
+    """The names of functions that a query calls and nobody has registered in this process."""
+    return tuple(sorted(_called_in(what) - _registered.keys()))
+
+
+def _called_in(what: object) -> set[str]:
+    """The names of users' functions in something that is made of dataclasses and lists of them."""
     names: set[str] = set()
     waiting = [what]
     while waiting:
@@ -98,7 +109,7 @@ def functions_in(what: object) -> tuple[UserFunction, ...]:
             waiting += each
         elif is_dataclass(each) and not isinstance(each, Span | Relation):
             waiting += [getattr(each, part.name) for part in fields(each)]
-    return tuple(_registered[name] for name in sorted(names) if name in _registered)
+    return names
 
 
 def _arity(callable: VectorFunction) -> int | None:  # noqa: A002 - as in function()

@@ -150,14 +150,20 @@ def _plain(value: object) -> Plain:
 
 # Reading
 
-_RECORDS: dict[str, type] = {
+RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
         *(bound.Literal, bound.ColumnRef, bound.Arithmetic, bound.Negate, bound.Comparison),
         *(bound.And, bound.Or, bound.Not, bound.InList, bound.Match, bound.IsNull),
         *(bound.IsTruth, bound.IsDistinct, bound.Case, bound.Cast, bound.FunctionCall),
         *(bound.UserCall, bound.Aggregate, bound.Output, bound.Order, bound.Pull, bound.Instant),
-        *(normal.Interval, normal.ValueAtom, normal.PatternAtom, normal.ExpressionAtom),
+        *(
+            normal.Interval,
+            normal.ValueAtom,
+            normal.PatternAtom,
+            normal.FoldedAtom,
+            normal.ExpressionAtom,
+        ),
         *(normal.AllOf, normal.AnyOf, normal.EquiJoin, normal.ThetaJoin, normal.Residual),
         normal.TimeBounds,
     )
@@ -242,7 +248,7 @@ def _read(stored: Plain) -> Any:
     if "double" in stored:
         return float(stored["double"])
     kind = stored["node"]
-    record = _RECORDS[kind]
+    record = RECORDS[kind]
     values = {key: _read_field(kind, key, each) for key, each in stored.items() if key != "node"}
     if any(each.name == "span" for each in fields(record)):
         values["span"] = _NOWHERE

@@ -62,23 +62,35 @@ class ValueAtom:
 
 @dataclass(frozen=True, slots=True)
 class PatternAtom:
-    """TRUE where the (not NULL) text matches the pattern, or with `negated` where it does not."""
+    """TRUE where the text matches the pattern, or with `negated` where it does not; for NULL only with `matches_null`."""
 
     column: int
     kind: PatternKind
     pattern: str
     escape: str
     negated: bool
+    matches_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedAtom:
+    """TRUE where the text in lower case is one of these (sorted), or with `negated` none of them; for NULL only with `matches_null`."""
+
+    column: int
+    texts: tuple[str, ...]
+    negated: bool
+    matches_null: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionAtom:
-    """TRUE where an expression over columns of this item alone is TRUE (its ColumnRefs have item 0)."""
+    """TRUE where an expression over columns of this item alone (its ColumnRefs have item 0) is TRUE, with `negated` where it is not."""
 
     expression: Expression
+    negated: bool = False
 
 
-Atom = ValueAtom | PatternAtom | ExpressionAtom
+Atom = ValueAtom | PatternAtom | FoldedAtom | ExpressionAtom
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ format, so that a program which passes the check is not refused for its words wh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,13 +58,29 @@ class Text:
         return text != ""
 
 
+class Cut(Enum):
+    """How a file is cut into pieces, which are read one after the other."""
+
+    LINES = "lines"  # at the ends of lines; such a file may grow
+    ROWS = "rows"  # by the numbers of its rows
+    WHOLE = "whole"  # not at all
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file: how its name may end (the usual ending first), and how it is cut."""
+
+    endings: tuple[str, ...]
+    cut: Cut
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFormat:
     """One format.
 
     Attributes:
         options: what WITH may say beside the format itself.
-        reader: which parser reads its files; None where rows come by a connection.
+        reader: which kind of `FILES` it is; None where rows come by a connection.
         handed_on: options that begin so are for somebody else, who knows what they mean.
     """
 
@@ -79,6 +96,13 @@ class SourceFormat:
         """Whether a key of WITH (folded) means something here."""
         return key in self.keys or (self.handed_on is not None and key.startswith(self.handed_on))
 
+
+FILES: dict[str, FileKind] = {
+    "csv": FileKind((".csv",), Cut.LINES),
+    "jsonl": FileKind((".jsonl", ".json", ".ndjson"), Cut.LINES),
+    "parquet": FileKind((".parquet",), Cut.ROWS),
+}
+FILE_OF_ENDING = {ending: name for name, kind in FILES.items() for ending in kind.endings}
 
 _FILE = {"path": Text("a path")}
 _VALUE = Words(("json", "csv"))
@@ -108,3 +132,9 @@ WITHOUT_FORMAT = SourceFormat(_FILE)  # what the files are, their names say
 def format_called(name: str) -> SourceFormat | None:
     """The format of a name, in any case."""
     return FORMATS.get(name.lower())
+
+
+def has_lines(name: str) -> bool:
+    """Whether a kind of file is cut at its lines, and so may grow; False for connections."""
+    kind = FILES.get(name)
+    return kind is not None and kind.cut is Cut.LINES

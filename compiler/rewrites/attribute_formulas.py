@@ -11,6 +11,7 @@ thousands of literals under OR is one atom with thousands of intervals. What no 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
@@ -20,6 +21,7 @@ from cqc.compiler.meaning.bound import (
     Comparison,
     ComparisonOp,
     Expression,
+    FunctionCall,
     InList,
     IsDistinct,
     IsNull,
@@ -37,6 +39,7 @@ from cqc.compiler.meaning.normal import (
     AllOf,
     AnyOf,
     ExpressionAtom,
+    FoldedAtom,
     Formula,
     PatternAtom,
     ValueAtom,
@@ -55,7 +58,7 @@ from cqc.compiler.rewrites.mentioned_items import item_mask, renumber
 from cqc.compiler.rewrites.push_negations import Question, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _EXACT_WHOLE = 2.0**53  # below this every whole number is a DOUBLE
 
@@ -76,7 +79,7 @@ def conjoin(parts: Iterable[Formula]) -> Formula:
     """TRUE where all parts are, with the conditions on one column in one atom."""
     values: dict[int, list[ValueAtom]] = {}
     others: dict[Formula, None] = {}
-    for part in _flat(parts, AllOf):
+    for part in _one_folded(_flat(parts, AllOf), negated=True):
         if type(part) is ValueAtom:
             values.setdefault(part.column, []).append(part)
         elif part == NEVER:
@@ -97,7 +100,7 @@ def disjoin(parts: Iterable[Formula]) -> Formula:
     """TRUE where some part is, with the conditions on one column in one atom."""
     values: dict[int, list[ValueAtom]] = {}
     others: dict[Formula, None] = {}
-    for part in _flat(parts, AnyOf):
+    for part in _one_folded(_flat(parts, AnyOf), negated=False):
         if type(part) is ValueAtom:
             values.setdefault(part.column, []).append(part)
         elif part == ALWAYS:
@@ -153,6 +156,9 @@ def _any(atoms: list[ValueAtom]) -> ValueAtom:
 
 
 def _atom(condition: Expression) -> Formula:
+    folded = _folded(condition)
+    if folded is not None:
+        return _some_text(folded)
     found = value_set(condition)
     if found is not None:
         column, intervals, matches_null = found
@@ -166,18 +172,98 @@ def _atom(condition: Expression) -> Formula:
             return _pattern(column, condition, negated=False)
         case Not(operand=Match(operand=ColumnRef() as column, pattern=str()) as inner):
             return _pattern(column, inner, negated=True)
+        case Not(
+            operand=IsTruth(operand=Match(operand=ColumnRef() as column) as inner, value=value)
+        ) if isinstance(inner.pattern, str):
+            return _pattern(column, inner, negated=value, matches_null=True)
+        case Not(operand=IsTruth(operand=inner, value=value)):  # not TRUE, or not FALSE
+            whole = inner if value else Not(inner, condition.span)
+            return ExpressionAtom(_of_one_item(whole), negated=True)
         case _:
-            every_item_zero = (0,) * item_mask(condition).bit_length()
-            return ExpressionAtom(renumber(condition, every_item_zero))
+            return ExpressionAtom(_of_one_item(condition))
 
 
-def _pattern(column: ColumnRef, match_: Match, *, negated: bool) -> Formula:
+def _folded(condition: Expression) -> FoldedAtom | None:
+    """`lower(c) = 'x'`, `lower(c) IN (...)` and what denies them, by texts in lower case."""
+    match condition:
+        case Comparison(left=Literal(), right=right, op=ComparisonOp.EQ | ComparisonOp.NE as op):
+            return _folded_texts(right, (condition.left,), negated=op is ComparisonOp.NE)
+        case Comparison(left=left, right=Literal(), op=ComparisonOp.EQ | ComparisonOp.NE as op):
+            return _folded_texts(left, (condition.right,), negated=op is ComparisonOp.NE)
+        case InList(operand=operand, values=values):
+            return _folded_texts(operand, values, negated=False)
+        case Not(operand=IsTruth(operand=inner, value=value)):
+            found = _folded(inner)
+            if found is None:
+                return None
+            if value:  # not TRUE: FALSE or NULL
+                return replace(
+                    found, negated=not found.negated, matches_null=not found.matches_null
+                )
+            return replace(found, matches_null=True)
+        case Not(operand=Comparison() | InList() as inner):
+            found = _folded(inner)
+            return None if found is None else replace(found, negated=not found.negated)
+        case _:
+            return None
+
+
+def _folded_texts(
+    side: Expression, values: Sequence[Expression], *, negated: bool
+) -> FoldedAtom | None:
+    match side:
+        case FunctionCall(name="lower", arguments=(ColumnRef(type=ColumnType.STRING) as column,)):
+            constants = [value.value for value in values if isinstance(value, Literal)]
+            texts = [text for text in constants if isinstance(text, str)]
+            if len(texts) < len(values):
+                return None
+            # A text with capital letters is never what `lower` gives.
+            reachable = {text for text in texts if text.lower() == text}
+            return FoldedAtom(column.column, tuple(sorted(reachable)), negated, False)
+        case _:
+            return None
+
+
+def _some_text(atom: FoldedAtom) -> Formula:
+    """The atom, or what it comes to where no text is left."""
+    if atom.texts:
+        return atom
+    if atom.negated and atom.matches_null:
+        return ALWAYS
+    if not atom.negated and not atom.matches_null:
+        return NEVER
+    intervals = EVERYTHING if atom.negated else NOTHING
+    return ValueAtom(atom.column, ColumnType.STRING, intervals, atom.matches_null)
+
+
+def _one_folded(parts: Iterable[Formula], *, negated: bool) -> Iterable[Formula]:
+    """Lists of texts on one column as one list: `lower(c) IN` joined by OR, `NOT IN` by AND."""
+    lists: dict[int, set[str]] = {}
+    for part in parts:
+        if type(part) is FoldedAtom and part.negated == negated and not part.matches_null:
+            lists.setdefault(part.column, set()).update(part.texts)
+        else:
+            yield part
+    for column, texts in lists.items():
+        yield FoldedAtom(column, tuple(sorted(texts)), negated, False)
+
+
+def _of_one_item(condition: Expression) -> Expression:
+    return renumber(condition, (0,) * item_mask(condition).bit_length())
+
+
+def _pattern(
+    column: ColumnRef, match_: Match, *, negated: bool, matches_null: bool = False
+) -> Formula:
     pattern = match_.pattern or ""
     special = {"%", "_", match_.escape}
     if match_.kind is PatternKind.LIKE and special.isdisjoint(pattern):
         op = ComparisonOp.NE if negated else ComparisonOp.EQ
-        return ValueAtom(column.column, column.type, compared(column.type, op, pattern))
-    return PatternAtom(column.column, match_.kind, pattern, match_.escape, negated)
+        values = compared(column.type, op, pattern)
+        return ValueAtom(column.column, column.type, values, matches_null)
+    if match_.kind is PatternKind.ILIKE and special.isdisjoint(pattern):
+        return FoldedAtom(column.column, (pattern.lower(),), negated, matches_null)
+    return PatternAtom(column.column, match_.kind, pattern, match_.escape, negated, matches_null)
 
 
 ColumnValues = tuple[ColumnRef, Intervals, bool]

@@ -6,6 +6,9 @@ Each question of AND, OR, NOT and IS TRUE/FALSE is answered by questions of the 
 
     NOT (a < 1 AND b LIKE 'x%')      becomes    a >= 1 OR NOT b LIKE 'x%'
     (a < 1 OR b) IS NOT TRUE         becomes    NOT (a < 1) IS TRUE AND NOT b IS TRUE
+    NOT coalesce(a LIKE 'x%', FALSE) becomes    (a LIKE 'x%') IS NOT TRUE
+
+The last one is how rules say that a missing field counts as false.
 """
 
 from __future__ import annotations
@@ -14,11 +17,26 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.bound import And, Comparison, Expression, IsTruth, Literal, Not, Or, Query
+from cqc.compiler.meaning.bound import (
+    And,
+    Comparison,
+    ComparisonOp,
+    Expression,
+    FunctionCall,
+    IsTruth,
+    Literal,
+    Match,
+    Not,
+    Or,
+    Query,
+)
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import Span
+
+
+_DEFAULTS = ("coalesce", "nvl")
 
 
 class Question(Enum):
@@ -66,15 +84,49 @@ def ask(expression: Expression, question: Question) -> Expression:
         return _ask_truth(expression, question)
     if isinstance(expression, Literal):
         return Literal(_holds(expression.value, question), ColumnType.BOOLEAN, expression.span)
+    if isinstance(expression, FunctionCall):
+        return _ask_default(expression, question)
+    return _leaf(expression, question)
+
+
+def _ask_default(expression: FunctionCall, question: Question) -> Expression:
+    """`coalesce(condition, TRUE or FALSE)` is never NULL: a condition that is NULL counts as the second."""
+    if expression.name in _DEFAULTS and len(expression.arguments) == 2:
+        condition, default = expression.arguments
+        if isinstance(default, Literal) and isinstance(default.value, bool):
+            asked = Question.NOT_FALSE if default.value else Question.TRUE
+            denied = question in (Question.FALSE, Question.NOT_TRUE)
+            return ask(condition, _DENIED[asked] if denied else asked)
     return _leaf(expression, question)
 
 
 def _ask_comparison(expression: Comparison, question: Question) -> Expression:
+    inner = _compared_with_truth(expression)
+    if inner is not None:
+        return ask(inner, question)
     if question is Question.TRUE:
         return expression
     if question is Question.FALSE:
         return replace(expression, op=expression.op.negated)
     return _leaf(expression, question)
+
+
+def _compared_with_truth(expression: Comparison) -> Expression | None:
+    """`condition = TRUE` and its like as the condition, or NOT the condition; a plain column stays as it is."""
+    for condition, other in (
+        (expression.left, expression.right),
+        (expression.right, expression.left),
+    ):
+        if type(other) is Literal and isinstance(other.value, bool) and _is_condition(condition):
+            if expression.op is ComparisonOp.EQ:
+                return condition if other.value else Not(condition, expression.span)
+            if expression.op is ComparisonOp.NE:
+                return Not(condition, expression.span) if other.value else condition
+    return None
+
+
+def _is_condition(expression: Expression) -> bool:
+    return isinstance(expression, Comparison | And | Or | Not | IsTruth | FunctionCall | Match)
 
 
 def _ask_logical(expression: And | Or, question: Question) -> Expression:

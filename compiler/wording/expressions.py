@@ -29,7 +29,14 @@ from cqc.compiler.meaning.bound import (
     UserCall,
 )
 from cqc.compiler.meaning.instants import format_instant
-from cqc.compiler.meaning.normal import AllOf, AnyOf, ExpressionAtom, PatternAtom, ValueAtom
+from cqc.compiler.meaning.normal import (
+    AllOf,
+    AnyOf,
+    ExpressionAtom,
+    FoldedAtom,
+    PatternAtom,
+    ValueAtom,
+)
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
@@ -173,12 +180,16 @@ def formula_text(formula: Formula, relation: Relation) -> str:
             return shortened([_inner_formula(part, relation) for part in parts], " AND ")
         case AnyOf(parts=parts):
             return shortened([_inner_formula(part, relation) for part in parts], " OR ")
-        case ExpressionAtom(expression=expression):
-            return expression_text(expression, (relation,))
+        case ExpressionAtom(expression=expression, negated=negated):
+            text = expression_text(expression, (relation,))
+            return f"({text}) IS NOT TRUE" if negated else text
         case PatternAtom(column=column, kind=kind, pattern=pattern, negated=negated):
             name = name_text(relation.columns[column].name)
             word = f"NOT {kind.value}" if negated else kind.value
-            return f"{name} {word} {constant_text(pattern, ColumnType.STRING)}"
+            null = f" OR {name} IS NULL" if formula.matches_null else ""
+            return f"{name} {word} {constant_text(pattern, ColumnType.STRING)}{null}"
+        case FoldedAtom():
+            return _folded_text(formula, name_text(relation.columns[formula.column].name))
         case ValueAtom():
             return _values_text(formula, name_text(relation.columns[formula.column].name))
 
@@ -187,6 +198,15 @@ def _inner_formula(formula: Formula, relation: Relation) -> str:
     text = formula_text(formula, relation)
     compound = isinstance(formula, AllOf | AnyOf) or " OR " in text
     return f"({text})" if compound else text
+
+
+def _folded_text(atom: FoldedAtom, name: str) -> str:
+    texts = [constant_text(text, ColumnType.STRING) for text in atom.texts]
+    null = f" OR {name} IS NULL" if atom.matches_null else ""
+    if len(texts) == 1:
+        return f"lower({name}) {'<>' if atom.negated else '='} {texts[0]}{null}"
+    word = "NOT IN" if atom.negated else "IN"
+    return f"lower({name}) {word} ({shortened(texts, ', ')}){null}"
 
 
 def _values_text(atom: ValueAtom, name: str) -> str:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision, counted
+from cqc.runtime.adapt.size_threshold import SizeThreshold
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cqc.runtime.columns.packet import Packet
-
-LEAST = 8_192
-MOST = 1 << 20
-_STARVED = 4  # so many micro-batches in a row below half the threshold
 
 
 class Packets:
@@ -27,10 +27,21 @@ class Packets:
     def __init__(self, size: int | None) -> None:
         """`size` None: the threshold adapts."""
         self._adapts = size is None
-        self.threshold = 2 * LEAST if size is None else size
-        self.starved = 0
+        self._size = SizeThreshold(settings.PACKETS, size)
         self.packets = 0
         self.tuples = 0
+
+    @property
+    def threshold(self) -> int:
+        """How many tuples make a packet now."""
+        return self._size.value
+
+    def decision(self, about: str) -> Decision | None:
+        """How large packets are and why; None where it is fixed or never changed."""
+        if not self._adapts or not self._size.changes:
+            return None
+        note = f"{counted(self._size.changes, 'change')}, as more or fewer waited"
+        return Decision(about, f"is cut into packets of up to {self.threshold:,} tuples", note=note)
 
     def split(self, packet: Packet) -> Iterator[tuple[Packet, bool]]:
         """The packets of a micro-batch, in order, each with whether more follow."""
@@ -46,11 +57,6 @@ class Packets:
             begin = end
 
     def _adapt(self, waiting: int, *, is_first: bool) -> None:
-        if waiting >= 2 * self.threshold:
-            self.threshold = min(2 * self.threshold, MOST)
-            self.starved = 0
-        elif is_first and 2 * waiting < self.threshold:
-            self.starved += 1
-            if self.starved >= _STARVED:
-                self.threshold = max(self.threshold // 2, LEAST)
-                self.starved = 0
+        self._size.saw(waiting)
+        if is_first and 2 * waiting < self._size.value:
+            self._size.starve()

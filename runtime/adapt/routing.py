@@ -4,7 +4,7 @@
   rows of many hold most tickets; the next item is drawn by tickets. Old tickets decay, and every item keeps one, so a
   change is noticed.
 - `fixed`: the order of the items, those connected by an equality first. `random`: any such order, drawn again and again.
-- `selectivity` (greedy on measured fan-out) is what the join does by itself: see `operators/join_order.py`.
+- `selectivity` (greedy on measured fan-out) is what the join does by itself: see `join/plan/item_order`.
 
 Draws come from a seeded generator: a run can be repeated.
 """
@@ -14,11 +14,10 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
+from cqc.runtime.adapt.settings import ROUTING_DECAY, ROUTING_SEED
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_DECAY = 0.9  # of tickets, for every packet
-_SEED = 17
 
 
 class Policy(Protocol):
@@ -66,14 +65,14 @@ class Lottery:
         return self._random.choices(ready, weights)[0]
 
     def learn(self, item: int, taken: int, returned: int) -> None:
-        self.tickets[item] = _DECAY * self.tickets.get(item, 0.0) + taken - returned
+        self.tickets[item] = ROUTING_DECAY * self.tickets.get(item, 0.0) + taken - returned
 
 
 def policy_of(routing: str, start: int) -> Policy:
     """The policy that `--routing` names, for a starting item."""
     if routing == "lottery":
-        return Lottery(_SEED + start)
-    return AtRandom(_SEED + start) if routing == "random" else Fixed()
+        return Lottery(ROUTING_SEED + start)
+    return AtRandom(ROUTING_SEED + start) if routing == "random" else Fixed()
 
 
 def order_by(

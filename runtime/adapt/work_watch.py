@@ -64,6 +64,7 @@ class WorkWatch:
         self.total = 0.0  # that was credited so far
         self._tell_at = 0.0
         self._halted = ""
+        self.asks: Callable[[], str] | None = None  # somebody outside who may want an end, and why
         self._dropped: set[str] = set()
 
     # From other threads
@@ -138,13 +139,14 @@ class WorkWatch:
         return self._dropped
 
     def check_halted(self) -> None:
-        """Go on if nobody has said `halt`.
+        """Go on if nobody has said `halt`, nor does somebody outside this process want an end.
 
         Raises:
             Halted: when everything has to stop.
         """
-        if self._halted:
-            raise Halted(self._halted)
+        why = self._halted or ("" if self.asks is None else self.asks())
+        if why:
+            raise Halted(why)
 
     def is_time_to_tell(self) -> bool:
         """Whether the turn takes so long that somebody may ask what it is about; now and then."""

@@ -18,6 +18,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column, null_column, text_column
 from cqc.runtime.columns.event_time import span
 from cqc.runtime.columns.python_columns import Converted, column_of_values
+from cqc.runtime.columns.repeated_text import repeated_text
 from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US, parse_iso
 
 if TYPE_CHECKING:
@@ -68,11 +69,24 @@ def column_of_arrow(type_: ColumnType, array: Any) -> Converted:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):
+        by_codes = _by_codes(type_, array)
+        if by_codes is not None:
+            return by_codes, None
         array = array.dictionary_decode()
     if pa.types.is_null(array.type):
         return null_column(type_, len(array)), None
     converted = _CONVERSIONS[type_](array)
     return column_of_values(type_, values_of_arrow(array)) if converted is None else converted
+
+
+def _by_codes(type_: ColumnType, array: Any) -> Column | None:
+    """Text that comes with its distinct values keeps them; None for anything else, and for text that is none."""
+    if type_ is not ColumnType.STRING or not is_text(array.type.value_type):
+        return None
+    column = repeated_text(array)
+    if column is None or _string(column.distinct) is None:
+        return None
+    return column
 
 
 def _same_layout(type_: ColumnType, array: Any) -> NDArray[Any] | None:

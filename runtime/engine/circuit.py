@@ -8,7 +8,8 @@ With sharing off every query has a graph, a filter and a join of its own, over t
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from cqc.compiler.graph.graph import Graph
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.join.execute.join_node import JoinNode
     from cqc.runtime.join.membership.slots import Member
-    from cqc.runtime.lineage.matches import Found, OperatorCount, Seat
+    from cqc.runtime.lineage.matches import Found, Seat
+    from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.state.shared_state import SharedState
 
 # A push query sees tuples from its registration on, so queries with one body share its seat at a join only when no tuple
@@ -273,10 +275,24 @@ class Circuit:
         """The planned join nodes with the joins that do their work."""
         yield from self._built.items()
 
-    def measure(self) -> list[OperatorCount]:
+    def measure(self) -> list[OperatorMetrics]:
         """Counters of every operator."""
         filters = [each.measure() for among in self._selections_of.values() for each in among]
-        return filters + [join.measure() for join in self._joins()]
+        return [*filters, *(self._measure(join) for join in self._joins())]
+
+    def _measure(self, join: JoinNode) -> OperatorMetrics:
+        """The counters of a join, with what was decided about its shape and about who shares it."""
+        found = join.measure()
+        decided = [
+            trials.decision
+            for node, (trials, _) in self._trials.items()
+            if self._built[node] is join
+        ]
+        nodes = self._shared_nodes.get(join)
+        if nodes is not None and nodes.joins[0] is join:  # once for all that share
+            decided.append(nodes.trials.decision)
+        known = [each for each in decided if each is not None]
+        return replace(found, decisions=(*known, *found.decisions)) if known else found
 
     @property
     def failures(self) -> int:
@@ -292,15 +308,18 @@ class Circuit:
         for nodes in dict.fromkeys(self._shared_nodes.values()):
             if nodes.has_several_hosts and nodes.trials.is_due(nodes):
                 if nodes.trials.look(nodes):
+                    started = perf_counter()
                     self._regroup(nodes)
+                    nodes.trials.moved(nodes, perf_counter() - started)
                 nodes.tell()
         for node, (trials, planner) in list(self._trials.items()):
             join = self._built[node]
             if join in self._shared_nodes and self._shared_nodes[join].trials.is_open:
                 continue  # one trial at a time
             if trials.is_due(join) and trials.look(join):
-                self._reshape(planner, node, trials.way)
-                trials.moved(self._built[node])
+                started = perf_counter()
+                self._reshape(planner, node, trials.arm)
+                trials.moved(self._built[node], perf_counter() - started)
 
     def _reshape(self, planner: NodePlanner, node: Node, shape: Shape | None) -> None:
         """Put another join in the place of one for a single host: of a shape, or (None) as it was planned first."""
@@ -348,7 +367,6 @@ class Circuit:
                 self._joins_of[name].append(new)
             self._shared_nodes[new] = nodes
             self._note_chances(planner, node)
-        nodes.trials.note(nodes)
 
     def _note_chances(self, planner: NodePlanner, node: Node) -> None:
         """Note what a node that was just built may become."""

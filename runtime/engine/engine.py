@@ -39,6 +39,7 @@ from cqc.runtime.intake.stream_input import StreamInput
 from cqc.runtime.join.execute.bounded_queues import TooMuchFound
 from cqc.runtime.join.execute.join_node import push_packet
 from cqc.runtime.join.execute.result_limits import Flood
+from cqc.runtime.metrics.engine import DeliveryMetrics, EngineMetrics, PacketMetrics, StateMetrics
 from cqc.runtime.pull.body_results import Maintenance
 from cqc.runtime.pull.pull_queries import PullQueries
 from cqc.runtime.state.shared_state import SharedState
@@ -59,7 +60,8 @@ if TYPE_CHECKING:
     from cqc.runtime.expressions.function_faults import FunctionFaults
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import Reject, TypedBatch
-    from cqc.runtime.lineage.matches import Found, OperatorCount
+    from cqc.runtime.lineage.matches import Found
+    from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.pull.pull_queries import Invocation
 
     LeftOutListeners = tuple[
@@ -397,9 +399,7 @@ class Engine:
     @reads
     def seconds_of(self, query: QueryHandle | str) -> float:
         """Work for a query that was measured since it came: joins, where `bound` limits them, and answers by EVERY."""
-        name = self._name(query)
-        joined = self._circuit.seconds(name) - self._seconds_from[name]
-        return max(joined, 0.0) + self._pulls.seconds_of(name)
+        return self._seconds_of(self._name(query))
 
     @property
     @reads
@@ -484,10 +484,7 @@ class Engine:
     @reads
     def stream_counts(self) -> dict[str, StreamCount]:
         """Rows read, late and rejected by stream and table."""
-        return {
-            line.relation.name: replace(line.count, reasons=Counter(line.count.reasons))
-            for line in self._lines.values()
-        }
+        return self._stream_counts()
 
     @reads
     def result_counts(self) -> dict[str, int]:
@@ -524,12 +521,9 @@ class Engine:
         return (*self._pulls.warnings, *self._turns.faults.sentences())
 
     @reads
-    def state_sizes(self) -> dict[str, tuple[int, int]]:
-        """By stream and table: the tuples that are kept, and the bytes of them and of everything derived from them."""
-        return {
-            self._lines[name].relation.name: (len(state), state.bytes)
-            for name, state in self._states.items()
-        }
+    def state_sizes(self) -> dict[str, StateMetrics]:
+        """By stream and table, what is kept of it."""
+        return {each.name: each for each in self._state_metrics()}
 
     @reads
     def kept_bytes(self) -> dict[str, int]:
@@ -539,15 +533,55 @@ class Engine:
         return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in names}
 
     @reads
-    def measure(self) -> list[OperatorCount]:
+    def history_bytes(self, name: str | None = None) -> int:
+        """What the results take that are kept for all queries with BEGIN-END, or for one of them."""
+        return self._pulls.history_bytes if name is None else self._pulls.kept_bytes(name)
+
+    @reads
+    def query_metrics(self) -> dict[str, DeliveryMetrics]:
+        """By query, what it got and what it took."""
+        joins = self._circuit.kept_bytes()
+        return {
+            name: DeliveryMetrics(
+                name,
+                self._results(name),
+                self._seconds_of(name),
+                joins.get(name, 0) + self._pulls.kept_bytes(name),
+            )
+            for name in self._counted_from
+        }
+
+    @reads
+    def measure(self) -> list[OperatorMetrics]:
         """Counters of every operator."""
-        return self._circuit.measure() + self._pulls.measure()
+        return [*self._circuit.measure(), *self._pulls.measure()]
+
+    @reads
+    def metrics(self) -> EngineMetrics:
+        """Everything that is counted, at one moment."""
+        return EngineMetrics(
+            self._stream_counts(),
+            self._state_metrics(),
+            tuple(
+                PacketMetrics(
+                    relation,
+                    packets.packets,
+                    packets.tuples,
+                    packets.threshold,
+                    packets.decision(relation),
+                )
+                for name, packets in self._packets.items()
+                if (relation := self._lines[name].relation.name)
+            ),
+            (*self._circuit.measure(), *self._pulls.measure()),
+            self._failures(),
+        )
 
     @property
     @reads
     def failed_evaluations(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures
+        return self._failures()
 
     @property
     def faults(self) -> FunctionFaults:
@@ -555,6 +589,25 @@ class Engine:
         return self._turns.faults
 
     # Inside
+
+    def _stream_counts(self) -> dict[str, StreamCount]:
+        return {
+            line.relation.name: replace(line.count, reasons=Counter(line.count.reasons))
+            for line in self._lines.values()
+        }
+
+    def _state_metrics(self) -> tuple[StateMetrics, ...]:
+        return tuple(
+            StateMetrics(self._lines[name].relation.name, len(state), state.bytes, state.head)
+            for name, state in self._states.items()
+        )
+
+    def _seconds_of(self, name: str) -> float:
+        joined = self._circuit.seconds(name) - self._seconds_from[name]
+        return max(joined, 0.0) + self._pulls.seconds_of(name)
+
+    def _failures(self) -> int:
+        return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures
 
     def _add(self, query: NormalQuery) -> None:
         self.watch.forget(query.name)

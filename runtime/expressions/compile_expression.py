@@ -95,11 +95,6 @@ def compile_expression(
     return Compiled(expression.type, Evaluator(replaced or {}).node(expression))
 
 
-def condition_is_true(condition: Compiled, columns: ColumnSource, rows: int) -> Mask:
-    """The rows for which a condition is TRUE."""
-    return condition.is_true(columns, rows)
-
-
 @dataclass(frozen=True, slots=True)
 class Evaluator:
     """Turns expressions into nodes."""

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from cqc.compiler.meaning.normal import Atom, ExpressionAtom, PatternAtom, ValueAtom
+from cqc.compiler.meaning.normal import Atom, ExpressionAtom, FoldedAtom, PatternAtom, ValueAtom
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
 from cqc.runtime.expressions.compile_expression import Compiled, compile_expression
 from cqc.runtime.expressions.like_patterns import Matcher, make_matcher
 from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.column_cuts import ColumnCuts
-from cqc.runtime.filter.formula_bits import FALSE, Leaf
+from cqc.runtime.filter.formula_bits import FALSE, TRUE, Leaf
 from cqc.runtime.filter.point_index import PointIndex
 from cqc.runtime.filter.row_ids import SHARED_ATOM, RowIds
-from cqc.runtime.filter.text_index import TextIndex
+from cqc.runtime.filter.text_index import FoldedOnce, TextIndex
 from cqc.runtime.filter.text_searches import Literal, Other, plan_pattern
 from cqc.runtime.filter.value_points import points_of
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.normal import Value
-    from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.filter.point_index import Hits
 
@@ -42,6 +43,9 @@ class Points:
     column: int
     values: tuple[Value, ...]
     kind: type  # 1, 1.0 and True are equal values of different columns' types
+    folded: bool = (
+        False  # texts in lower case, of a column whose texts are folded before they are looked up
+    )
 
 
 Sparse = Points | PatternAtom
@@ -56,10 +60,12 @@ class Atoms:
         self.ids = RowIds()
         self.cuts: dict[int, ColumnCuts] = {}
         self._points: dict[int, PointIndex] = {}
+        self._folded_points: dict[int, PointIndex] = {}
         self._texts: dict[int, TextIndex] = {}
         self._id_of: dict[Sparse | Masked, int] = {}
         self._atom_of: dict[int, Sparse | Masked] = {}
         self._masks: dict[int, Compiled | Matcher] = {}
+        self._repetition: dict[int, Repetition] = {}
         self._failures_of_gone = 0
 
     @property
@@ -71,6 +77,7 @@ class Atoms:
         """Memory, about; a shared atom is counted as 400 bytes."""
         held = sum(cuts.nbytes for cuts in self.cuts.values())
         held += sum(points.nbytes for points in self._points.values())
+        held += sum(points.nbytes for points in self._folded_points.values())
         held += sum(texts.nbytes for texts in self._texts.values())
         return held + 16 * len(self.ids) + 400 * len(self._id_of)
 
@@ -87,9 +94,11 @@ class Atoms:
                 return self._value_leaf(atom)
             case PatternAtom():
                 return self._pattern_leaf(atom)
+            case FoldedAtom():
+                return self._folded_leaf(atom)
             case ExpressionAtom():
-                row_id = self._shared(atom)
-                return Leaf(((row_id, NO_TUPLE),))
+                row_id = self._shared(replace(atom, negated=False))
+                return Leaf(((EVERY_TUPLE if atom.negated else NO_TUPLE, row_id),))
             case _:
                 assert_never(atom)
 
@@ -117,8 +126,15 @@ class Atoms:
 
     def hits_of(self, number: int, column: Column) -> list[Hits]:
         """Which tuples hit which sparse atoms of a column, whose values these are."""
-        indexes = (self._points.get(number), self._texts.get(number))
-        return [index.hits(column) for index in indexes if index is not None]
+        points, folded = self._points.get(number), self._folded_points.get(number)
+        texts = self._texts.get(number)
+        hits = [] if points is None else [points.hits(column)]
+        in_lower_case = FoldedOnce(column)
+        if folded is not None:
+            hits.append(folded.hits(in_lower_case.column))
+        if texts is not None:
+            hits.append(texts.hits(column, in_lower_case))
+        return hits
 
     def mask(self, row_id: int, columns: Callable[[int], Column], count: int) -> NDArray[np.bool_]:
         """Where a masked atom is TRUE, over so many tuples with these columns."""
@@ -128,8 +144,17 @@ class Atoms:
         atom = self.masked(row_id)
         assert isinstance(atom, PatternAtom)
         column = columns(atom.column)
-        matched: NDArray[np.bool_] = mask.run(column.values) & column.is_valid()
-        return matched
+        if isinstance(column, RepeatedText) and len(column.distinct) < count:
+            matched: NDArray[np.bool_] = mask.run(column.distinct)[column.codes]
+        else:
+            matched = mask.run(column.values)
+        return matched if column.valid is None else matched & column.valid
+
+    def encoded(self, number: int, column: Column) -> Column:
+        """A column of a packet by its distinct values, where text repeats."""
+        if self._types[number] is not ColumnType.STRING:
+            return column
+        return self._repetition.setdefault(number, Repetition()).encode(column)
 
     def columns_of_ids(self) -> NDArray[np.int64]:
         """By row id, the column whose grouped filter it belongs to; -1 for masks and the fixed rows."""
@@ -162,19 +187,30 @@ class Atoms:
         base = (cuts.end, row_id) if listed.complement else (row_id, NO_TUPLE)
         return Leaf((base, *null), None if listed.complement or null else row_id)
 
+    def _folded_leaf(self, atom: FoldedAtom) -> Leaf:
+        end = self._cuts(atom.column).end
+        row_id = self._shared(Points(atom.column, atom.texts, str, folded=True))
+        if atom.negated:
+            return Leaf(((EVERY_TUPLE if atom.matches_null else end, row_id),))
+        null = ((EVERY_TUPLE, end),) if atom.matches_null else ()
+        return Leaf(((row_id, NO_TUPLE), *null), None if null else row_id)
+
     def _pattern_leaf(self, atom: PatternAtom) -> Leaf:
         plan = plan_pattern(atom.kind, atom.pattern, atom.escape)
         end = self._cuts(atom.column).end
+        null = ((EVERY_TUPLE, end),) if atom.matches_null else ()
         match plan:
             case Other.NO_TEXT:  # its evaluation fails: NULL, negated or not
-                return FALSE
+                return TRUE if atom.matches_null else FALSE
             case Other.EVERY_TEXT:
-                return FALSE if atom.negated else Leaf(((end, NO_TUPLE),))
+                every = () if atom.negated else ((end, NO_TUPLE),)
+                return Leaf((*every, *null)) if every or null else FALSE
             case Other.RUN | Literal():
-                row_id = self._shared(replace(atom, negated=False))
+                row_id = self._shared(replace(atom, negated=False, matches_null=False))
         if atom.negated:
-            return Leaf(((end, row_id),))
-        return Leaf(((row_id, NO_TUPLE),), row_id if isinstance(plan, Literal) else None)
+            return Leaf(((EVERY_TUPLE if null else end, row_id),))
+        guard = row_id if isinstance(plan, Literal) and not null else None
+        return Leaf(((row_id, NO_TUPLE), *null), guard)
 
     def _shared(self, atom: Sparse | Masked) -> int:
         row_id = self._id_of.get(atom)
@@ -185,9 +221,10 @@ class Atoms:
         self._atom_of[row_id] = atom
         match atom:
             case Points():
-                index = self._points.get(atom.column)
+                indexes = self._folded_points if atom.folded else self._points
+                index = indexes.get(atom.column)
                 if index is None:
-                    index = self._points[atom.column] = PointIndex(self._types[atom.column])
+                    index = indexes[atom.column] = PointIndex(self._types[atom.column])
                 index.add(row_id, atom.values)
             case PatternAtom():
                 self._add_pattern(row_id, atom)
@@ -212,7 +249,8 @@ class Atoms:
             return
         match atom:
             case Points():
-                self._points[atom.column].remove(row_id, atom.values)
+                indexes = self._folded_points if atom.folded else self._points
+                indexes[atom.column].remove(row_id, atom.values)
             case PatternAtom():
                 self._texts[atom.column].remove(row_id, atom)
             case ExpressionAtom():

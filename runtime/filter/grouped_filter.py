@@ -3,7 +3,7 @@
 Queries and tuples are duals, and either can be indexed. The *packet index* (`packet_index`) orders the packet's values and
 streams the queries past it; its cost is the same whatever matches. The *access index* (`access_index`) keeps queries in lists
 under a value that they ask for; its cost goes with the matches. `match_source` picks by measured cost. Conditions of all queries
-on one column share that column's constants, their text patterns one automaton, equal atoms are evaluated once.
+on one column share that column's constants, the literals of their text patterns one search, equal atoms are evaluated once.
 
     slot 0: light < 200    slot 1: light < 200 AND room = '1.07'    slot 2: light BETWEEN 150 AND 300
 
@@ -41,6 +41,7 @@ from cqc.runtime.filter.query_store import QueryStore
 from cqc.runtime.filter.stations import MOST_ROUTED, MOST_STATIONS, Stations
 from cqc.runtime.filter.visit_order import FilterRoute
 from cqc.runtime.lineage.bitmaps import Lineage
+from cqc.runtime.metrics.parts import VisitMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import Formula
     from cqc.compiler.meaning.types import ColumnType
+    from cqc.runtime.adapt.decision import Decision
     from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.filter.stations import Station
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class StreamFilter:
         return len(self._store)
 
     def add(self, slot: int, formula: Formula) -> None:
-        """Let a free slot want the tuples for which the formula is TRUE, from the next packet on."""
+        """Give a free slot a formula: from the next packet on it matches the tuples for which the formula is TRUE."""
         self._before_change()
         self._store.add(slot, compile_formula(formula, self._atoms.leaf))
 
@@ -131,19 +134,30 @@ class StreamFilter:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return self._atoms.failures - self._failures_of_samples
 
-    def visits(self, relation: Relation) -> dict[str, int]:
+    def visits(self, relation: Relation) -> tuple[VisitMetrics, ...]:
         """What a packet of the relation visits: tuples, packets without any, place in the order and tickets of each."""
-        detail: dict[str, int] = {}
-        for station, known, tickets in self.route.measure():
-            if station.mask >= 0:
-                name = formula_text(self._atoms.masked(station.mask), relation)
-            else:
-                name = relation.columns[station.column].name
-            counts = {"visits": known.tuples, "skipped": known.skipped, "place": known.place + 1}
-            if self.route.routing == "lottery":
-                counts["tickets"] = round(tickets)
-            detail |= {f"{name} {what}": number for what, number in counts.items()}
-        return detail
+        is_lottery = self.route.routing == "lottery"
+        return tuple(
+            VisitMetrics(
+                self._station_name(station, relation),
+                known.tuples,
+                known.skipped,
+                known.place + 1,
+                round(tickets) if is_lottery else None,
+            )
+            for station, known, tickets in self.route.measure()
+        )
+
+    def decisions(self, about: str, relation: Relation) -> tuple[Decision, ...]:
+        """From which side the filter answers, and in which order packets visit its columns."""
+        names = [self._station_name(station, relation) for station, _, _ in self.route.measure()]
+        found = (self._costs.decision(about), self.route.decision(about, names))
+        return tuple(each for each in found if each is not None)
+
+    def _station_name(self, station: Station, relation: Relation) -> str:
+        if station.mask >= 0:
+            return formula_text(self._atoms.masked(station.mask), relation)
+        return relation.columns[station.column].name
 
     def _index(self, packet: Packet, layout: Layout) -> PacketIndex:
         route = self.route

@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.controller import Controller
+from cqc.runtime.adapt.decision import Decision, counted
+from cqc.runtime.adapt.measured_cost import MeasuredCost
 from cqc.runtime.filter.access_index import (
     AccessIndex,
     Ranks,
@@ -34,51 +38,57 @@ if TYPE_CHECKING:
 _NO_NUMBERS = np.empty(0, np.int64)
 _NO_WORDS = np.empty(0, np.uint64)
 _NO_ROWS = np.empty((0, 0), np.uint64)
-_SAMPLE = 256
-# What each side is expected to cost, in seconds; measurements correct the sum by a factor.
-_PER_ROW = 7.5e-9  # a conjunction on a block of 512 tuples, by the packet index
-_PER_CUT = 5e-9  # building the row of a cut for a block
-_PER_CANDIDATE = 0.4e-9  # by the access index
-_PER_TUPLE = 28e-9
-_NEWEST = 0.2  # the weight of the newest measurement
-_TRY_AGAIN = 32  # packets after which the side that seems dearer is measured again
-_NEARLY = 4.0  # unless it seems so many times dearer
 
 
 @dataclass(slots=True)
-class Side:
-    """One of the two sides: how its measured cost compares with the expected, and what it did."""
+class Side(MeasuredCost):
+    """One of the two sides: how its measured cost compares with the expected (`each`), and what it did."""
 
-    factor: float = 1.0
+    newest: float = settings.FILTER_SIDE.newest
     passes: int = 0
     seconds: float = 0.0
-    rested: int = 0  # packets since it was taken
 
-    def saw(self, expected: float, seconds: float) -> None:
+    def ran(self, expected: float, seconds: float) -> None:
         """Take note of a pass; one whose cost was not foreseen, or too short to measure, has 0 expected."""
         self.passes += 1
         self.seconds += seconds
-        self.rested = 0
-        if expected > 1e-5:
-            self.factor += _NEWEST * (min(seconds / expected, 10.0) - self.factor)
+        if expected > settings.FILTER_SIDE.enough_s:
+            self.saw(seconds / expected)
+
+
+def _new_side() -> Side:
+    return Side(1.0)
 
 
 @dataclass(slots=True)
 class Costs:
-    """What both sides cost, and what they found."""
+    """What both sides cost, what they found, and which one answers."""
 
-    packet: Side = field(default_factory=Side)
-    access: Side = field(default_factory=Side)
+    packet: Side = field(default_factory=_new_side)
+    access: Side = field(default_factory=_new_side)
     matches: int = 0
+    controller: Controller[str] = field(
+        default_factory=lambda: Controller(settings.FILTER_SIDE, "packet")
+    )
 
     def prefer_access(self, by_access: float, by_packet: float) -> bool:
         """Which side to take, given what each should cost; now and then the other one, to measure it."""
-        by_access, by_packet = by_access * self.access.factor, by_packet * self.packet.factor
-        self.access.rested += 1
-        self.packet.rested += 1
-        if by_access < by_packet:
-            return self.packet.rested < _TRY_AGAIN or by_packet > _NEARLY * by_access
-        return self.access.rested >= _TRY_AGAIN and by_access < _NEARLY * by_packet
+        costs = {"packet": by_packet * self.packet.each, "access": by_access * self.access.each}
+        controller = self.controller
+        side = controller.decide(costs)
+        controller.budget.since_s += costs[side]
+        return side == "access"
+
+    def decision(self, about: str) -> Decision | None:
+        """Which side answers, as it was last decided; None where there was no choice."""
+        controller = self.controller
+        if not controller.decisions:
+            return None
+        arm, other = controller.arm, "access" if controller.arm == "packet" else "packet"
+        ratio = controller.costs[arm] / max(controller.costs[other], 1e-12)
+        does = f"answers from the {arm} index"
+        over, note = controller.decisions, counted(controller.changes, "change")
+        return Decision(about, does, f"the {other} index", ratio, over, "packets", note=note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +161,14 @@ class MatchSource:
         """Whether the access index is expected to cost less on this packet."""
         if not len(access.index) or not self._tuples:
             return False
-        step = max(1, self._tuples // _SAMPLE)
+        step = max(1, self._tuples // settings.SIDE_SAMPLE)
         sampled = count_candidates(self._packet.buckets, access.ranks, access.index.lists, step)
-        self._expected = sampled * step * _PER_CANDIDATE + self._tuples * _PER_TUPLE
-        by_packet = self._packet.blocks * len(access.index) * _PER_ROW
+        self._expected = (
+            sampled * step * settings.SIDE_CANDIDATE_S + self._tuples * settings.SIDE_TUPLE_S
+        )
+        by_packet = self._packet.blocks * len(access.index) * settings.SIDE_ROW_S
         if access.alone:  # nobody else needs the rows of the cuts
-            by_packet += self._packet.blocks * self._ids * _PER_CUT
+            by_packet += self._packet.blocks * self._ids * settings.SIDE_CUT_S
         return self._costs.prefer_access(self._expected, by_packet)
 
     def _run_all(self, outcome: Outcome) -> None:
@@ -164,12 +176,15 @@ class MatchSource:
         if self._access is None:
             programs = self._store.programs.all(self._ids)
             self._packet.sweep(self._store.conjunctions(), programs, outcome)
-            a_block = self._store.conjunction_count * _PER_ROW + self._ids * _PER_CUT
+            a_block = (
+                self._store.conjunction_count * settings.SIDE_ROW_S
+                + self._ids * settings.SIDE_CUT_S
+            )
             expected = comparable * self._packet.blocks * a_block
-            self._costs.packet.saw(expected, thread_time() - started)
+            self._costs.packet.ran(expected, thread_time() - started)
             return
         self._run_access(Wanted(outcome.counts, outcome.union, outcome.cursors, outcome.positions))
-        self._costs.access.saw(comparable * self._expected, thread_time() - started)
+        self._costs.access.ran(comparable * self._expected, thread_time() - started)
         if not self._access.alone:
             programs = self._store.programs.all(self._ids)
             self._packet.sweep(self._access.rest, programs, outcome)

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 
-from cqc.runtime.columns.columns import take
+from cqc.runtime.columns.columns import Column, take
+from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText
 from cqc.runtime.filter.bit_sweep import (
     FIRST_ID,
     Conjunctions,
@@ -108,6 +110,7 @@ class PacketIndex:
         columns = len(layout.columns)
         self._buckets = np.empty((columns, self._tuples), np.int32)
         self._hits: list[Hits] = []
+        self._columns: dict[int, Column] = {}  # those that were visited
         masks = atoms.mask_ids
         self._mask_of = {row_id: at for at, row_id in enumerate(masks)}
         self._mask_words = np.zeros((len(masks), self.blocks * WORDS), np.uint64)
@@ -165,25 +168,56 @@ class PacketIndex:
     def visit_column(self, at: int, rows: NDArray[np.int64] | None = None) -> None:
         """Locate the values of the layout's column, of some tuples or of all."""
         number = self._layout.columns[at]
-        column = self._packet.columns[number]
+        column = self._column(number, rows)
+        cuts = self._atoms.cuts[number]
+        if isinstance(column, RepeatedText) and len(column.distinct) <= len(column):
+            found, hits = self._find_by_distinct(at, column)
+        else:
+            found = np.empty(len(column), np.int32)
+            cuts.locate(column, found)
+            hits = self._atoms.hits_of(number, column)
         if rows is None:
-            self._atoms.cuts[number].locate(column, self._buckets[at])
-            self._hits += self._atoms.hits_of(number, column)
+            self._buckets[at] = found
+            self._hits += hits
             return
-        column = take(column, rows)
-        found = np.empty(len(rows), np.int32)
-        self._atoms.cuts[number].locate(column, found)
         self._buckets[at, rows] = found
-        for tuples, ids in self._atoms.hits_of(number, column):
+        for tuples, ids in hits:
             self._hits.append((rows[tuples].astype(np.int32), ids))
+
+    def _find_by_distinct(
+        self, at: int, column: RepeatedText
+    ) -> tuple[NDArray[np.int32], list[Hits]]:
+        """Locate each distinct value once, and hand what was found to the rows that have it."""
+        number = self._layout.columns[at]
+        distinct = Column(column.type, column.distinct)
+        buckets = np.empty(len(distinct), np.int32)
+        self._atoms.cuts[number].locate(distinct, buckets)
+        found = buckets[column.codes]
+        if column.valid is not None:
+            found[~column.valid] = self._layout.starts[at + 1] - self._layout.starts[at]
+        hits = [
+            CodedHits(values, ids, len(distinct)).of_rows(column)
+            for values, ids in self._atoms.hits_of(number, distinct)
+        ]
+        return found, hits
+
+    def _column(self, number: int, rows: NDArray[np.int64] | None) -> Column:
+        """A column of the packet, or some rows of it, by its distinct values where it repeats."""
+        whole = self._columns.get(number)
+        if whole is not None:
+            return whole if rows is None else take(whole, rows)
+        column = self._packet.columns[number]
+        if rows is not None:
+            return self._atoms.encoded(number, take(column, rows))
+        whole = self._columns[number] = self._atoms.encoded(number, column)
+        return whole
 
     def visit_mask(self, row_id: int, rows: NDArray[np.int64] | None = None) -> None:
         """Evaluate a single condition, for some tuples or for all."""
-        columns = self._packet.columns
         if rows is None:
-            mask = self._atoms.mask(row_id, lambda column: columns[column], self._tuples)
+            mask = self._atoms.mask(row_id, lambda column: self._column(column, None), self._tuples)
         else:
-            some = self._atoms.mask(row_id, lambda column: take(columns[column], rows), len(rows))
+            some = self._atoms.mask(row_id, lambda column: self._column(column, rows), len(rows))
             mask = np.zeros(self._tuples, np.bool_)
             mask[rows] = some
         packed = np.packbits(mask, bitorder="little")
@@ -209,10 +243,23 @@ class PacketIndex:
             return _NO_IDS, _NO_IDS
         tuples = np.concatenate([each[0] for each in self._hits])
         ids = np.concatenate([each[1] for each in self._hits])
-        if self._tuples > 1:
-            order = np.argsort(tuples >> 9, kind="stable")
-            tuples, ids = tuples[order], ids[order]
-        return tuples, ids
+        return sort_by_block(tuples, ids, self.blocks) if self.blocks > 1 else (tuples, ids)
+
+
+@njit(cache=True, nogil=True)
+def sort_by_block(tuples, ids, blocks):  # type: ignore[no-untyped-def]
+    """Hits in the order of their blocks of tuples."""
+    starts = np.zeros(blocks + 1, np.int64)
+    for at in range(len(tuples)):
+        starts[(tuples[at] >> 9) + 1] += 1
+    for block in range(1, blocks + 1):
+        starts[block] += starts[block - 1]
+    out_tuples, out_ids = np.empty(len(tuples), np.int32), np.empty(len(tuples), np.int32)
+    for at in range(len(tuples)):
+        place = starts[tuples[at] >> 9]
+        out_tuples[place], out_ids[place] = tuples[at], ids[at]
+        starts[tuples[at] >> 9] += 1
+    return out_tuples, out_ids
 
 
 class RowTable:

@@ -17,11 +17,12 @@ import numpy as np
 from numba import njit
 
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.growing_array import Growing
 from cqc.runtime.filter.column_cuts import double_key
 from cqc.runtime.filter.linked_lists import AtomLists
 from cqc.runtime.state.hash_chains import hash_texts
-from cqc.runtime.state.lanes import text_buffers
+from cqc.runtime.state.lanes import text_buffers, text_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,6 +52,7 @@ class PointIndex:
         self._ends.append(0)
         self._bytes = Growing(np.uint8)
         self._slots = np.full(32, _NONE, np.int32)  # the hash table: point numbers
+        self._longest = 0  # bytes of a text
 
     @property
     def nbytes(self) -> int:
@@ -79,6 +81,14 @@ class PointIndex:
     def hits(self, column: Column) -> Hits:
         """Which tuples hit which atoms."""
         self._settle()
+        if self._is_text:
+            fitting = np.flatnonzero(text_lengths(column.values) <= self._longest)
+            if 2 * len(fitting) < len(column):  # most texts are too long to be any of the points
+                tuples, atoms = self._hits(take(column, fitting))
+                return fitting[tuples].astype(np.int32), atoms
+        return self._hits(column)
+
+    def _hits(self, column: Column) -> Hits:
         points = np.empty(len(column), np.int32)
         keys, offsets, data = self._keys_of(column)
         valid = np.empty(0, np.bool_) if column.valid is None else column.valid
@@ -128,6 +138,7 @@ class PointIndex:
         first = len(self._keys)
         if self._is_text:
             lengths = np.array([len(key) for key in self._waiting], np.int64)  # type: ignore[arg-type]
+            self._longest = max(self._longest, int(lengths.max()))
             data = np.frombuffer(b"".join(self._waiting), np.uint8)  # type: ignore[arg-type]
             offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
             self._keys.extend(hash_texts(offsets, data))

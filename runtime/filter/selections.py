@@ -21,7 +21,8 @@ from cqc.compiler.meaning.normal import NEVER
 from cqc.runtime.columns.columns import take
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.visit_order import FilterRoute
-from cqc.runtime.lineage.matches import Matches, OperatorCount, SlotRows
+from cqc.runtime.lineage.matches import Matches, SlotRows
+from cqc.runtime.metrics.operators import FilterMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ class SelectionSeat:
 
     @property
     def seconds(self) -> float:
-        """None: a filter is walked for all bodies at once, and what they cost is told by what they find."""
+        """Always 0: a filter works for all bodies at once, and their cost is estimated from their results."""
         return 0.0
 
     @property
@@ -164,16 +165,18 @@ class Selections:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return self._filter.failures
 
-    def measure(self) -> OperatorCount:
+    def measure(self) -> FilterMetrics:
         """What the grouped filters of the stream did."""
-        inner = self._filter.measure()
-        return OperatorCount(
-            f"filters({self.relation.name})",
-            self._tuples_in,
-            self._tuples_out,
-            self._seconds,
-            inner.bytes,
-            {"slots": len(self), **self._filter.visits(self.relation)},
+        name = f"filters({self.relation.name})"
+        return FilterMetrics(
+            name=name,
+            tuples_in=self._tuples_in,
+            tuples_out=self._tuples_out,
+            seconds=self._seconds,
+            bytes=self._filter.measure().bytes,
+            decisions=self._filter.decisions(name, self.relation),
+            slots=len(self),
+            visits=self._filter.visits(self.relation),
         )
 
 

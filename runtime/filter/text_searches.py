@@ -95,14 +95,16 @@ def _plan_candidates(tokens: tuple[Token, ...], *, folded: bool) -> Literal | Ot
 def required_literal(expression: str) -> str:
     """A text that every match of a regular expression contains; empty when none is easily seen.
 
-    Only plain characters outside groups and classes count, and nothing where alternatives, flags or unusual escapes could
-    change the meaning, so that the answer is never wrong.
+    Only plain characters outside groups and classes count, and nothing where alternatives of the whole, flags or unusual
+    escapes could change the meaning, so that the answer is never wrong.
     """
-    if "|" in expression or "(?" in expression or "[:" in expression:
+    if "(?" in expression.replace("(?:", "") or "[:" in expression:
         return ""
     found, run, depth, at = "", "", 0, 0
     while at < len(expression):
         piece, is_plain = _piece(expression, at)
+        if piece == "|" and depth == 0:
+            return ""
         if piece[0] == "\\" and not is_plain and piece[1:] not in _KNOWN_ESCAPES:
             return ""
         following = expression[at + len(piece) : at + len(piece) + 1]

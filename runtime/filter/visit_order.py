@@ -1,6 +1,6 @@
 """In which order a packet visits the filters of its stream (CACQ's eddy, decided per packet).
 
-The order matters because a gate (`filter_stations.py`) keeps out of a filter the tuples that every query with a condition
+The order matters because a gate (`stations`) keeps out of a filter the tuples that every query with a condition
 there has lost already: the most selective, the cheapest and those that serve many queries come first.
 
 - `selectivity`: now and then a few tuples visit every filter, and an order is worked out on them: always the filter next
@@ -20,6 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision, counted
+from cqc.runtime.adapt.measured_cost import MeasuredCost
+from cqc.runtime.adapt.pause import Pause
 from cqc.runtime.adapt.routing import Lottery, policy_of
 from cqc.runtime.filter.stations import MOST_STATIONS, Stations
 from cqc.runtime.lineage.bit_rows import BLOCK, popcount
@@ -32,24 +36,10 @@ if TYPE_CHECKING:
     from cqc.runtime.filter.packet_index import PacketIndex
     from cqc.runtime.filter.stations import Gate, Sampled, Station
 
-_SAMPLE_TUPLES = 256
-_SAMPLE_QUERIES = 128
-_LEAST_PERIOD, _MOST_PERIOD = 1 << 15, 1 << 20  # tuples between two samples
-_SAMPLE_SHARE = 0.03  # of the time of the visits is spent on samples, once costs are known
-_SURPRISE = 0.15  # a gate that lets in so much more or less than expected: sample again
-_PER_ROW = 8e-9  # seconds for a row of a gate and a block of tuples
-_PER_BLOCK = 4e-7  # and for the block itself
-_PER_GATE = 5e-5  # and for asking it at all
-_PER_PICKED = 1.5e-8  # for a tuple that is picked out to visit a station
-_ALIKE = 0.1  # orders whose expected costs differ by no more are alike
-_WORTH = 0.9  # an order must be expected to cost less than so much of visiting everything
-_MOST_WORK = 1 << 12  # rows of a gate that is asked, whatever it may save
-_NEWEST = 0.3
-_FIRST_COST = 3e-9  # seconds a tuple, before anything was measured
-_LEAST_COST = 1e-9
-_ENOUGH = 512  # tuples whose visit says what one costs
-# The clock of a thread takes 5 us to read, and many times that on a busy machine: the first visits are timed, then few.
-_ALWAYS_TIMED, _TIMED = 8, 16
+
+def _first_cost() -> MeasuredCost:
+    rule = settings.VISITS
+    return MeasuredCost(settings.VISITS_FIRST_S, rule.newest, rule.spike, settings.VISITS_LEAST_S)
 
 
 @dataclass(slots=True)
@@ -60,20 +50,19 @@ class Visits:
     skipped: int = 0  # that had no tuple for it
     tuples: int = 0
     returned: int = 0  # tuples that some of its queries still wanted, where that was counted
-    cost: float = _FIRST_COST  # seconds a tuple, lately
+    cost: MeasuredCost = field(default_factory=_first_cost)  # seconds a tuple, lately
     place: int = 0  # in the order, lately
 
     @property
     def is_timed(self) -> bool:
         """Whether the clock is read at the next visit."""
-        return self.packets < _ALWAYS_TIMED or self.packets % _TIMED == 0
+        packets = self.packets
+        return packets < settings.VISITS_ALWAYS_TIMED or packets % settings.VISITS_TIMED == 0
 
     def took(self, tuples: int, seconds: float, *, picked: bool) -> None:
         """Take note of what a visit cost, of all tuples of a packet or of some that were picked out."""
-        if tuples >= _ENOUGH:
-            cost = seconds / tuples - (_PER_PICKED if picked else 0.0)
-            # One measurement that is far off says more about the machine than about the station.
-            self.cost += _NEWEST * (min(max(cost, _LEAST_COST), 4.0 * self.cost) - self.cost)
+        if tuples >= settings.VISITS.enough:
+            self.cost.saw(seconds / tuples - (settings.VISITS_PICKED_S if picked else 0.0))
 
 
 @dataclass(slots=True)
@@ -91,8 +80,15 @@ class _Plan:
 
     steps: list[Step] = field(default_factory=list)
     cost: float = 0.0  # seconds a tuple, as expected
-    period: int = _LEAST_PERIOD
-    since: int = _LEAST_PERIOD  # tuples since it was worked out
+    open_cost: float = 0.0  # and of visiting everything
+    pause: Pause = field(default_factory=lambda: _pause())
+    since: int = field(
+        default_factory=lambda: settings.VISITS.stretch
+    )  # tuples since it was worked out
+
+
+def _pause() -> Pause:
+    return Pause(settings.VISITS.stretch, settings.VISITS.longest)
 
 
 class FilterRoute:
@@ -109,6 +105,7 @@ class FilterRoute:
         self._random = np.random.default_rng(17)
         self._sample_s = 0.0
         self.samples = 0
+        self.changes = 0  # samples that said something else than the one before
 
     def settle(self, stations: Stations | None) -> None:
         """The queries changed: other stations from now on (None: nothing to choose)."""
@@ -127,16 +124,18 @@ class FilterRoute:
         if self.routing != "selectivity" or self._stations is None:
             return False
         self._plan.since += tuples
-        if self._plan.since < self._plan.period or tuples < 16:
+        if self._plan.since < self._plan.pause.length or tuples < 16:
             return False
         blocks = (tuples + BLOCK - 1) // BLOCK
         # Where one gate would cost more than all visits there is nothing to win.
-        return self._open_cost(tuples) > blocks * self._stations.queries * _PER_ROW / 4
+        return self._open_cost(tuples) > blocks * self._stations.queries * settings.VISITS_ROW_S / 4
 
     def sample_rows(self, tuples: int) -> NDArray[np.int64]:
         """Which tuples of a packet to look at: enough to tell, few beside the packet."""
-        wanted = max(16, min(_SAMPLE_TUPLES, tuples // 16))
-        return np.arange(0, tuples, max(1, tuples // wanted), dtype=np.int64)[:_SAMPLE_TUPLES]
+        wanted = max(16, min(settings.VISITS_SAMPLE_TUPLES, tuples // 16))
+        return np.arange(0, tuples, max(1, tuples // wanted), dtype=np.int64)[
+            : settings.VISITS_SAMPLE_TUPLES
+        ]
 
     def taste(self, index: PacketIndex) -> None:
         """Take a sample through every station; tells what one costs where nothing is known yet."""
@@ -148,8 +147,8 @@ class FilterRoute:
             started = 0.0 if known.packets else self._clock()
             self._go(index, station, None)
             if not known.packets:
-                seconds = self._clock() - started - _PER_GATE
-                known.cost = max(_FIRST_COST, seconds / max(len(index), 1))
+                seconds = self._clock() - started - settings.VISITS_GATE_S
+                known.cost.each = max(settings.VISITS_FIRST_S, seconds / max(len(index), 1))
         self._sample_s = self._clock() - begun
 
     def learn_from(self, index: PacketIndex, tuples: int) -> None:
@@ -159,12 +158,14 @@ class FilterRoute:
         self.samples += 1
         if self._sampled is None:
             chosen = np.arange(stations.queries)
-            if len(chosen) > _SAMPLE_QUERIES:
-                chosen = np.sort(self._random.choice(chosen, _SAMPLE_QUERIES, replace=False))
+            if len(chosen) > settings.VISITS_SAMPLE_QUERIES:
+                chosen = np.sort(
+                    self._random.choice(chosen, settings.VISITS_SAMPLE_QUERIES, replace=False)
+                )
             self._sampled = stations.sample(chosen)
         known = self._sampled
         rows = index.rows_of(known.conjunctions, known.rows)
-        costs = np.array([self._of(each).cost for each in stations.all])
+        costs = np.array([self._of(each).cost.each for each in stations.all])
         order, shares = greedy_order(
             rows, known.query_of, known.station_of, known.needs, costs, len(index)
         )
@@ -172,12 +173,31 @@ class FilterRoute:
         before = self._plan
         same = [step.station for step in steps] == [step.station for step in before.steps]
         # Filters that are alike change places from sample to sample: that is no change.
-        same = same or (bool(steps) and abs(cost - before.cost) < _ALIKE * before.cost)
-        period = 2 * before.period if same else _LEAST_PERIOD
-        if self.samples > 1:
-            spent = cost or self._open_cost(1)
-            period = max(period, int(self._sample_s / (_SAMPLE_SHARE * max(spent, _LEAST_COST))))
-        self._plan = _Plan(steps, cost, min(period, _MOST_PERIOD), 0)
+        alike = abs(cost - before.cost) < settings.VISITS_ALIKE * before.cost
+        pause = before.pause
+        if same or (bool(steps) and alike):
+            pause.longer()
+        else:
+            pause.shortest()
+            self.changes += self.samples > 1
+        open_cost = self._open_cost(1)
+        if self.samples > 1:  # a sample is paid for before the next one
+            spent = max(cost or open_cost, settings.VISITS_LEAST_S)
+            paid = int(self._sample_s / (settings.VISITS.budget * spent))
+            pause.length = min(max(pause.length, paid), settings.VISITS.longest)
+        self._plan = _Plan(steps, cost, open_cost, pause, 0)
+
+    def decision(self, about: str, names: Sequence[str]) -> Decision | None:
+        """In which order the filters of these names are visited; None where there is nothing to choose or to tell."""
+        plan, stations = self._plan, self._stations
+        if stations is None or not self.samples or self.routing != "selectivity":
+            return None
+        note = f"{counted(self.samples, 'sample')}, {counted(self.changes, 'change')}"
+        if not plan.steps:
+            return Decision(about, "visits every filter, without asking who needs it", note=note)
+        order = ", then ".join(names[step.station] for step in plan.steps)
+        ratio = plan.cost / max(plan.open_cost, 1e-12)
+        return Decision(about, f"visits {order}", "visiting everything", ratio, note=note)
 
     def route(self, index: PacketIndex) -> None:
         """Take a packet through all stations."""
@@ -230,13 +250,15 @@ class FilterRoute:
     def _let_in(self, index: PacketIndex, gate: Gate, step: Step) -> NDArray[np.int64] | None:
         """The tuples that must visit a station; None: all of them."""
         tuples = len(index)
-        if gate.is_open or gate.work > _MOST_WORK:
+        if gate.is_open or gate.work > settings.VISITS_MOST_WORK:
             return None
         inside = index.union_so_far(gate.located, gate.conjunctions)
         share = np.count_nonzero(inside) / tuples
-        if abs(share - step.share) > _SURPRISE and self.routing == "selectivity":
-            self._plan.since = self._plan.period = _LEAST_PERIOD
-        return np.flatnonzero(inside) if share < 0.8 else None
+        surprise = abs(share - step.share) > settings.VISITS_SURPRISE
+        if surprise and self.routing == "selectivity":
+            self._plan.pause.shortest()
+            self._plan.since = self._plan.pause.length
+        return np.flatnonzero(inside) if share < settings.VISITS_OPEN_SHARE else None
 
     def _pay(
         self, index: PacketIndex, station: int, visited: int, seen: NDArray[np.int64] | None
@@ -275,20 +297,26 @@ class FilterRoute:
         steps, visited, cost = [], 0, 0.0
         blocks = (tuples + BLOCK - 1) // BLOCK
         for station, share in zip(order, shares, strict=True):
-            whole = self._of(self._stations.all[station]).cost * tuples
-            picked = _PER_GATE + blocks * _PER_BLOCK + share * (whole + tuples * _PER_PICKED)
+            whole = self._of(self._stations.all[station]).cost.each * tuples
+            picked = (
+                settings.VISITS_GATE_S
+                + blocks * settings.VISITS_BLOCK_S
+                + share * (whole + tuples * settings.VISITS_PICKED_S)
+            )
             if visited and picked < whole:
-                picked += blocks * self._stations.gate(station, visited).work * _PER_ROW
+                picked += (
+                    blocks * self._stations.gate(station, visited).work * settings.VISITS_ROW_S
+                )
             gated = bool(visited) and picked < whole
             steps.append(Step(station, gated, share))
             cost += min(picked, whole) if gated else whole
             visited |= 1 << station
-        is_worth_it = cost < _WORTH * self._open_cost(tuples)
+        is_worth_it = cost < settings.VISITS.clearly * self._open_cost(tuples)
         return (steps, cost / tuples) if is_worth_it else ([], 0.0)
 
     def _open_cost(self, tuples: int) -> float:
         assert self._stations is not None
-        return tuples * sum(self._of(each).cost for each in self._stations.all)
+        return tuples * sum(self._of(each).cost.each for each in self._stations.all)
 
     def _of(self, station: Station) -> Visits:
         key = station.column if station.mask < 0 else ("mask", station.mask)

@@ -143,7 +143,7 @@ class AheadGuard:
         return 0 if self._waiting is None else len(self._waiting)
 
     def sort_out(self, taken: TypedBatch, latest_us: int | None) -> tuple[TypedBatch, list[Reject]]:
-        """The rows that count now, and those that waited in vain; the others wait.
+        """Sort rows: those that count now, and those that are rejected. The others wait.
 
         Args:
             taken: what came.
@@ -168,8 +168,21 @@ class AheadGuard:
             return largest_us if latest_us is None else max(latest_us, largest_us)
         return self._decided(taken, latest_us)[3]
 
+    def all_count(self, taken: TypedBatch, latest_us: int | None) -> bool:
+        """Whether all rows count, also those that are far ahead of the first, and nobody who waits hears of it."""
+        if self._is_usual(taken, latest_us):
+            return True
+        times = taken.ts_us
+        reached = np.maximum.accumulate(times)
+        if latest_us is not None:
+            reached = np.maximum(reached, latest_us)
+        if self._waiting is not None and self._least_us <= int(reached[-1]) + self._most_us:
+            return False
+        is_first_ahead = latest_us is not None and int(times[0]) > latest_us + self._most_us
+        return not is_first_ahead and not bool((times[1:] > reached[:-1] + self._most_us).any())
+
     def end(self) -> list[Reject]:
-        """No row will follow: those that wait are rejected."""
+        """Reject the rows that wait, because the input has ended."""
         waiting = self._waiting
         self._waiting = None
         return [] if waiting is None else self._rejects(waiting)
@@ -177,7 +190,7 @@ class AheadGuard:
     # What a checkpoint holds
 
     def saved(self) -> tuple[str, list[int]]:
-        """Those that wait as text, and how much company each had."""
+        """The waiting rows as text, each with the number of rows that confirm it so far."""
         if self._waiting is None:
             return "", []
         names = [column.name for column in self._relation.columns]
@@ -188,7 +201,7 @@ class AheadGuard:
         return base64.b64encode(sink.getvalue()).decode("ascii"), self._company.tolist()
 
     def restore(self, text: str, company: list[int]) -> None:
-        """Let those wait that `saved` told of."""
+        """Let the rows of `saved` wait again."""
         if not text:
             self._waiting = None
             return

@@ -57,6 +57,11 @@ class StreamInput:
         self.ended = False
 
     @property
+    def guard(self) -> AheadGuard | None:
+        """Who knows which rows wait, for those who ask before the rows come here."""
+        return self._guard
+
+    @property
     def watermark_us(self) -> int:
         """No tuple older than this is taken any more."""
         return self.clock.watermark_us
@@ -92,7 +97,7 @@ class StreamInput:
         return self._on_time(packet, taken.span_us) if self.is_stream else packet
 
     def end_input(self) -> None:
-        """No row will follow."""
+        """Note that the input has ended: no row will follow."""
         self.ended = True
         if self._guard is not None:
             self.count.waiting = 0
@@ -116,11 +121,11 @@ class StreamInput:
     # What a checkpoint holds of the rows that are set aside
 
     def saved_aside(self) -> tuple[str, list[int]]:
-        """The rows that are set aside as text, and how much company each had."""
+        """The waiting rows as text, each with the number of rows that confirm it so far."""
         return ("", []) if self._guard is None else self._guard.saved()
 
     def restore_aside(self, text: str, company: list[int]) -> None:
-        """Set the rows aside again that `saved_aside` told of; where nothing is set aside any more, they are rejected."""
+        """Let the rows of `saved_aside` wait again. Without MAX_AHEAD they are rejected."""
         guard = self._guard
         if guard is None and text:
             guard = AheadGuard(self.relation, 1)

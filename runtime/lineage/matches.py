@@ -60,7 +60,7 @@ class SlotRows:
     """The rows of all seats at once: those of the seats at `slots[k]` are `rows[begins[k]:ends[k]]`.
 
     `members` are seats that share a slot without sharing its rows, each with where its rows begin and end. `table` says whose
-    slots these are: one object for every finding of an operator.
+    slots these are: one object for every finding of an operator, as long as its slots keep their numbers.
     """
 
     table: object
@@ -137,15 +137,3 @@ class PacketJoin(Protocol):
 
         With `more` the next packet is of the same relation, and what is found may wait for it.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorCount:
-    """What one operator did so far; `explain --analyze` and `--stats` show it."""
-
-    name: str
-    tuples_in: int
-    tuples_out: int
-    seconds: float
-    bytes: int
-    detail: dict[str, int]

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.controller import Controller
+from cqc.runtime.adapt.decision import Decision, counted
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.selections import SelectionSeat
 from cqc.runtime.pull.aggregate.group_tree import GroupTree
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     GroupBy = tuple[Expression, ...]
 
 _BEFORE_ALL = -(2**63)
-_WORTH_CHANGING = 1 << 17  # tuples that must have arrived before a body turns lazy
 
 
 class Maintenance(Enum):
@@ -78,7 +80,7 @@ class BodyResults:
         self._failed_before = 0
         self._log = log
         self.log_head = log.head  # what was found before was taken
-        self.changes = 0  # from eager to lazy and back, after the start
+        self.controller = Controller(settings.MAINTENANCE, Maintenance.EAGER)
         self.rows_noted = 0
         self.rows_answered = 0
         self.seconds = 0.0  # spent on answers of periodic queries and closing invocations
@@ -103,6 +105,27 @@ class BodyResults:
     def tree_count(self) -> int:
         """How many trees of aggregates there are."""
         return len(self._trees)
+
+    @property
+    def changes(self) -> int:
+        """From eager to lazy and back, after the start."""
+        return self.controller.changes
+
+    def decision(self, about: str) -> Decision | None:
+        """Whether results are kept as they come, where that was changed by use."""
+        if not self.changes:
+            return None
+        arm = self.controller.arm
+        does = (
+            "keeps results as tuples come"
+            if arm is Maintenance.EAGER
+            else "finds results when asked"
+        )
+        costs, note = self.controller.costs, counted(self.changes, "change")
+        other = Maintenance.LAZY if arm is Maintenance.EAGER else Maintenance.EAGER
+        ratio = costs[arm] / max(costs[other], 1.0)
+        names = {Maintenance.EAGER: "keeping them", Maintenance.LAZY: "finding them when asked"}
+        return Decision(about, does, names[other], ratio, note=note)
 
     # Results come
 
@@ -246,10 +269,11 @@ class BodyResults:
             self._head = state.head
             return
         self._asked += self._orders[0].count(begin_us, end_us)
-        worth = self._asked > max(state.head - self._head, len(state))
-        if worth and self._maintenance is Maintenance.AUTO:
-            self.changes += 1
-            self.turn_eager()
+        if self._maintenance is Maintenance.AUTO:
+            arrived = max(state.head - self._head, len(state))
+            costs = {Maintenance.LAZY: float(self._asked), Maintenance.EAGER: float(arrived)}
+            if self.controller.prefer(costs) is Maintenance.EAGER:
+                self.turn_eager()
 
     def turn_lazy_if_unused(self) -> None:
         """Stop maintaining results that nobody has asked for during many tuples."""
@@ -257,12 +281,15 @@ class BodyResults:
             return
         if self._maintenance is Maintenance.EAGER:
             return
-        unused = self._states[0].head - self._head
-        if self._maintenance is Maintenance.LAZY or unused > max(
-            _WORTH_CHANGING, len(self._states[0])
-        ):
-            self.changes += self._maintenance is Maintenance.AUTO
+        if self._maintenance is Maintenance.LAZY or self._is_unused():
             self.turn_lazy()
+
+    def _is_unused(self) -> bool:
+        """Whether more tuples came without a question than a question would have to scan."""
+        unused = self._states[0].head - self._head
+        scanned = max(self.controller.rule.enough, len(self._states[0]))
+        costs = {Maintenance.EAGER: float(unused), Maintenance.LAZY: float(scanned)}
+        return self.controller.prefer(costs) is Maintenance.LAZY
 
     def turn_lazy(self) -> None:
         """From now on find the rows of a window when they are asked for."""

@@ -50,10 +50,18 @@ def check_leap(due: Due, states: Sequence[SharedState], type_: ColumnType, most:
     instants = (until_us - from_us - 1) // due.every_us
     if instants <= most:
         return
-    before, after = (show_instant(us, type_) for us in (from_us, until_us))
-    raise RunError(
+    raise leap_error(due, (from_us, until_us), _row_from(until_us, states), type_, most)
+
+
+def leap_error(
+    due: Due, gap_us: tuple[int, int], row: str, type_: ColumnType, most: int
+) -> RunError:
+    """The sentence for a time without a row that is too long; the row after it is the one that is named."""
+    instants = (gap_us[1] - gap_us[0] - 1) // due.every_us
+    before, after = (show_instant(us, type_) for us in gap_us)
+    return RunError(
         f"query {due.name} would answer {instants:,} instants between {before} and {after}, where no row is, "
-        f"because of {_row_from(until_us, states)}: see whether that row is right; "
+        f"because of {row}: see whether that row is right; "
         f"--max-instants allows more than {most:,}, SET MAX_AHEAD keeps stray rows out"
     )
 
@@ -77,5 +85,10 @@ def _row_from(us: int, states: Sequence[SharedState]) -> str:
     _, state, position = found
     names = [column.name for column in state.relation.columns]
     text = json_rows(names, state.rows(np.array([position])), 1)[0].as_py()
+    return row_words(state.relation.name, text)
+
+
+def row_words(stream: str, text: str) -> str:
+    """A row, given as JSON, in words."""
     short = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
-    return f"the row {short} of {state.relation.name}"
+    return f"the row {short} of {stream}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.adapt import settings
 from cqc.runtime.pull.pull_plan import Answer, PullPlan
 from cqc.runtime.pull.ready_outputs import MaterialisedOutputs
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.history.result_history import Positions
 
 _ROWS_AT_ONCE = 1 << 18
-_ASKING = 64  # asking costs as much as so many rows
-_BEFORE_READY = 256
 
 
 def clause_key(node: QueryNode, seat: Seat) -> Hashable:
@@ -78,7 +77,7 @@ class PullClause:
         if self.plan.is_aggregate:
             return self._answer(np.array([begin_us], np.int64), np.array([end_us], np.int64))
         rows = self.kept.rows(begin_us, end_us)
-        self._asked += _ASKING + len(rows[0])
+        self._asked += settings.READY_ASKING + len(rows[0])
         fetch = self._fetch(rows)
         return self.plan.answer_rows(np.zeros(len(rows[0]), np.int64), fetch, 1)
 
@@ -105,7 +104,11 @@ class PullClause:
     def _make_ready(self) -> MaterialisedOutputs | None:
         """Keep the outputs of all rows from now on, once enough has been asked."""
         history = self.kept.history
-        if history is None or not self._can_be_ready or self._asked <= _BEFORE_READY + len(history):
+        if (
+            history is None
+            or not self._can_be_ready
+            or self._asked <= settings.READY_AFTER + len(history)
+        ):
             return None
         self._asked = 0
         return MaterialisedOutputs(history, self._outputs)

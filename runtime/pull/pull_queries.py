@@ -22,7 +22,7 @@ from cqc.runtime.deliver.results import NO_TIME, ResultBlock
 from cqc.runtime.errors import RunError
 from cqc.runtime.join.execute.bounded_queues import TooMuchFound
 from cqc.runtime.join.execute.result_limits import Flood
-from cqc.runtime.lineage.matches import OperatorCount
+from cqc.runtime.metrics.operators import HistoryMetrics
 from cqc.runtime.pull.body_results import BodyResults, Maintenance
 from cqc.runtime.pull.every_schedule import Period, Schedule
 from cqc.runtime.pull.history.match_log import MatchLog
@@ -391,23 +391,13 @@ class PullQueries:
         plans = sum(clause.failures for clause in self._clauses.values())
         return self._failures_of_gone + plans + sum(kept.failures for kept in self._kept.values())
 
-    def measure(self) -> list[OperatorCount]:
+    def measure(self) -> list[HistoryMetrics]:
         """What is kept, over each set of streams and tables."""
         among: dict[str, list[BodyResults]] = {}
         for kept in self._kept.values():
             kept.take()
             among.setdefault(", ".join(each.name for each in kept.body.relations), []).append(kept)
-        return [
-            OperatorCount(
-                f"history({names})",
-                sum(kept.rows_noted for kept in bodies),
-                sum(kept.rows_answered for kept in bodies),
-                sum(kept.seconds for kept in bodies),
-                sum(kept.nbytes for kept in bodies),
-                _detail(bodies),
-            )
-            for names, bodies in among.items()
-        ]
+        return [_history_metrics(f"history({names})", bodies) for names, bodies in among.items()]
 
     # Inside
 
@@ -467,6 +457,12 @@ class PullQueries:
         each = seconds / sum(len(instants) for _, instants in asked)
         for query, instants in asked:
             query.seconds += each * len(instants)
+
+    @property
+    def history_bytes(self) -> int:
+        """What is kept of the results of all bodies, and what was found that they have not taken yet."""
+        found = sum(log.found.nbytes for log in self._logs.values())
+        return found + sum(kept.nbytes for kept in self._kept.values())
 
     def kept_bytes(self, name: str) -> int:
         """What is kept of the results of a query's body; queries that share it have a part each."""
@@ -575,17 +571,24 @@ class PullQueries:
         return kept_from_us if first_us < kept_from_us else None
 
 
-def _detail(bodies: Sequence[BodyResults]) -> dict[str, int]:
+def _history_metrics(name: str, bodies: Sequence[BodyResults]) -> HistoryMetrics:
     """How the results of bodies are maintained."""
     histories = [kept.history for kept in bodies if kept.history is not None]
-    return {
-        "bodies": len(bodies),
-        "eager": len(histories),
-        "lazy": len(bodies) - len(histories),
-        "changes": sum(kept.changes for kept in bodies),
-        "rows": sum(map(len, histories)),
-        "trees": sum(kept.tree_count for kept in bodies),
-    }
+    decisions = [each for kept in bodies if (each := kept.decision(name)) is not None]
+    return HistoryMetrics(
+        name=name,
+        tuples_in=sum(kept.rows_noted for kept in bodies),
+        tuples_out=sum(kept.rows_answered for kept in bodies),
+        seconds=sum(kept.seconds for kept in bodies),
+        bytes=sum(kept.nbytes for kept in bodies),
+        decisions=tuple(decisions),
+        bodies=len(bodies),
+        eager=len(histories),
+        lazy=len(bodies) - len(histories),
+        changes=sum(kept.changes for kept in bodies),
+        rows=sum(map(len, histories)),
+        trees=sum(kept.tree_count for kept in bodies),
+    )
 
 
 def _instants(due: Due) -> Iterator[NDArray[np.int64]]:

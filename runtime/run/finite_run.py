@@ -26,13 +26,13 @@ from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
 from cqc.runtime.sources.connections import is_connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cqc.compiler import Program
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.lineage.matches import OperatorCount
+    from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.options import RunOptions
     from cqc.runtime.sinks.growing import Growing
     from cqc.runtime.sinks.protocol import Shape
@@ -46,11 +46,12 @@ class RunSummary:
 
     streams: dict[str, StreamCount]
     queries: dict[str, int]
-    operators: list[OperatorCount]
+    operators: Sequence[OperatorMetrics]
     seconds: float
     failed_evaluations: int
     warnings: tuple[str, ...] = ()
     faults: FunctionFaults = field(default_factory=FunctionFaults)  # of users' functions
+    read_before: int = 0  # of the rows that are counted: those that earlier starts with the same checkpoint had read
 
     def to_json(self) -> dict[str, Any]:
         """The counters as `--stats` writes them."""
@@ -66,20 +67,11 @@ class RunSummary:
                 for name, count in self.streams.items()
             },
             "queries": {name: {"results": number} for name, number in self.queries.items()},
-            "operators": [
-                {
-                    "name": each.name,
-                    "in": each.tuples_in,
-                    "out": each.tuples_out,
-                    "seconds": each.seconds,
-                    "bytes": each.bytes,
-                    **each.detail,
-                }
-                for each in self.operators
-            ],
+            "operators": [each.to_json() for each in self.operators],
             "failed_evaluations": self.failed_evaluations,
             "functions": self.faults.to_json(),
             "seconds": self.seconds,
+            **({"read_before": self.read_before} if self.read_before else {}),
         }
 
 
@@ -187,10 +179,15 @@ class LocalRun:
             self.engine.failed_evaluations,
             self.engine.warnings,
             self.engine.faults,
+            self._rows_before(),
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)
         return summary
+
+    def _rows_before(self) -> int:
+        """Of the rows that are counted, those that were read before this start."""
+        return 0
 
     def _open(self, name: str) -> Iterator[TypedBatch]:
         relation = self._catalog.relations[name]

@@ -107,7 +107,7 @@ class Durable:
             raise
 
     def recover(self, engine: Engine, registry: Registry, results: ResultLog) -> int:
-        """Bring an engine without queries to where the last one was; the number of the next result.
+        """Bring an engine without queries to where the last one was. Returns the number of the next result.
 
         Raises:
             RunError: when the files are not of this program or version.

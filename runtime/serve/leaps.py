@@ -33,13 +33,13 @@ class Leaps:
         self._periods: dict[str, dict[str, int]] = {}  # by folded stream: query -> period
 
     def add(self, node: QueryNode) -> None:
-        """A query has come."""
+        """Note the period of a new query."""
         if node.pull is not None and node.pull.every_us is not None:
             for relation in node.body.relations:
                 self._periods.setdefault(fold(relation.name), {})[node.name] = node.pull.every_us
 
     def remove(self, name: str) -> None:
-        """A query has gone."""
+        """Forget the period of a query."""
         for periods in self._periods.values():
             periods.pop(name, None)
 

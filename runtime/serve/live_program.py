@@ -68,7 +68,7 @@ class LiveProgram:
         return statements_of_program(program)
 
     def keep(self, sources: Sequence[tuple[SourceFile, str]] | None = None) -> None:
-        """The files (those that were compiled last) have taken effect: a restart knows them, whatever is there then.
+        """Remember the files that run now (those compiled last), so that a restart can use them even if the folder has changed.
 
         Raises:
             RunError: when they cannot be written down.

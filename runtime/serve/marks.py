@@ -24,7 +24,7 @@ Marks = dict[str, Any]
 
 
 def make_marks(engine: Engine, registry: Registry) -> Marks:
-    """Where everything stands now."""
+    """Describe where everything stands now, as JSON can hold it."""
     return {
         "declared": _declared(engine),
         "queries": [entry_json(entry) for entry in registry],
@@ -49,7 +49,7 @@ def check_declarations(engine: Engine, marks: Marks, folder: Path) -> None:
 def restore_marks(
     engine: Engine, registry: Registry, marks: Marks, wanted: Mapping[int, str]
 ) -> None:
-    """Let an engine that has seen nothing stand there, with those queries that are wanted (and why they were stopped)."""
+    """Bring a new engine to where the marks say, with the wanted queries (and why they were stopped)."""
     set_lines(engine, {name: LineState(**each) for name, each in marks["streams"].items()})
     for each in marks["queries"]:
         if each["number"] in wanted:
@@ -61,7 +61,7 @@ def restore_marks(
 def restore_query(
     engine: Engine, registry: Registry, entry: Entry, wanted: Mapping[int, str]
 ) -> None:
-    """Let a query run that was registered; one that is stopped in the end need not begin again."""
+    """Start a query that was registered before; one that was stopped later is not started."""
     entry.stopped = wanted[entry.number]
     entry.gone = bool(entry.stopped)
     if entry.stopped:

@@ -40,7 +40,7 @@ class QueryFolder:
         return f"{self.name}/{file}"
 
     def expect(self, owners: Iterable[str]) -> None:
-        """Remember the files of an earlier life, so that those that went away meanwhile are told as gone."""
+        """Remember the files of the run before, so that those deleted since then are reported as gone."""
         prefix = self.owner("")
         for owner in owners:
             if owner.startswith(prefix):

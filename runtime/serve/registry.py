@@ -98,7 +98,7 @@ class Registry:
         return [entry for entry in self.from_files() if entry.owner == owner]
 
     def share(self, seconds: float, results: Mapping[int, int]) -> None:
-        """Spread the time of common work: a part for every query that is there, and as much for each of the results.
+        """Divide the time of shared work: one part for each query, and one part for each result.
 
         Only queries that have results are looked at.
         """

@@ -23,7 +23,7 @@ from cqc.runtime.join.execute.result_limits import TOO_MANY
 from cqc.runtime.run.batch_run import with_guard, with_retention
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
-from cqc.runtime.serve.memory_return import give_back
+from cqc.runtime.serve.memory_return import MemoryReturn
 from cqc.runtime.serve.records.result_log import Piece, ResultLog, render
 from cqc.runtime.serve.refusal import Refusal, Status
 from cqc.runtime.serve.registry import PROGRAM, Entry, Registry, columns_of, kind_of
@@ -38,12 +38,15 @@ if TYPE_CHECKING:
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
+    from cqc.runtime.metrics.engine import DeliveryMetrics
     from cqc.runtime.pull.pull_queries import Invocation
     from cqc.runtime.serve.journal import Durable
     from cqc.runtime.sources.range import Range
 
 _NAME_IN_USE = "CQ029"
-_WORTH_RETURNING = 32 * 1024 * 1024
+_OF_A_QUERY = 64 * 1024  # bytes, about: its text, its plan, its place in filters and joins
+# Between looks at what is kept for queries: with thousands of them a look takes milliseconds.
+_PUSHES_BETWEEN_LOOKS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,8 @@ class Service:
         self._report = report
         self._now = now
         self._durable = durable
-        self._most_bytes = 0  # of states, since memory was last returned
+        self._memory = MemoryReturn()
+        self._pushes = 0
         self._pending: list[Piece] = []
         self._leaving: list[Entry] = []
         self._told_waiting: set[str] = set()
@@ -146,7 +150,7 @@ class Service:
 
     @property
     def epoch(self) -> str:
-        """What tells the result numbers of this service from those of another life without memory."""
+        """A text that changes when a service starts without a checkpoint, so that its result numbers are not mixed up with earlier ones."""
         return f"{int(self.started):x}" if self._durable is None else self._durable.epoch
 
     # Queries
@@ -205,7 +209,7 @@ class Service:
         if entry.stopped:
             self.engine.release(entry.name)
         else:
-            self.engine.unregister(entry.name)
+            self._leave_engine(entry)
         self.registry.remove(entry)
         self._leaps.remove(entry.name)
         self._leaving.append(entry)
@@ -213,11 +217,16 @@ class Service:
             self._durable.unregistered(entry)
         return entry
 
+    def _leave_engine(self, entry: Entry) -> None:
+        kept = self.engine.history_bytes(entry.name)
+        self.engine.unregister(entry.name)
+        self._memory.went(kept + _OF_A_QUERY)
+
     def _stop(self, name: str, why: str) -> None:
         """Answer a query no more that would hold up all others. It keeps its place in the list, with the reason."""
         entry = self.registry.of(name)
         entry.own_seconds += self.engine.seconds_of(entry.name)
-        self.engine.unregister(entry.name)
+        self._leave_engine(entry)
         self.engine.reserve(entry.name)
         self._leaps.remove(entry.name)
         entry.stopped = why
@@ -290,19 +299,29 @@ class Service:
 
     def costs(self) -> list[tuple[Entry, float, int]]:
         """All queries with what they have cost, and the bytes that are kept for each."""
-        kept = self.engine.kept_bytes()
-        return [
-            (entry, self.cost_seconds(entry), kept.get(entry.name, 0)) for entry in self.registry
-        ]
+        measured = self.engine.query_metrics()
+        return [self._cost_of(entry, measured.get(entry.name)) for entry in self.registry]
+
+    def cost(self, name: str) -> tuple[Entry, float, int]:
+        """The same of one query."""
+        entry = self.registry.find(name)
+        return self._cost_of(entry, self.engine.query_metrics().get(entry.name))
+
+    def _cost_of(self, entry: Entry, measured: DeliveryMetrics | None) -> tuple[Entry, float, int]:
+        seconds = self.registry.cost_seconds(entry)
+        if measured is None:
+            return entry, seconds, 0
+        taken = 0.0 if entry.stopped else measured.seconds
+        return entry, seconds + taken, measured.kept_bytes
 
     # From other threads
 
     def halt(self) -> None:
-        """Let the engine finish nothing that is not done already: what was begun is undone by the next start."""
+        """Make the engine stop at once. The next start undoes what was only begun."""
         self.engine.watch.halt("the service is stopping")
 
     def drop(self, name: str) -> None:
-        """Somebody waits for this query to leave: let the engine not go on with it until then."""
+        """Make the engine skip the work for a query that is about to be removed."""
         watch = self.engine.watch
         if name in self.registry:
             watch.drop(self.registry.of(name).name)
@@ -370,11 +389,11 @@ class Service:
 
     def _give_back(self) -> None:
         """Return memory to the system after much of it was let go."""
-        size = sum(size for _, size in self.engine.state_sizes().values())
-        self._most_bytes = max(self._most_bytes, size)
-        if self._most_bytes - size > _WORTH_RETURNING and 2 * size < self._most_bytes:
-            self._most_bytes = size
-            give_back()
+        self._pushes += 1
+        states = self.engine.state_sizes().values()
+        self._memory.size_is("tuples", sum(each.bytes for each in states))
+        if self._pushes % _PUSHES_BETWEEN_LOOKS == 0:
+            self._memory.size_is("results", self.engine.history_bytes())
 
     def _stop_frequent(self, rows: Mapping[str, TypedBatch], *, may_refuse: bool) -> None:
         most = self.limits.instants
@@ -421,7 +440,7 @@ class Service:
                 )
 
     def look_at_clock(self) -> None:
-        """Deliver what only waited for a stream that has become idle."""
+        """Deliver results that waited only for a stream that is idle now."""
         if self.has_idle_timeout:
             self.push({})
 

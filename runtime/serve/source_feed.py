@@ -28,10 +28,10 @@ class Carrier(Protocol):
     """Takes the ranges of a micro-batch on a way of its own, such as Spark's stream."""
 
     def deliver(self, ranges: list[Range]) -> list[Range]:
-        """The same ranges once they have come; asking says that everything delivered before counts."""
+        """Wait for the ranges to arrive and return them. The call also says that everything delivered before counts."""
 
     def stop(self) -> None:
-        """Let everybody go who waits."""
+        """End every wait."""
 
     def close(self) -> None:
         """End it."""
@@ -135,7 +135,7 @@ class SourceFeed:
         self._latest_us.update(latest_us)
 
     def stop(self) -> None:
-        """Let a `read` that waits come back, with nothing."""
+        """End a `read` that waits; it returns nothing."""
         if self._carrier is not None:
             self._carrier.stop()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.options import SINKS
 from cqc.runtime.sinks.csv import CsvFolderSink, CsvSink
 from cqc.runtime.sinks.jsonl import JsonLinesFolderSink, JsonLinesSink
 from cqc.runtime.sinks.none import NoneSink
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from cqc.runtime.sinks.protocol import Shape, Sink
 
-SINKS = ("jsonl", "csv", "parquet", "table", "none")
 ROWS_ON_TERMINAL = 8  # of each table; files and pipes get all rows
 
 

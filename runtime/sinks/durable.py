@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import private_folder
+from cqc.runtime.options import SINKS
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.growing import Growing, Known, check, leave
 from cqc.runtime.sinks.output import Output, cannot_write, make_folder
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from cqc.runtime.sinks.protocol import Shape
 
 ONE_PLACE = "-"  # the name of results that go to one file, or to standard output
-_EXTENSIONS = {"jsonl": "jsonl", "csv": "csv", "parquet": "parquet", "table": "txt"}
 
 
 class DurableSink:
@@ -81,7 +81,7 @@ class DurableSink:
                 leave(was)
         if kind in ("jsonl", "table") and self._is_folder and number < 0:
             for query in shapes or ():  # else what an earlier run found would stand for its results
-                self._opened(file_of_query(Path(), query, _EXTENSIONS[kind]).name)
+                self._opened(file_of_query(Path(), query, SINKS[kind]).name)
         if kind not in ("none", "parquet") and not self._is_folder:
             self._opened(ONE_PLACE)
 
@@ -104,7 +104,7 @@ class DurableSink:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def keep(self, number: int) -> dict[str, Known]:
-        """Have the results of a micro-batch safe, before it counts; what each file is then."""
+        """Put the results of a micro-batch on the disk, before it counts. Returns what each file is then."""
         if self._parquet is not None:
             self._parquet.keep(number)
         return {name: file.keep(number) for name, file in self._files.items()}
@@ -125,7 +125,7 @@ class DurableSink:
         """The files that a sink of the format makes of the results, by name."""
         folder = self._aside / part
         make_folder(folder)
-        extension = _EXTENSIONS[self._kind]
+        extension = SINKS[self._kind]
         place = f"{folder}/" if self._is_folder else str(folder / f"results.{extension}")
         # Headers and Parquet's types are there from the start, other files when there is something in them.
         shapes = self._shapes if self._kind in ("csv", "parquet") else None

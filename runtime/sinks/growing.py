@@ -88,7 +88,7 @@ class Growing:
         """Everything is with the operating system already."""
 
     def keep(self, number: int) -> Known:
-        """Have everything on the disk before a micro-batch counts; what the file is now.
+        """Put everything on the disk before a micro-batch counts. Returns what the file is now.
 
         Raises:
             RunError: when that fails, or somebody else has changed the file.
@@ -131,7 +131,7 @@ def _place_of(status: os.stat_result) -> tuple[int, int]:
 
 
 def check(path: Path, known: Known, option: str = "--out") -> None:
-    """See that a file can be brought to agree with what a checkpoint knows of it; nothing is changed.
+    """Check that a file can be cut back to what the checkpoint knows of it. Changes nothing.
 
     Raises:
         RunError: when it cannot.
@@ -140,7 +140,7 @@ def check(path: Path, known: Known, option: str = "--out") -> None:
 
 
 def bring_back(path: Path, known: Known, option: str = "--out") -> int:
-    """Cut off what does not count, wherever the file is now; how long the file at `path` is then.
+    """Cut off what does not count, wherever the file is now. Returns how long the file at `path` is then.
 
     Raises:
         RunError: when the file does not hold what counts.
@@ -154,7 +154,7 @@ def bring_back(path: Path, known: Known, option: str = "--out") -> int:
 
 
 def leave(known: Known) -> None:
-    """Results do not go to a file any more: what does not count is cut off, if it is still there."""
+    """Stop using a file of results: cut off what does not count, if the file is still there."""
     if known.path:
         before = Path(known.path)
         _, act = _elsewhere(before, before, _moved(known, before), known)

@@ -78,7 +78,7 @@ class ParquetBatches:
             raise cannot_write(self._list(number), error) from error
 
     def show(self, number: int) -> None:
-        """Let the files of a micro-batch be seen; it counts."""
+        """Show the files of a micro-batch that counts now."""
         del number
         try:
             for name in self._kept:
@@ -112,7 +112,7 @@ class ParquetBatches:
 
 
 def check_shown(checkpoint: Path, number: int) -> None:
-    """See that the files which a micro-batch may have shown can be taken back; nothing is changed.
+    """Check that the files which a micro-batch may have shown can be taken back. Changes nothing.
 
     Raises:
         RunError: when one was taken away, so that its results would come again.

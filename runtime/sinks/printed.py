@@ -73,7 +73,7 @@ class Printed:
         self.length += len(data)
 
     def keep(self, number: int) -> Known:
-        """Have the results of a micro-batch on the disk before it counts; the length with them."""
+        """Put the results of a micro-batch on the disk before it counts. Returns the length with them."""
         try:
             write_sealed(self._file(number), b"".join(self._waiting))
         except OSError as error:
@@ -132,7 +132,7 @@ class Printed:
 
 
 def check_printed(folder: Path, length: int) -> None:
-    """See that no more was printed than counts; nothing is changed.
+    """Check that no more was printed than counts. Changes nothing.
 
     Raises:
         RunError: when more was, or that cannot be known.

@@ -66,7 +66,7 @@ class TableSink:
         self._output.close()
 
     def abandon(self) -> None:
-        """Show what there is without saying that it was all: the run has failed."""
+        """Show the rows so far, without a total: the run has failed and more may follow."""
         self._let_go()
         self._output.close()
 
@@ -100,7 +100,7 @@ class TableFolderSink:
             self._files.append(query, [NO_RESULTS])
 
     def abandon(self) -> None:
-        """Show what there is without saying that it was all: the run has failed."""
+        """Show the rows so far, without a total: the run has failed and more may follow."""
         self._let_go()
 
     def _let_go(self) -> None:
@@ -120,7 +120,7 @@ class _Held:
         self._rows = 0
 
     def add(self, blocks: Sequence[ResultBlock]) -> bool:
-        """Hold back more rows; whether they are too many."""
+        """Hold back more rows. Returns whether they are too many."""
         for block in blocks:
             if len(block):
                 self._blocks.setdefault((block.query, block.names), []).append(block)

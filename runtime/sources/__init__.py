@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.source_formats import format_called
+from cqc.compiler.meaning.source_formats import FILE_OF_ENDING, FILES, format_called
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import join_taken, split_taken
 from cqc.runtime.sources.csv import read_csv
@@ -33,17 +33,12 @@ if TYPE_CHECKING:
 
 ROWS_PER_CHUNK = 65_536
 
-_READERS: dict[str, Callable[[Relation, BinaryIO, str], Iterator[TypedBatch]]] = {
+READERS: dict[
+    str, Callable[[Relation, BinaryIO, str], Iterator[TypedBatch]]
+] = {  # of each kind of `FILES`
     "csv": read_csv,
     "jsonl": read_jsonl,
     "parquet": read_parquet,
-}
-_EXTENSIONS = {
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".json": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
 }
 
 
@@ -93,7 +88,7 @@ def source_files(relation: Relation, path: str | Path | None = None) -> list[Sou
     format_ = _format_of(place) or default
     if format_ is None:
         raise RunError(
-            f"cannot tell what {place} is: name it .csv, .jsonl or .parquet (.gz or .zst after it when it is packed), "
+            f"cannot tell what {place} is: name it {_endings()} (.gz or .zst after it when it is packed), "
             "or say WITH (format = ...)"
         )
     return [SourceFile(place, format_)]
@@ -115,7 +110,7 @@ def read_file(relation: Relation, file: SourceFile) -> Iterator[TypedBatch]:
     """The rows of one file, in chunks of any size."""
     try:
         with file.path.open("rb") as opened:
-            yield from _READERS[file.format](relation, unpacked(file.path, opened), str(file.path))
+            yield from READERS[file.format](relation, unpacked(file.path, opened), str(file.path))
     except CANNOT_UNPACK as error:
         raise _cannot_read(file.path, error) from error
 
@@ -157,7 +152,12 @@ def _files_in(folder: Path, default: str | None, relation: Relation) -> list[Sou
 
 
 def _format_of(path: Path) -> str | None:
-    return _EXTENSIONS.get(inner_name(path).suffix.lower())
+    return FILE_OF_ENDING.get(inner_name(path).suffix.lower())
+
+
+def _endings() -> str:
+    *others, last = (kind.endings[0] for kind in FILES.values())
+    return f"{', '.join(others)} or {last}"
 
 
 def _refuse_other_packing(path: Path) -> None:

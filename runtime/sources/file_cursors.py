@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cqc.compiler.meaning.source_formats import FILES, Cut
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources.csv import header_too_long
 from cqc.runtime.sources.csv_records import (
@@ -65,9 +66,10 @@ def open_cursor(stream: str, file: SourceFile, start: int | None, *, whole_lines
     try:
         if is_packed(file.path) and whole_lines:
             raise RunError(f"{file.path} is still being written")  # whoever follows it comes back
-        if is_packed(file.path) or not file.path.is_file():
+        cut = FILES[file.format].cut
+        if is_packed(file.path) or not file.path.is_file() or cut is Cut.WHOLE:
             return WholeFile(stream, file, start)
-        if file.format == "parquet":
+        if cut is Cut.ROWS:
             return ParquetCursor(stream, file, start)
         return TextCursor(stream, file, start, whole_lines=whole_lines)
     except OSError as error:

@@ -18,6 +18,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.meaning.source_formats import has_lines
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources import source_files
 from cqc.runtime.sources.file_cursors import open_cursor
@@ -101,7 +102,7 @@ class FileFeed:
             self._files = deque(self._changed(self._listed()))
 
     def give_back(self, part: Range) -> None:
-        """A range could not be read: it was not handed out, and its file is left out until it changes."""
+        """Take back a range that could not be read. Its file is left out until it changes."""
         if part.start <= part.header:
             self.done.pop(part.path, None)
         else:
@@ -119,7 +120,7 @@ class FileFeed:
             self._seen.pop(path, None)
 
     def done_with_all(self) -> None:
-        """Files are their owner's: nothing is done to them."""
+        """Do nothing: files belong to the user."""
 
     def close(self) -> None:
         """Let go of the open file."""
@@ -230,7 +231,7 @@ def weight(part: Range) -> int:
     if part.stop is None:
         return 1 << 30
     size = part.stop - part.start
-    return size if part.format in ("csv", "jsonl") else size * _BYTES_PER_ROW
+    return size if has_lines(part.format) else size * _BYTES_PER_ROW
 
 
 def _stamp(path: Path) -> Stamp | None:

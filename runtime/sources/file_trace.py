@@ -17,6 +17,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.meaning.source_formats import has_lines
 from cqc.runtime.errors import RunError
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 Place = int | None | list[int | None]  # where the next range begins, alone or with a trace
 
 _EDGE_BYTES = 4096
-_TEXTS = ("csv", "jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class Begun:
             at = traced_bytes(format_, self.stop, self.size)
             if checksum(file, at) != self.checksum:
                 return "rewritten"
-            is_text = self.stop is not None and format_ in _TEXTS
+            is_text = self.stop is not None and has_lines(format_)
             grown = not is_text and os.fstat(file.fileno()).st_size != self.size
             return "rewritten" if grown else ""
 
 
 def traced_bytes(format_: str, stop: int | None, size: int) -> int:
     """Up to where a file is traced: text may grow, and what cannot be read on in the middle is traced as a whole."""
-    return stop if stop is not None and format_ in _TEXTS else size
+    return stop if stop is not None and has_lines(format_) else size
 
 
 def checksum(file: BinaryIO, at: int) -> int:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from cqc.compiler.diagnostics.suggest import listed
 from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.columns.arrow_columns import is_text
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake.typed_batch import TypedBatch
 
 ROWS_AT_ONCE = 65_536
+_BYTES_OF_A_CODE = 8  # about, with its share of the dictionary
 
 
 def read_parquet(
@@ -33,6 +35,9 @@ def read_parquet(
     intake = Intake(relation)
     try:
         opened = pq.ParquetFile(file)
+        repeated = _repeated(opened)
+        if repeated:
+            opened = pq.ParquetFile(file, metadata=opened.metadata, read_dictionary=repeated)
         columns = _wanted(relation, opened.schema_arrow.names, name)
         groups, first = _groups_of_rows(opened, start, stop)
         for batch in opened.iter_batches(
@@ -46,6 +51,23 @@ def read_parquet(
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise RunError(f"cannot read {name} as Parquet: {reason}") from error
+
+
+def _repeated(opened: pq.ParquetFile) -> list[str]:
+    """The text columns that the file keeps by their distinct values: they are read as such.
+
+    A column chunk that holds every text takes more bytes a value than a code does.
+    """
+    metadata, schema = opened.metadata, opened.schema_arrow
+    found = []
+    for at, name in enumerate(metadata.schema.names[: len(schema)]):
+        if name != schema.names[at] or not is_text(schema.field(at).type):
+            continue  # a nested column takes several places
+        chunks = [metadata.row_group(group).column(at) for group in range(metadata.num_row_groups)]
+        values = sum(chunk.num_values for chunk in chunks)
+        if sum(chunk.total_uncompressed_size for chunk in chunks) <= _BYTES_OF_A_CODE * values:
+            found.append(name)
+    return found
 
 
 def _groups_of_rows(opened: pq.ParquetFile, start: int, stop: int | None) -> tuple[list[int], int]:

@@ -96,6 +96,6 @@ def _number(relation: Relation, key: str, default: int | None) -> int | None:
     text = relation.options.get(key)
     if text is None:
         return default
-    if not text.isdigit() or int(text) < 1:
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise RunError(f"{key} of {relation.name} must be a whole number above 0, not '{text}'")
     return int(text)

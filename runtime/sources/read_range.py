@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sources import SourceFile, read_file
-from cqc.runtime.sources.csv import read_csv
+from cqc.runtime.sources import READERS, SourceFile, read_file
 from cqc.runtime.sources.file_trace import check_unchanged
-from cqc.runtime.sources.jsonl import read_jsonl
 from cqc.runtime.sources.kafka import read_kafka
 from cqc.runtime.sources.long_lines import LONGEST_LINE
 from cqc.runtime.sources.parquet import read_parquet
@@ -40,7 +38,7 @@ def read_range(relation: Relation, part: Range) -> Iterator[TypedBatch]:
         yield from _CONNECTIONS[part.format](relation, part)
         return
     path = Path(part.path)
-    read = read_csv if part.format == "csv" else read_jsonl
+    read = READERS[part.format]
     if part.start == 0 and part.stop is None:
         _check_whole(path, part)
         yield from read_file(relation, SourceFile(path, part.format))

@@ -210,6 +210,16 @@ def text_buffers(array: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     return own - own[0], np.frombuffer(data, np.uint8)[own[0] : own[-1]]
 
 
+def text_lengths(array: Any) -> NDArray[np.int32]:
+    """How many bytes each text of an Arrow text array has."""
+    offsets = array.buffers()[1]
+    if offsets is None:
+        return np.zeros(len(array), np.int32)
+    own = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+    lengths: NDArray[np.int32] = np.diff(own)
+    return lengths
+
+
 def _text_array(
     offsets: NDArray[np.int64], data: NDArray[np.uint8], valid: NDArray[np.bool_] | None
 ) -> Any:

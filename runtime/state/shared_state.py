@@ -116,7 +116,7 @@ class SharedState:
         return self._capacity
 
     def insert(self, packet: Packet) -> int:
-        """Store a packet's tuples; the position of its first one. NumPy columns are copied, so the packet may go."""
+        """Store a packet's tuples, and return the position of the first. NumPy columns are copied, so the packet may be dropped."""
         at, first = self.lay_down(packet), self.head
         chains = self.chains
         rows = chains.whole_rows
@@ -130,7 +130,7 @@ class SharedState:
         return first
 
     def lay_down(self, packet: Packet, *, all_there: bool = False) -> int:
-        """Write the tuples behind the last one, where they do not count yet; the index of the first. `all_there`: no NULL."""
+        """Write tuples behind the last one, where they do not count yet, and return the index of the first. `all_there`: no NULL."""
         count = len(packet.ts_us)
         if self.head - self.base + count > self._capacity:
             self._make_room(count)
@@ -150,7 +150,7 @@ class SharedState:
         return at
 
     def take_in(self, packet: Packet, *, is_chained: bool) -> None:
-        """From now on the tuples count that were laid down, and for which `store_derived` was called."""
+        """Commit the tuples written by `lay_down`, after `store_derived` was called for them."""
         first = self.head
         if not is_chained:
             self.chains.insert_all(packet.columns, first, self.base)
@@ -159,7 +159,7 @@ class SharedState:
             self._write_values(packet.columns[place], number, first - self.base)
 
     def purge(self, before_us: int) -> int:
-        """Forget tuples older than `before_us` as far as positions allow; how many were forgotten."""
+        """Forget tuples older than `before_us`, as far as positions allow. Returns how many were forgotten."""
         live = self._newest.values[self.first - self.base : self.head - self.base]
         gone = int(np.searchsorted(live, before_us))
         self.first += gone
@@ -202,7 +202,7 @@ class SharedState:
         return times
 
     def arrival_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """FusedInsert numbers at the positions."""
+        """Arrival numbers at the positions."""
         numbers: NDArray[np.int64] = self._arrival.values[positions - self.base]
         return numbers
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.runtime.filter import match_source
+from cqc.runtime.adapt import settings
 from tests.language.executors import EngineExecutor
 from tests.support.generators import Case, random_case
 from tests.support.oracle.answers import difference
@@ -104,6 +104,6 @@ def test_either_side_of_the_grouped_filter_answers_as_the_oracle_does(
     block: int, seconds_a_row: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What the packet index is expected to cost decides which side answers.
-    monkeypatch.setattr(match_source, "_PER_ROW", seconds_a_row)
+    monkeypatch.setattr(settings, "SIDE_ROW_S", seconds_a_row)
     for seed in range(block * 8, block * 8 + 8):
         check_case(random_case(seed, kinds=("filters",), size=40), sharing=True)

@@ -23,6 +23,7 @@ from cqc.compiler.meaning.normal import (
     AllOf,
     AnyOf,
     ExpressionAtom,
+    FoldedAtom,
     Formula,
     Interval,
     NormalQuery,
@@ -163,7 +164,17 @@ class Conditions:
             inner = self.condition(depth - 1)
             if self.random.random() < 0.3:
                 return bound.IsNull(inner, SPAN)
-            return bound.IsTruth(inner, self.random.random() < 0.5, SPAN)
+            truth = self.random.random() < 0.5
+            if self.random.random() < 0.5:
+                literal = bound.Literal(truth, bound.ColumnType.BOOLEAN, SPAN)
+                if self.random.random() < 0.3:
+                    return bound.Comparison(
+                        inner, self.random.choice([ComparisonOp.EQ, ComparisonOp.NE]), literal, SPAN
+                    )
+                return bound.FunctionCall(
+                    "coalesce", (inner, literal), bound.ColumnType.BOOLEAN, SPAN
+                )
+            return bound.IsTruth(inner, truth, SPAN)
         if windows_only or self.random.random() < 0.2:
             return self.window()
         return self.leaf()
@@ -275,12 +286,19 @@ def holds(formula: Formula, row: Row) -> bool:
         case AnyOf(parts=parts):
             return any(holds(part, row) for part in parts)
         case ExpressionAtom(expression=expression):
-            return is_true(expression, Scope([row]))
+            return is_true(expression, Scope([row])) != formula.negated
         case PatternAtom():
             column = bound.ColumnRef(0, formula.column, STRING, SPAN)
             match_ = bound.Match(formula.kind, column, formula.pattern, formula.escape, SPAN)
+            if row[formula.column] is None:
+                return formula.matches_null
             condition = bound.Not(match_, SPAN) if formula.negated else match_
             return is_true(condition, Scope([row]))
+        case FoldedAtom():
+            text = row[formula.column]
+            if text is None:
+                return formula.matches_null
+            return (text.lower() in formula.texts) != formula.negated
         case ValueAtom():
             value = row[formula.column]
             if value is None:

@@ -10,6 +10,7 @@ import pytest
 
 import cqc
 from cqc.compiler.physical.node_planner import NodePlanner
+from cqc.compiler.physical.strategy import JOINS as EVERY_JOIN
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.join.choice.shape_trials import ShapeTrials
 from tests.language.executors import EngineExecutor
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
     from cqc.runtime.join.execute.join_node import JoinNode
 
-JOINS = ("flat", "left-deep", "bushy")
+JOINS = tuple(join for join in EVERY_JOIN if join != "auto")
 FEEDBACKS = ("off", "exact", "bloom", "demand", "auto")
 ROUTINGS = ("lottery", "selectivity", "fixed", "random")
 ORDERS = ("adaptive", "AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
@@ -132,8 +133,8 @@ def test_a_join_that_changes_its_shape_loses_and_repeats_nothing(
         if random.random() < 0.4 or join.alone is None:
             return False
         items = random.sample(range(len(join.alone.inputs)), len(join.alone.inputs))
-        self.way = random.choice((None, _any_shape(random, items)))
-        changes.append(self.way)
+        self.arm = random.choice((None, _any_shape(random, items)))
+        changes.append(self.arm)
         return True
 
     monkeypatch.setattr(ShapeTrials, "is_due", lambda self, join: True)

@@ -66,8 +66,8 @@ def test_nodes_that_are_split_and_joined_again_lose_and_repeat_nothing(
         groups: dict[int, set[int]] = {}
         for host in sorted(host for group in subject.groups for host in group):
             groups.setdefault(random.randint(0, 2), set()).add(host)
-        self.way = tuple(map(frozenset, groups.values()))
-        changes.append(self.way)
+        self.arm = tuple(map(frozenset, groups.values()))
+        changes.append(self.arm)
         return True
 
     monkeypatch.setattr(SplitTrials, "is_due", lambda self, subject: True)

@@ -198,7 +198,7 @@ def test_imports_have_no_cycles() -> None:
 
 def test_every_import_is_ours_declared_or_in_the_standard_library() -> None:
     declared = {
-        *("ahocorasick_rs", "bitarray", "click", "lark", "llvmlite", "numba", "numpy", "pyarrow"),
+        *("bitarray", "click", "lark", "llvmlite", "numba", "numpy", "pyarrow"),
         *(
             "py4j",
             "pyspark",

@@ -2,7 +2,7 @@
 
 - A `console` block is a session: a line that begins with `$ ` is a command, what follows is what it prints (standard output,
   then standard error). `cat FILE` makes the file, so that a reader sees everything that the next commands use. `cqc serve`
-  goes on in the background, and the client commands after it talk to it.
+  goes on in the background, and the client commands after it talk to it; so does `curl` with `-H` and `-d`.
 - A `python` block is a doctest; all blocks of a document share their names.
 - A line `...` stands for any lines. Times and rates may differ.
 """
@@ -16,6 +16,8 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -32,7 +34,10 @@ VARYING = (
     (re.compile(r" +"), " "),  # tables move with the figures in them
     (re.compile(r"-{3,}"), "---"),
     (re.compile(r"\d+ %"), "P %"),
+    (re.compile(r"\b(every|pull|push) (\S+) \d+ s\b"), r"\1 \2 AGE"),  # the list of queries
+    (re.compile(r"\d+ KB"), "N KB"),
 )
+ASKING = ("cqc invoke", "cqc queries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class Reader:
             printed = self._run(command, shown)
             give_up = time.monotonic() + PATIENCE_S
             # A service answers while it is still reading its input: ask again until it has.
-            while command.startswith("cqc invoke") and not matches(shown, printed):
+            while command.startswith(ASKING) and not matches(shown, printed):
                 if time.monotonic() > give_up:
                     break
                 printed = self._run(command, shown)
@@ -97,8 +102,10 @@ class Reader:
             return shown
         if words[:2] == ["cqc", "serve"]:
             return self._serve(words[1:])
+        if words[0] == "curl":
+            return self._curl(words[1:])
         if words[0] != "cqc":
-            return f"a document shows only cqc and cat, not {words[0]}\n"
+            return f"a document shows only cqc, cat and curl, not {words[0]}\n"
         words, shorten = without_head(words[1:])
         if words[0] in CLIENT_COMMANDS and self.service is not None:
             words += ["--service", self.service]
@@ -120,6 +127,20 @@ class Reader:
         address = re.search(r"http://\S+", line)
         self.service = None if address is None else address[0]
         return line
+
+    def _curl(self, words: list[str]) -> str:
+        """`curl URL -H HEADER -d BODY` to the service that runs, whatever port the document shows."""
+        assert self.service is not None, "curl before cqc serve"
+        options = dict(zip(words[1::2], words[2::2], strict=True))
+        name, _, value = options["-H"].partition(": ")
+        request = urllib.request.Request(
+            self.service + urllib.parse.urlsplit(words[0]).path,
+            data=options["-d"].encode(),
+            headers={name: value},
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+            text: str = answer.read().decode()
+        return text + "\n"
 
     def _python(self, block: Block) -> Iterator[str]:
         test = doctest.DocTestParser().get_doctest(

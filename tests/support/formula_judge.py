@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.meaning.bound import PatternKind
-from cqc.compiler.meaning.normal import AllOf, AnyOf, Formula, Interval, PatternAtom, ValueAtom
+from cqc.compiler.meaning.normal import (
+    AllOf,
+    AnyOf,
+    Atom,
+    FoldedAtom,
+    Formula,
+    Interval,
+    PatternAtom,
+    ValueAtom,
+)
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import from_python
 from cqc.runtime.columns.packet import Packet
@@ -102,9 +111,16 @@ def is_true(formula: Formula, row: tuple[Any, ...]) -> bool:
             if value is None:
                 return matches_null
             return any(in_interval(value, interval) for interval in intervals)
+        case FoldedAtom():
+            text = row[formula.column]
+            if text is None:
+                return formula.matches_null
+            return (text.lower() in formula.texts) != formula.negated
         case PatternAtom():
             text = row[formula.column]
-            return text is not None and matches(text, formula) != formula.negated
+            if text is None:
+                return formula.matches_null
+            return matches(text, formula) != formula.negated
     raise AssertionError(formula)
 
 
@@ -123,16 +139,19 @@ def random_value(rng: random.Random, type_: ColumnType, *, null: bool = True) ->
             return rng.choice(EXTREMES) if rng.random() < 0.05 else rng.randrange(-8, 9)
 
 
-def random_atom(rng: random.Random, types: tuple[ColumnType, ...]) -> ValueAtom | PatternAtom:
+def random_atom(rng: random.Random, types: tuple[ColumnType, ...]) -> Atom:
     column = rng.randrange(len(types))
     type_ = types[column]
+    if type_ is ColumnType.STRING and rng.random() < 0.2:
+        made = {random_value(rng, type_, null=False).lower() for _ in range(rng.randrange(1, 8))}
+        return FoldedAtom(column, tuple(sorted(made)), rng.random() < 0.4, rng.random() < 0.2)
     if type_ is ColumnType.STRING and rng.random() < 0.5:
         kind = rng.choice(list(PatternKind))
         if kind is PatternKind.RLIKE:
             pattern = rng.choice(EXPRESSIONS)
         else:
             pattern = "".join(rng.choice("abAä%_%") for _ in range(rng.randrange(5)))
-        return PatternAtom(column, kind, pattern, "\\", rng.random() < 0.4)
+        return PatternAtom(column, kind, pattern, "\\", rng.random() < 0.4, rng.random() < 0.2)
     return ValueAtom(column, type_, random_intervals(rng, type_), rng.random() < 0.15)
 
 

@@ -88,4 +88,5 @@ def assert_can_all(kind: type, protocol: type) -> None:
     for name in asked:
         wanted, own = getattr(protocol, name), getattr(kind, name)
         if inspect.isfunction(wanted):
-            assert str(inspect.signature(own)) == str(inspect.signature(wanted))
+            parameters = [inspect.signature(each).parameters for each in (own, wanted)]
+            assert list(parameters[0].items()) == list(parameters[1].items())

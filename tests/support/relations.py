@@ -49,3 +49,10 @@ def block(
         time_type,
         is_at,
     )
+
+
+# A push query with two results, and a pull query with one.
+PUSHED = block(
+    "q1", {"x": (T.BIGINT, [1, None]), "s": (T.STRING, ["a", ""])}, [2_000_000, 1_000_000]
+)
+PULLED = block("q2", {"n": (T.DOUBLE, [0.5])}, [1_500_000], time_type=T.DOUBLE, is_at=True)

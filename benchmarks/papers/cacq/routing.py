@@ -19,6 +19,7 @@ from cqc.benchmarks.harness.strategies import (
     verdict,
 )
 from cqc.benchmarks.papers.cacq import workload
+from cqc.runtime.metrics.operators import FilterMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +42,7 @@ def routing_time(*, quick: bool, repeats: int) -> str:
     settings["worst order, fixed"] = partial(run_once, bad, turned, Strategy(routing="fixed"))
     found = in_turns(settings, 2 * repeats - 1)
     rows = [
-        [name, f"{1000 * each.cpu_s:.0f}", f"{each.detail(' visits') / tuples_in(batches, 0):.2f}"]
+        [name, f"{1000 * each.cpu_s:.0f}", f"{each.visits / tuples_in(batches, 0):.2f}"]
         for name, each in found.items()
     ]
     overhead = found["selectivity"].cpu_s / found["best order, fixed"].cpu_s - 1
@@ -123,8 +124,8 @@ def _places_over_time(
     series: dict[str, list[tuple[float, float]]] = {"condition on a": [], "condition on b": []}
     for number, batch in enumerate(batches):
         engine.push_typed(batch)
-        detail = next(each.detail for each in engine.measure() if each.name.startswith("filters"))
-        places = {name: place for name, place in detail.items() if name.endswith(" place")}
+        filters = next(each for each in engine.measure() if isinstance(each, FilterMetrics))
+        places = {visit.name: visit.place for visit in filters.visits}
         for letter, points in zip("ab", series.values(), strict=True):
             place = next(place for name, place in places.items() if f"S.{letter}" in name)
             points.append((float(number), float(place)))

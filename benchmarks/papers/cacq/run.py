@@ -25,6 +25,7 @@ from cqc.benchmarks.harness.strategies import (
     tuples_in,
 )
 from cqc.benchmarks.papers.cacq import routing, stocks, workload
+from cqc.runtime.metrics.operators import FilterMetrics
 
 _ROUTINGS = ("selectivity", "lottery", "random", "fixed")
 
@@ -140,7 +141,7 @@ def _visits(*, quick: bool) -> str:
         ("random", "random"),
     ):
         found = run_once(program, batches, Strategy(routing=policy), warm=0)
-        rows.append([name, f"{found.detail(' visits') / tuples_in(batches, 0):.2f}"])
+        rows.append([name, f"{found.visits / tuples_in(batches, 0):.2f}"])
     rows.append(["worst (every filter)", "5.00"])
     return section(
         "## Filters visited per tuple",
@@ -165,12 +166,9 @@ def _tickets(charts: dict[str, str], *, quick: bool) -> str:
             if number % every == 0:
                 engine.register(f"SELECT ts FROM S WHERE {conditions[number // every]}")
             engine.push_typed(batch)
-            detail = next(
-                each.detail for each in engine.measure() if each.name.startswith("filters")
-            )
-            tickets = {
-                field: max(0, detail.get(f"{field} tickets", 0)) for field in workload.FIELDS
-            }
+            filters = next(each for each in engine.measure() if isinstance(each, FilterMetrics))
+            held_by = {visit.name: visit.tickets or 0 for visit in filters.visits}
+            tickets = {field: max(0, held_by.get(field, 0)) for field in workload.FIELDS}
             total = sum(tickets.values()) or 1
             for field, held in tickets.items():
                 series[f"filter {field}"].append((float(number), 100 * held / total))

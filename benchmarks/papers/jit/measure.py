@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import cqc
 from cqc.benchmarks.papers.jit.workload import Clique
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.metrics.operators import JoinMetrics, TreeMetrics
 
 if TYPE_CHECKING:
     from cqc.runtime.intake.typed_batch import TypedBatch
@@ -43,12 +44,17 @@ def measure(
         seconds += time.process_time() - started
         peak = max(peak, sum(count.bytes for count in engine.measure()))
     (count,) = [each for each in engine.measure() if each.name.startswith("join")]
-    probes = sum(n for name, n in count.detail.items() if name.endswith(" found"))
+    partial, peak_rows = 0, 0
+    if isinstance(count, TreeMetrics):
+        partial, peak_rows = count.work.partial_results, count.peak_rows
+    elif isinstance(count, JoinMetrics):
+        found = sum(each.found for each in count.inputs)
+        partial = found if count.partial_results is None else count.partial_results
     return {
         "cpu_s": seconds,
         "results": sum(engine.result_counts().values()),
-        "partial": count.detail.get("partial results", probes),
-        "peak_rows": count.detail.get("peak rows", 0),
+        "partial": partial,
+        "peak_rows": peak_rows,
         "peak_bytes": peak,
     }
 

@@ -47,8 +47,9 @@ def run(*, quick: bool = False) -> str:
 
 def comparisons(found: Timed) -> int:
     """Candidates that a phase looked at; where the phases are one kernel, each candidate counts once."""
-    compared = sum(found.detail(f"phase {letter} compared") for letter in "AJW")
-    return compared or found.detail("candidates")
+    compared = sum(phase.compared for join in found.joins for phase in join.phases)
+    offered = sum(part.candidates for join in found.joins for part in join.inputs)
+    return compared or offered + sum(tree.work.candidates for tree in found.trees)
 
 
 def _plans(repeats: int) -> str:
@@ -63,7 +64,7 @@ def _plans(repeats: int) -> str:
     found = in_turns(settings, repeats)
     rows = []
     for name, each in found.items():
-        partials = each.detail("partial results") or each.detail(" found") - each.results
+        partials = each.partial_results
         rows.append([name, f"{1000 * each.cpu_s:.0f}", f"{partials:,}", f"{each.results:,}"])
     return section(
         "## Binary plans and multi-joins (figures 5.4 to 5.7)",
@@ -97,10 +98,9 @@ def _orders(charts: dict[str, str], repeats: int) -> list[str]:
             {order: _output(program, batches, order) for order in ("adaptive", *ORDERS)}, log_x=True,
         )  # fmt: skip
         chosen = ", ".join(
-            f"{label[6:-6]} ({steps} steps)"
-            for each in found["adaptive"].operators
-            for label, steps in each.detail.items()
-            if label.startswith("order ")
+            f"{each.order} {each.access} ({each.steps} steps)"
+            for join in found["adaptive"].joins
+            for each in join.orders
         )
         parts += [
             f"When {title}:",

@@ -31,6 +31,7 @@ from cqc.benchmarks.papers.pull.workload import (
     tuples,
     window,
 )
+from cqc.runtime.metrics.operators import HistoryMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -238,9 +239,9 @@ def periodic(counts: Sequence[int], tuple_count: int) -> list[Row]:
         engine.finish()
         seconds = process_time() - started - arrival
         answers = sum(engine.result_counts().values())
-        (history,) = (each for each in engine.measure() if each.name.startswith("history"))
-        if history.detail["trees"] != 1:
-            raise AssertionError(f"there are {history.detail['trees']} trees")
+        (history,) = (each for each in engine.measure() if isinstance(each, HistoryMetrics))
+        if history.trees != 1:
+            raise AssertionError(f"there are {history.trees} trees")
         rows.append(
             {"queries": float(count), "answers": float(answers), "answer": seconds / answers}
         )

@@ -15,13 +15,15 @@ from cqc.benchmarks.harness.strategies import Strategy, Timed
 from cqc.runtime.adapt.packet_size import Packets
 from cqc.runtime.join.execute.flat_join import FlatJoin
 from cqc.runtime.join.execute.metaqueues import MetaQueues
+from cqc.runtime.metrics.operators import JoinMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cqc.compiler import Program
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.lineage.matches import OperatorCount
+    from cqc.runtime.metrics.operators import OperatorMetrics
+    from cqc.runtime.metrics.parts import QueueMetrics
 
 HISTORIES = ("R", "S", "T", "R S", "S T")
 
@@ -59,27 +61,23 @@ def count_to(instructions: int) -> None:
         counter += 1
 
 
-def occupancies(operators: Sequence[OperatorCount]) -> dict[str, float]:
+def occupancies(operators: Sequence[OperatorMetrics]) -> dict[str, float]:
     """The rows of a train, on average, by history: the streams that its rows have met, in whatever order."""
     trains = dict.fromkeys(HISTORIES, 0)
     rows = dict.fromkeys(HISTORIES, 0)
-    for each in operators:
-        for label, number in each.detail.items():
-            if label.startswith("queue "):
-                met = sorted(label.removeprefix("queue ").partition(" -> ")[0].split())
-                history = " ".join(met)
-                if label.endswith(" trains"):
-                    trains[history] = trains.get(history, 0) + number
-                elif label.endswith(" rows"):
-                    rows[history] = rows.get(history, 0) + number
+    for queue in queues_of(operators):
+        history = " ".join(sorted(queue.met))
+        trains[history] = trains.get(history, 0) + queue.trains
+        rows[history] = rows.get(history, 0) + queue.rows
     return {name: rows[name] / trains[name] for name in HISTORIES if trains[name]}
 
 
-def decisions(operators: Sequence[OperatorCount]) -> int:
+def decisions(operators: Sequence[OperatorMetrics]) -> int:
     """How many trains were routed."""
-    return sum(
-        number
-        for each in operators
-        for label, number in each.detail.items()
-        if label.startswith("queue ") and label.endswith(" trains")
-    )
+    return sum(queue.trains for queue in queues_of(operators))
+
+
+def queues_of(operators: Sequence[OperatorMetrics]) -> list[QueueMetrics]:
+    """The metaqueues of all joins."""
+    joins = [each for each in operators if isinstance(each, JoinMetrics)]
+    return [queue for join in joins for queue in join.queues]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler.graph.lower import classes_of
+from cqc.runtime.adapt import settings
 from cqc.runtime.join.choice.shape_costs import Statistics
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.membership.slots import Slot
 
-_FEW, _MANY = 32, 2048  # tuples of the one item and of the other
-_MOST_PAIRS = 2048
-_MOST_SLOTS = 4
 _OBJECT = np.dtype(object)
 
 
@@ -39,7 +37,10 @@ def sample_join(part: HostAtNode, slots: Sequence[Slot]) -> Statistics:
     has_theta = np.zeros((count, count), np.bool_)
     for one in range(count):
         for two in range(one + 1, count):
-            few, many = _some(positions[one], _FEW), _some(positions[two], _MANY)
+            few, many = (
+                _some(positions[one], settings.SHAPE_FEW_TUPLES),
+                _some(positions[two], settings.SHAPE_MANY_TUPLES),
+            )
             if not len(few) or not len(many):
                 continue
             same = np.ones((len(few), len(many)), np.bool_)
@@ -53,12 +54,14 @@ def sample_join(part: HostAtNode, slots: Sequence[Slot]) -> Statistics:
             equal[one, two] = equal[two, one] = shares
             if not same.any():
                 same[:] = True
-            at_one, at_two = (_some(at, _MOST_PAIRS) for at in np.nonzero(same))
-            share = _agree(part, slots[:_MOST_SLOTS], (one, few[at_one]), (two, many[at_two]))
+            at_one, at_two = (_some(at, settings.SHAPE_MOST_PAIRS) for at in np.nonzero(same))
+            share = _agree(
+                part, slots[: settings.SHAPE_MOST_SLOTS], (one, few[at_one]), (two, many[at_two])
+            )
             rest[one, two] = rest[two, one] = share
             has_theta[one, two] = has_theta[two, one] = any(
                 {theta.left_item, theta.right_item} == {one, two}
-                for slot in slots[:_MOST_SLOTS]
+                for slot in slots[: settings.SHAPE_MOST_SLOTS]
                 for theta in slot.body.theta_joins
             )
     return Statistics(sizes, came, equal, rest, has_theta)

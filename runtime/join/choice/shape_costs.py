@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from cqc.runtime.adapt import settings
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,12 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.physical.tree_shape import Shape
-
-MOST_ITEMS = 6  # beyond that there are too many sets
-_KEPT = 3.0  # what a row costs that is kept in an index, when one that is made costs 1
-_CHECKED = (
-    4.0  # a candidate whose theta condition a tree evaluates; the flat join has lists for them
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ class ShapeCosts:
     def of(self, shape: Shape) -> float:
         """Of a tree."""
         cost, items = self._tree(shape)
-        return cost - _KEPT * self._rate(items)  # results are not kept
+        return cost - settings.SHAPE_KEPT * self._rate(items)  # results are not kept
 
     def best(self) -> tuple[Shape, float]:
         """The tree that costs least."""
@@ -77,12 +73,16 @@ class ShapeCosts:
         for size in range(2, count + 1):
             for chosen in combinations(range(count), size):
                 items = frozenset(chosen)
-                kept = _KEPT * self._rate(items) if size < count else 0.0
+                kept = settings.SHAPE_KEPT * self._rate(items) if size < count else 0.0
                 parts = [frozenset((item,)) for item in chosen]
-                found: list[tuple[float, Shape]] = [(self._node(parts, _CHECKED), chosen)]
+                found: list[tuple[float, Shape]] = [
+                    (self._node(parts, settings.SHAPE_CHECKED), chosen)
+                ]
                 for one in _halves(chosen):
                     two = items - one
-                    cost = best[one][0] + best[two][0] + self._node([one, two], _CHECKED)
+                    cost = (
+                        best[one][0] + best[two][0] + self._node([one, two], settings.SHAPE_CHECKED)
+                    )
                     found.append((cost, (best[one][1], best[two][1])))
                 cost, shape = min(found, key=lambda each: each[0])
                 best[items] = cost + kept, shape
@@ -94,8 +94,10 @@ class ShapeCosts:
             return 0.0, frozenset((shape,))
         parts = [self._tree(part) for part in shape]
         items = frozenset(item for _, own in parts for item in own)
-        cost = sum(cost for cost, _ in parts) + self._node([own for _, own in parts], _CHECKED)
-        return cost + _KEPT * self._rate(items), items
+        cost = sum(cost for cost, _ in parts) + self._node(
+            [own for _, own in parts], settings.SHAPE_CHECKED
+        )
+        return cost + settings.SHAPE_KEPT * self._rate(items), items
 
     def _rate(self, items: frozenset[int]) -> float:
         """How many combinations come into being: with each tuple those that it completes."""

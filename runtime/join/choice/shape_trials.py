@@ -7,12 +7,14 @@ no result is lost or repeated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.runtime.adapt import trials
+from cqc.compiler.syntax.join_hint import hint_text
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision
+from cqc.runtime.adapt.trials import Trials
 from cqc.runtime.join.choice.join_statistics import sample_join
-from cqc.runtime.join.choice.shape_costs import MOST_ITEMS, ShapeCosts
+from cqc.runtime.join.choice.shape_costs import ShapeCosts
 from cqc.runtime.join.execute.demand_join import DemandSteps
 from cqc.runtime.join.execute.flat_join import FlatJoin
 from cqc.runtime.join.tree.tree_join import TreeJoin
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
     from cqc.runtime.join.execute.join_node import JoinNode
 
 
-@dataclass(slots=True)
-class ShapeTrials(trials.Trials["JoinNode", "Shape | None"]):
-    """The looks at one join; the way is its shape, None for flat."""
+class ShapeTrials(Trials["JoinNode", "Shape | None"]):
+    """The looks at one join; the arm is its shape, None for flat."""
 
-    way: Shape | None = None
+    def __init__(self) -> None:
+        super().__init__(settings.SHAPE, None)
 
     def _may_change(self, subject: JoinNode) -> bool:
         return subject.alone is not None  # no other hosts sit there too
@@ -37,25 +39,55 @@ class ShapeTrials(trials.Trials["JoinNode", "Shape | None"]):
         # The estimate knows nothing of pairs that are never made because nobody awaits them: such a join is left alone.
         steps = subject.executor.steps if isinstance(subject.executor, FlatJoin) else None
         is_asking = isinstance(steps, DemandSteps) and steps.is_asking
-        if is_asking or not 3 <= len(part.inputs) <= MOST_ITEMS:
+        if is_asking or not 3 <= len(part.inputs) <= settings.SHAPE_MOST_ITEMS:
             self._wait_longer()
             return False
         costs = ShapeCosts(sample_join(part, subject.slots))
         flat = costs.flat()
         tree, cost = costs.best()
-        now = flat if self.way is None else costs.of(self.way)
+        now = flat if self.arm is None else costs.of(self.arm)
         best, least = (None, flat) if flat <= cost or _is_flat(tree) else (tree, cost)
-        if best == self.way or least >= trials.CLEARLY * now:
+        if not self.controller.is_clearly_cheaper(best, least, now):
             self._wait_longer()
             return False
-        self._try(best, each_s)
+        self.decision = Decision(
+            subject.name, _runs(subject, best), _name(subject, self.arm), least / max(now, 1.0)
+        )
+        self._try(subject, best, each_s)
         return True
 
-    def moved(self, join: JoinNode) -> None:
+    def moved(self, subject: JoinNode, seconds: float = 0.0) -> None:
         """The join was made anew."""
-        self.note(join)
-        if isinstance(join.executor, TreeJoin):
-            join.executor.chosen = True
+        super().moved(subject, seconds)
+        if isinstance(subject.executor, TreeJoin):
+            subject.executor.chosen = True
+
+    def _tell(
+        self, subject: JoinNode, before_s: float, each_s: float, tuples: int, *, stays: bool
+    ) -> None:
+        tried = self.decision
+        ratio = each_s / max(before_s, 1e-12)
+        if stays:
+            does, other = _runs(subject, self.arm), tried.instead_of if tried else "before"
+        else:
+            does, other = _runs(subject, self.arm), "what was tried last"
+            ratio = 1.0 / max(ratio, 1e-12)
+        note = f"{self.changes} tried, {self.returns} taken back"
+        self.decision = Decision(
+            subject.name, does, other, ratio, tuples, is_measured=True, note=note
+        )
+
+
+def _name(join: JoinNode, shape: Shape | None) -> str:
+    if shape is None:
+        return "the flat join"
+    assert join.alone is not None
+    names = [each.state.relation.name for each in join.alone.inputs]
+    return f"the tree {hint_text(shape, names)}"
+
+
+def _runs(join: JoinNode, shape: Shape | None) -> str:
+    return "runs flat" if shape is None else f"runs as {_name(join, shape)}"
 
 
 def _is_flat(shape: Shape) -> bool:

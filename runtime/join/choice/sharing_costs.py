@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.adapt import settings
 from cqc.runtime.lineage.rank_lineage import bitmap, word_count
 
 if TYPE_CHECKING:
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
     from cqc.runtime.join.execute.join_node import JoinNode
 
 Groups = tuple[frozenset[int], ...]  # the hosts of each node, by number
-
-# What things cost, in units of a candidate that is looked at (some 25 ns), as a few runs with lineages of 1, 16 and 79 words showed.
-_ROW = 6.0  # a combination that is made of it
-_WORD = 0.04  # one more word of lineage, beside each
-_TUPLE = 2.0  # a tuple that is filtered and stored
-_CALL = 1_000.0  # a train of rows that is taken through a level
-_PACKET = 1_500.0  # a packet that comes to a node
-_SAMPLE = 256
-_MOST_CUTS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +44,9 @@ class LevelWork:
 
     def cost(self, words: int) -> float:
         """Without that of its trains, with a lineage of so many words."""
-        return self.rows * (1.0 + _WORD * words) + self.made * (_ROW + _WORD * words)
+        return self.rows * (1.0 + settings.SHARING_WORD * words) + self.made * (
+            settings.SHARING_ROW + settings.SHARING_WORD * words
+        )
 
 
 @dataclass(slots=True)
@@ -94,7 +88,7 @@ class SharingCosts:
 
     def _cut(self, order: list[int]) -> list[list[int]]:
         least, at = self._cost_of(frozenset(order)), 0
-        for stop in range(1, len(order), max(1, len(order) // _MOST_CUTS)):
+        for stop in range(1, len(order), max(1, len(order) // settings.SHARING_MOST_CUTS)):
             apart = self.cost((frozenset(order[:stop]), frozenset(order[stop:])))
             if apart < least:
                 least, at = apart, stop
@@ -104,7 +98,8 @@ class SharingCosts:
         words = self.words(group)
         streams = frozenset[str]().union(*(self.streams[host] for host in group))
         cost = sum(
-            self.tuples[name] * (_TUPLE + _WORD * words) + self.packets.get(name, 0) * _PACKET
+            self.tuples[name] * (settings.SHARING_TUPLE + settings.SHARING_WORD * words)
+            + self.packets.get(name, 0) * settings.SHARING_PACKET
             for name in streams
         )
         # What two nodes do alike is done once where they are one; what one does twice, it does for different hosts.
@@ -112,7 +107,10 @@ class SharingCosts:
         for level in self.levels:
             if not level.hosts.isdisjoint(group):
                 by_node = done.setdefault(level.history, {})
-                own = self._share_of(level, group) * level.cost(words) + level.trains * _CALL
+                own = (
+                    self._share_of(level, group) * level.cost(words)
+                    + level.trains * settings.SHARING_CALL
+                )
                 by_node[level.node] = by_node.get(level.node, 0.0) + own
         return cost + sum(max(by_node.values()) for by_node in done.values())
 
@@ -139,7 +137,9 @@ class SharingCosts:
             for each in part.stream_inputs:
                 sample = self.wanted.setdefault((node, each.item), {})
                 state, values = each.state, each.lineage.values
-                some = np.linspace(state.first, state.head - 1, min(_SAMPLE, len(state)))
+                some = np.linspace(
+                    state.first, state.head - 1, min(settings.SHARING_SAMPLE, len(state))
+                )
                 lineage = values[some.astype(np.int64) - state.base]
                 mask = bitmap(numbers[host], values.shape[1])
                 sample[host] = np.any(lineage & mask, axis=1)

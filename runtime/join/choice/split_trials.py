@@ -12,18 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cqc.runtime.adapt import trials
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision
+from cqc.runtime.adapt.trials import Trials
 from cqc.runtime.join.choice.sharing_costs import Groups, SharingCosts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cqc.runtime.join.execute.join_node import JoinNode
-
-# What is won is less than by another shape, so more tuples are needed to see it; and a split costs little.
-STRETCH_TUPLES = 8_192
-CLEARLY = 0.8
-_DISTURBED = 4  # a quarter more or fewer slots: other queries than those that were measured
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +64,7 @@ class SharedNodes:
     def wanted_groups(self) -> Groups:
         """The groups of the trials, of hosts that are there now; hosts that came meanwhile are in the first."""
         there = frozenset[int]().union(*self.groups)
-        others = self.trials.way[1:]
+        others = self.trials.arm[1:]
         groups = (there.difference(*others), *(each & there for each in others))
         return tuple(each for each in groups if each)
 
@@ -80,30 +77,30 @@ class SharedNodes:
                 join.why_apart = f"{'from ' if len(self.joins) > 1 else ''}{self.name}: {why}"
 
 
-@dataclass(slots=True)
-class SplitTrials(trials.Trials[SharedNodes, Groups]):
-    """The looks at nodes of hosts that may be served together; the way is their groups."""
+class SplitTrials(Trials[SharedNodes, Groups]):
+    """The looks at nodes of hosts that may be served together; the arm is their groups."""
 
-    way: Groups = ()
-    stretch: int = field(default_factory=lambda: STRETCH_TUPLES)
-    _settling: bool = True
-    why: str = ""  # the hosts are in these groups
-    _slots: int = 0
-    _known_s: float | None = None  # what a tuple took when other groups were first found better
+    def __init__(self) -> None:
+        super().__init__(settings.SHARING, (), settling=True)
+        self.why = ""  # the hosts are in these groups
+        self._slots = 0
+        self._known_s: float | None = None  # a tuple, when other groups were first found better
 
     def _may_change(self, subject: SharedNodes) -> bool:
         is_flat = all(join.is_plain for join in subject.joins)
         return is_flat and subject.has_several_hosts
 
     def _is_disturbed(self, subject: SharedNodes) -> bool:
-        return abs(subject.slots - self._slots) * _DISTURBED > self._slots
+        return abs(subject.slots - self._slots) * settings.SHARING_DISTURBED > self._slots
 
     def _choose(self, subject: SharedNodes, each_s: float) -> bool:
         costs = SharingCosts.of(subject.joins)
-        self.way = subject.groups
-        best = costs.best() if costs.levels else self.way
-        ratio = costs.cost(best) / max(costs.cost(self.way), 1.0)
-        if set(best) == set(self.way) or ratio >= CLEARLY:
+        self.arm = subject.groups
+        best = costs.best() if costs.levels else self.arm
+        now = max(costs.cost(self.arm), 1.0)
+        ratio = costs.cost(best) / now
+        is_other = set(best) != set(self.arm)
+        if not is_other or not self.controller.is_clearly_cheaper(best, costs.cost(best), now):
             self._known_s = None
             self._wait_longer()
             return False
@@ -113,20 +110,41 @@ class SplitTrials(trials.Trials[SharedNodes, Groups]):
             return False
         each_s, self._known_s = min(each_s, self._known_s), None
         self._slots = subject.slots
-        words = f"{_words(costs, best)} words of lineage, not {_words(costs, self.way)}"
+        words = f"{_words(costs, best)} words of lineage, not {_words(costs, self.arm)}"
         self.why = f"{words}; expected {100 * ratio:.0f} % of the time"
-        self._try(best, each_s)
+        self.decision = Decision(subject.name, _served(best), "what was before", ratio, note=words)
+        self._try(subject, best, each_s)
         return True
 
-    def _stays(self, subject: SharedNodes, before_s: float, each_s: float) -> None:
-        self.why = f"{self.why.partition(';')[0]}; {_times(before_s, each_s)}"
+    def _tell(
+        self, subject: SharedNodes, before_s: float, each_s: float, tuples: int, *, stays: bool
+    ) -> None:
+        ratio = each_s / max(before_s, 1e-12)
+        if stays:
+            self.why = f"{self.why.partition(';')[0]}; {_times(before_s, each_s)}"
+            words = self.why.partition(";")[0]
+        else:
+            tried = "together" if len(self.arm) > 1 else "apart"
+            outcome = _times(before_s, each_s)
+            if self._is_disturbed(subject):
+                outcome = "too many queries came or left to tell"
+            self.why = f"tried {tried}: {outcome}"
+            words = self.why
+        self.decision = Decision(
+            subject.name,
+            _served(self.arm),
+            "what was before",
+            ratio if stays else None,
+            tuples,
+            is_measured=True,
+            note=words,
+        )
 
-    def _went_back(self, subject: SharedNodes, before_s: float, each_s: float) -> None:
-        tried = "together" if len(self.way) > 1 else "apart"
-        outcome = _times(before_s, each_s)
-        if self._is_disturbed(subject):
-            outcome = "too many queries came or left to tell"
-        self.why = f"tried {tried}: {outcome}"
+
+def _served(groups: Groups) -> str:
+    if len(groups) < 2:
+        return "is served by one node"
+    return f"is served apart, by {len(groups)} nodes"
 
 
 def _words(costs: SharingCosts, groups: Sequence[frozenset[int]]) -> str:

@@ -9,7 +9,7 @@ packets: if the third tuple comes later, its own way through the join finds the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,9 @@ import numpy as np
 from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.tree_shape import order_by_shape
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision
+from cqc.runtime.adapt.pause import Pause
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute.flat_join import FlatJoin
@@ -40,10 +43,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import JoinInput, ProbeStep, Rows
-
-_TRIAL_PAIRS = 2_000  # how many pairs show whether asking is worth it
-_LEAST_SHARE = 0.2
-_MOST_DEMANDS = 2  # of a pair: what passes two will hardly fail at more
+    from cqc.runtime.metrics.operators import JoinMetrics
 
 
 class Demands:
@@ -52,7 +52,8 @@ class Demands:
     def __init__(self, asked: Sequence[Demand], table: Presences) -> None:
         self.list = list(asked)
         self.asked = 0
-        self._look_at = _TRIAL_PAIRS
+        self._looked = 0  # pairs that were asked about at the last look
+        self._pause = Pause(settings.DEMAND.stretch, settings.DEMAND.longest)
         self.dropped = np.zeros(len(asked), np.int64)  # by each
         self.table = table
         starts, places, forms = as_arrays([each.columns for each in asked])
@@ -63,9 +64,10 @@ class Demands:
 
     def is_due(self) -> bool:
         """Whether enough was asked since the last time to see what it is worth."""
-        if self.asked < self._look_at:
+        if self.asked - self._looked < self._pause.length:
             return False
-        self._look_at = 2 * self.asked
+        self._looked = self.asked
+        self._pause.longer()
         return True
 
     @property
@@ -73,7 +75,8 @@ class Demands:
         """The demands that are worth asking: they drop enough of what reaches them."""
         reached, kept = self.asked, []
         for each, dropped in zip(self.list, self.dropped, strict=True):
-            if dropped >= _LEAST_SHARE * reached or reached < _TRIAL_PAIRS // 8:
+            is_worth_it = dropped >= settings.DEMAND_LEAST_SHARE * reached
+            if is_worth_it or reached < settings.DEMAND.stretch // 8:
                 kept.append(each)  # or hardly anything reached it: then it costs nothing
             reached -= int(dropped)
         return kept
@@ -91,7 +94,7 @@ class Demand:
 class DemandSteps:
     """The steps of a flat join with demands on pairs."""
 
-    keeps_by_slot = True
+    may_be_shared = False
     goes_through = True
 
     def __init__(self, host: JoinHost, shape: Shape, *, measured: bool = False) -> None:
@@ -111,11 +114,6 @@ class DemandSteps:
     def is_asking(self) -> bool:
         """Whether some pairs are still asked about: none are once that was found to drop too few."""
         return bool(self._demands)
-
-    @property
-    def nbytes(self) -> int:
-        """Of what is asked."""
-        return self._presences.nbytes
 
     def prepare(self, context: NodeContext) -> None:
         """Work out what each start asks for, and note the tuples that are there."""
@@ -147,12 +145,30 @@ class DemandSteps:
         """What presences know goes in step with the tuples."""
         self._dead_us[items] = before_us
 
-    def detail(self) -> dict[str, int]:
-        """What was made and what was not."""
-        return {
-            "partial results": self.partial_results,
-            "partial results not made": self.dropped,
-        }
+    def measured(self, found: JoinMetrics) -> JoinMetrics:
+        """With what was made and what was not."""
+        return replace(
+            found,
+            bytes=found.bytes + self._presences.nbytes,
+            decisions=(*found.decisions, *self._decisions(found.name)),
+            partial_results=self.partial_results,
+            not_made=self.dropped,
+        )
+
+    def _decisions(self, about: str) -> list[Decision]:
+        """Which starts ask before pairs are made, where that is measured."""
+        found = []
+        for each in self._inputs if self._measured else ():
+            asks, name = self._demands.get(each.item), each.state.relation.name
+            if asks is None:
+                does = f"makes pairs of {name} without asking who awaits them"
+                found.append(Decision(about, does))
+            elif asks.asked:
+                dropped = int(asks.dropped.sum()) / asks.asked
+                does = f"asks who awaits pairs of {name} before it makes them"
+                note = f"{dropped:.2g} of {asks.asked:,} pairs were never made"
+                found.append(Decision(about, does, note=note))
+        return found
 
     def _demands_of(self, plan: JoinPlan, start: int) -> list[Demand]:
         """For the pair that a start makes first: the other items that meet both of its items."""
@@ -170,7 +186,7 @@ class DemandSteps:
             reach = plan.reach_us(item).get(start, FAR_US) if is_stream else FAR_US
             sources = tuple((place, form) for place, form, _ in columns)
             found.append(Demand(self._presences.number(item, forms), sources, reach))
-            if len(found) == _MOST_DEMANDS:
+            if len(found) == settings.DEMAND_MOST:
                 break
         return found
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.join_plan import JoinPlan
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.probe_step import Work
+    from cqc.runtime.metrics.operators import OperatorMetrics
 
 
 @dataclass(slots=True)
@@ -71,8 +72,8 @@ class JoinExecutor(Protocol):
     """Finds the combinations of one node."""
 
     @property
-    def keeps_by_slot(self) -> bool:
-        """Whether it has more by slot than the lineage of base tuples, so that slots must keep their numbers."""
+    def may_be_shared(self) -> bool:
+        """Whether several hosts may sit at its node."""
 
     @property
     def wants_all(self) -> bool:
@@ -131,12 +132,8 @@ class JoinExecutor(Protocol):
     def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
         """Tuples of the relation older than this are not needed any more; None when nothing may be purged."""
 
-    def detail(self) -> dict[str, int]:
-        """Counters for `explain --analyze`, by name."""
+    def measure(self, split: str) -> OperatorMetrics:
+        """What it did so far; `split` says from which node it was split, and why."""
 
     def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
         """What came to each level of a route so far, its trains, and what was done at its item."""
-
-    @property
-    def nbytes(self) -> int:
-        """What it keeps beside tuples and lineage."""

@@ -41,6 +41,8 @@ from cqc.runtime.join.plan.route_planner import RoutePlanner
 from cqc.runtime.join.step.phase_order import ORDERS
 from cqc.runtime.join.step.row_kernels import count_slots_of
 from cqc.runtime.lineage.rank_lineage import WORD_BITS, bitmap
+from cqc.runtime.metrics.operators import JoinMetrics
+from cqc.runtime.metrics.parts import JoinInputMetrics, QueueMetrics
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.execute.route_steps import RouteSteps
     from cqc.runtime.join.membership.slots import JoinSeat
     from cqc.runtime.join.plan.routes import Branch
-    from cqc.runtime.join.step.probe_step import Work
+    from cqc.runtime.join.step.probe_step import JoinInput, Work
 
 
 class FlatJoin:
@@ -85,9 +87,9 @@ class FlatJoin:
         self._walk: RouteWalk
 
     @property
-    def keeps_by_slot(self) -> bool:
-        """What the steps keep."""
-        return self.steps.keeps_by_slot
+    def may_be_shared(self) -> bool:
+        """What the steps allow."""
+        return self.steps.may_be_shared
 
     def name(self, members: JoinMembership) -> str:
         """As its hosts are called."""
@@ -234,50 +236,63 @@ class FlatJoin:
 
     # Counters
 
-    def detail(self) -> dict[str, int]:
+    def measure(self, split: str) -> JoinMetrics:
         """What was done for each host and at each item, in queues and in phases."""
-        members = self._context.members
-        parts = members.parts
-        detail = {"slots": len(members), "checked": sum(part.checks.evaluated for part in parts)}
-        if len(parts) > 1:
-            detail |= {f"{part.host.name} results": part.results for part in parts}
-        for each in members.used_inputs:
-            work = members.work[each.item]
-            name = f"{each.item}:{each.state.relation.name}"
-            detail[f"{name} probes"] = work.probes
-            detail[f"{name} candidates"] = work.candidates
-            detail[f"{name} found"] = work.found
-            detail[f"{name} bytes"] = each.lineage.nbytes
-        return (
-            detail
-            | self._queue_detail()
-            | self._context.counts.phases.detail()
-            | self.steps.detail()
+        members, counts = self._context.members, self._context.counts
+        parts, used = members.parts, members.used_inputs
+        size = sum(level.nbytes for level in self._planner.levels)
+        phases, orders = counts.phases.metrics()
+        found = JoinMetrics(
+            name=self.name(members),
+            tuples_in=counts.tuples_in,
+            tuples_out=counts.results,
+            seconds=counts.seconds,
+            bytes=size + sum(each.lineage.nbytes for each in used),
+            decisions=self._planner.decisions(self.name(members)),
+            slots=len(members),
+            checked=sum(part.checks.evaluated for part in parts),
+            hosts={part.host.name: part.results for part in parts} if len(parts) > 1 else {},
+            inputs=tuple(self._input_metrics(each) for each in used),
+            queues=self._queue_metrics(),
+            phases=phases,
+            orders=orders,
+            split=split,
         )
+        return self.steps.measured(found)
 
-    @property
-    def nbytes(self) -> int:
-        """Of the levels that were used."""
-        return sum(level.nbytes for level in self._planner.levels) + self.steps.nbytes
+    def _input_metrics(self, each: JoinInput) -> JoinInputMetrics:
+        work = self._context.members.work[each.item]
+        return JoinInputMetrics(
+            each.item,
+            each.state.relation.name,
+            work.probes,
+            work.candidates,
+            work.found,
+            each.lineage.nbytes,
+        )
 
     def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
         """What came to each level so far, which levels of one history have in common, and what was done at its item."""
         for branch, size in self.queues.branches():
             yield branch, size, self._context.members.work[branch.level.target.item]
 
-    def _queue_detail(self) -> dict[str, int]:
+    def _queue_metrics(self) -> tuple[QueueMetrics, ...]:
         """The trains that met each item, by their history."""
-        detail: dict[str, int] = {}
+        found: dict[tuple[str, ...], QueueMetrics] = {}
         inputs = self._context.members.inputs
         for (*bound, target), size in self.queues.sizes().items():
-            names = [inputs[item].state.relation.name for item in (*bound, target)]
-            queue = f"queue {' '.join(names[:-1])} -> {names[-1]}"
-            known = detail.get(f"{queue} trains", 0), detail.get(f"{queue} rows", 0)
-            detail[f"{queue} trains"] = known[0] + size.trains
-            detail[f"{queue} rows"] = known[1] + size.taken
-            detail[f"{queue} waited"] = detail.get(f"{queue} waited", 0) + size.waited
-            detail[f"{queue} threshold"] = size.threshold
-        return detail
+            names = tuple(inputs[item].state.relation.name for item in (*bound, target))
+            known = found.get(names)
+            before = (known.trains, known.rows, known.waited) if known else (0, 0, 0)
+            found[names] = QueueMetrics(
+                names[:-1],
+                names[-1],
+                before[0] + size.trains,
+                before[1] + size.taken,
+                before[2] + size.waited,
+                size.threshold,
+            )
+        return tuple(found.values())
 
 
 def warm() -> None:

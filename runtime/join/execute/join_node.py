@@ -22,7 +22,6 @@ from cqc.runtime.join.execute.result_limits import Flood, FoundWithin
 from cqc.runtime.join.membership.slots import JoinSeat
 from cqc.runtime.join.plan.join_plan import JoinPlan
 from cqc.runtime.join.step.row_kernels import mark_wanted
-from cqc.runtime.lineage.matches import OperatorCount
 from cqc.runtime.lineage.rank_lineage import bitmap
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.probe_step import Work
     from cqc.runtime.lineage.matches import Found, PacketJoin, Seat
+    from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.state.shared_state import SharedState
 
 
@@ -123,7 +123,7 @@ class JoinNode:
     @property
     def is_plain(self) -> bool:
         """Whether any hosts may share the node: its executor keeps nothing of its own for one of them."""
-        return not self.executor.keeps_by_slot
+        return self.executor.may_be_shared
 
     def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
         """What came to each level so far, which levels of one history have in common, and what was done at its item."""
@@ -133,18 +133,11 @@ class JoinNode:
         """Whether bodies of the host sit here."""
         return self.members.serves(host)
 
-    def measure(self) -> OperatorCount:
+    def measure(self) -> OperatorMetrics:
         """What the join did so far."""
         if self._plan is None:
             self._prepare()
-        detail = self.executor.detail()
-        if self.why_apart:
-            detail[f"split {self.why_apart}"] = 1
-        lineage = sum(each.lineage.nbytes for each in self.members.used_inputs)
-        counts, size = self.counts, lineage + self.executor.nbytes
-        return OperatorCount(
-            self.name, counts.tuples_in, counts.results, counts.seconds, size, detail
-        )
+        return self.executor.measure(self.why_apart)
 
     # Who sits here
 
@@ -161,7 +154,7 @@ class JoinNode:
     def remove(self, seat: Seat) -> None:
         """Stop serving a body; what only it used is freed."""
         self._change()
-        self.members.remove(seat, may_narrow=not self.executor.keeps_by_slot)
+        self.members.remove(seat)
 
     def absorb(self, other: JoinNode) -> None:
         """Take over everything that sits at another node, with the lineage of the tuples that are there."""

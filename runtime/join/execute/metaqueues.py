@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.size_threshold import SizeThreshold
 from cqc.runtime.join.step.probe_step import Rows
 
 if TYPE_CHECKING:
@@ -30,43 +32,33 @@ if TYPE_CHECKING:
 
     from cqc.runtime.join.plan.routes import Branch
 
-START = 512  # rows beside whose work the call of a level costs little
-MOST_THRESHOLD = 4_096
-STARVED = 8  # trains of others while a queue waits
-_FIRST_TRAIN, _MOST_TRAIN = 64, 16_384
-_TRUST = 256  # trains after which larger ones are tried again, where one gave up
-_BYTES_AT_ONCE = (
-    1 << 19
-)  # of what a level makes of one train: much more leaves the processor's caches and costs twice as much a row
-
 
 class TrainSize:
     """How many rows of one history should go together, and how many did."""
 
     def __init__(self, *, one_at_a_time: bool = False) -> None:
         self._adapts = not one_at_a_time
-        self.wanted = START if self._adapts else 1
-        self.most = _FIRST_TRAIN if self._adapts else 1  # what fits, as far as it is known
+        self.worth = SizeThreshold(settings.TRAINS, None if self._adapts else 1)  # a call, in rows
+        # What fits, as far as it is known.
+        self.most = settings.TRAIN_FIRST_MOST if self._adapts else 1
         self.trains = 0
         self.taken = 0  # rows, in all trains
         self.waited = 0  # of them, those that had to wait
-        self._ceiling = _MOST_TRAIN  # lower where a larger train gave up
+        self._ceiling = settings.TRAIN_MOST  # lower where a larger train gave up
         self._lifted_at = 0  # trains, when the ceiling goes up again
 
     @property
     def threshold(self) -> int:
         """How many rows make a queue eligible."""
-        return min(self.wanted, self.most)
+        return min(self.worth.value, self.most)
 
     def saw(self, occupancy: int) -> None:
         """So many rows were there when the queue was taken."""
-        if self._adapts and occupancy >= 2 * self.wanted:
-            self.wanted = min(2 * self.wanted, MOST_THRESHOLD)
+        self.worth.saw(occupancy)
 
     def starve(self) -> None:
         """The queue has waited too long."""
-        if self._adapts:
-            self.wanted = max(1, self.threshold // 2)
+        self.worth.halve(self.threshold)
 
     def ran(self, rows: int, made: int, room: int) -> None:
         """A train made so many rows, where about `room` would be fine."""
@@ -77,16 +69,16 @@ class TrainSize:
         if made > room:
             self.most = max(1, rows * room // made)
         elif self.most < self._ceiling and 2 * rows >= self.most:
-            fits = rows * room // made if made else _MOST_TRAIN
+            fits = rows * room // made if made else settings.TRAIN_MOST
             self.most = max(self.most, min(4 * self.most, fits, self._ceiling))
-        if self._ceiling < _MOST_TRAIN and self.trains >= self._lifted_at:
+        if self._ceiling < settings.TRAIN_MOST and self.trains >= self._lifted_at:
             self._ceiling = 4 * self._ceiling
-            self._lifted_at = self.trains + _TRUST
+            self._lifted_at = self.trains + settings.TRAIN_TRUST
 
     def gave_up(self, rows: int) -> None:
         """A train of so many rows, more than two, was too much for one call."""
         self.most = self._ceiling = max(1, rows // 8)
-        self._lifted_at = self.trains + _TRUST
+        self._lifted_at = self.trains + settings.TRAIN_TRUST
 
     @property
     def most_at_once(self) -> int:
@@ -112,7 +104,7 @@ class MetaQueue:
         self._cut: Rows | None = None
         self._again = False  # the last train was too much for one call
         made = branch.level.rows
-        self._room = max(1, _BYTES_AT_ONCE * made.room // made.nbytes)
+        self._room = max(1, settings.TRAIN_BYTES * made.room // made.nbytes)
 
     @property
     def occupancy(self) -> int:
@@ -194,7 +186,7 @@ class MetaQueues:
     def __init__(self) -> None:
         self.one_at_a_time = False
         self.on_decision: Callable[[], None] | None = None  # for benchmarks: what a router costs
-        self._sizes: dict[tuple[int, ...], TrainSize] = {}  # by items bound and the item to meet
+        self.worths: dict[tuple[int, ...], TrainSize] = {}  # by items bound and the item to meet
         self._queues: dict[Branch, MetaQueue] = {}
         self._waiting: list[MetaQueue] = []  # that hold rows and are not eligible
         self._ready: deque[MetaQueue] = deque()
@@ -214,9 +206,9 @@ class MetaQueues:
         if queue is None:
             level = branch.level
             key = (*level.bound_items, level.target.item)
-            if key not in self._sizes:
-                self._sizes[key] = TrainSize(one_at_a_time=self.one_at_a_time)
-            queue = self._queues[branch] = MetaQueue(branch, self._sizes[key])
+            if key not in self.worths:
+                self.worths[key] = TrainSize(one_at_a_time=self.one_at_a_time)
+            queue = self._queues[branch] = MetaQueue(branch, self.worths[key])
         return queue
 
     def forget(self) -> None:
@@ -231,7 +223,7 @@ class MetaQueues:
 
     def start_rows(self, branches: Sequence[Branch]) -> int:
         """How many new tuples to let in at a time."""
-        most = _MOST_TRAIN
+        most = settings.TRAIN_MOST
         for branch in branches:
             most = min(most, self.of(branch).size.most)
         return most
@@ -271,14 +263,14 @@ class MetaQueues:
             if each is queue:
                 continue
             each.counter += 1
-            if each.counter > STARVED:
+            if each.counter > settings.TRAINS.starved:
                 each.size.starve()
                 if each.occupancy >= each.size.threshold:
                     self._make_ready(each)
 
     def sizes(self) -> dict[tuple[int, ...], TrainSize]:
         """By history: the items that are bound, in order, and the one that is met next."""
-        return self._sizes
+        return self.worths
 
     def branches(self) -> Iterator[tuple[Branch, TrainSize]]:
         """The branches that rows came to since they are what they are, each with what came with its history."""

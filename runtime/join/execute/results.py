@@ -155,8 +155,9 @@ class JoinResults:
     def by_slot(self) -> SlotRows:
         """The rows of all seats at once, those of each in result-time order."""
         slots, begins, ends, rows, times_us = rows_in_time(self._lineage, self._ts_us, self._counts)
+        numbering = self._table.numbering
         if not self._ranges:
-            return SlotRows(self._table, slots, begins, ends, rows, times_us=times_us)
+            return SlotRows(numbering, slots, begins, ends, rows, times_us=times_us)
         members: list[tuple[Seat, int, int]] = []
         parts = [rows]
         made = len(rows)
@@ -165,7 +166,7 @@ class JoinResults:
             made += len(parts[-1])
         single = ~np.isin(slots, list(self._ranges))
         rows = np.concatenate(parts)
-        return SlotRows(self._table, slots[single], begins[single], ends[single], rows, members)
+        return SlotRows(numbering, slots[single], begins[single], ends[single], rows, members)
 
     def seats_at(self, slot: int) -> Sequence[JoinSeat]:
         """The seats at a slot that is not a family."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import Rows
+    from cqc.runtime.metrics.operators import JoinMetrics
 
 
 class RouteSteps(Protocol):
@@ -24,8 +25,8 @@ class RouteSteps(Protocol):
     orders: dict[int, tuple[int, ...]]  # by starting item, where the order is forced
 
     @property
-    def keeps_by_slot(self) -> bool:
-        """Whether there is more by slot than the lineage of base tuples."""
+    def may_be_shared(self) -> bool:
+        """Whether several hosts may sit at the node."""
 
     @property
     def goes_through(self) -> bool:
@@ -51,20 +52,14 @@ class RouteSteps(Protocol):
     def purged(self, items: Sequence[int], before_us: int) -> None:
         """Tuples of these items that are older meet no future tuple."""
 
-    def detail(self) -> dict[str, int]:
-        """Counters for `explain --analyze`, by name."""
-
-    @property
-    def nbytes(self) -> int:
-        """What is kept beside tuples and lineage."""
+    def measured(self, found: JoinMetrics) -> JoinMetrics:
+        """What the join did so far, with what only these steps know."""
 
 
 class PlainSteps:
     """Every step as the plan has it."""
 
-    keeps_by_slot = False
-    goes_through = True
-    nbytes = 0
+    may_be_shared = goes_through = True
 
     def __init__(self) -> None:
         self.orders: dict[int, tuple[int, ...]] = {}
@@ -98,6 +93,6 @@ class PlainSteps:
     def purged(self, items: Sequence[int], before_us: int) -> None:
         """Nothing is kept beside the tuples."""
 
-    def detail(self) -> dict[str, int]:
+    def measured(self, found: JoinMetrics) -> JoinMetrics:
         """The join counts everything."""
-        return {}
+        return found

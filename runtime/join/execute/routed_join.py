@@ -5,10 +5,13 @@ The policy draws an order for each starting item every few packets and learns fr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cqc.runtime.adapt.routing import Lottery, order_by, policy_of
+from cqc.runtime.adapt.settings import ITEM_ORDER
 from cqc.runtime.join.plan.item_order import pairs_of
+from cqc.runtime.metrics.parts import ProbeMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,16 +22,14 @@ if TYPE_CHECKING:
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import Rows
-
-_EVERY = 16  # packets of one start between two draws: as often as the plan asks for an order
+    from cqc.runtime.metrics.operators import JoinMetrics
 
 
 class RoutedSteps:
     """Visits the other items as a policy says."""
 
-    keeps_by_slot = True
+    may_be_shared = False
     goes_through = False  # the policy learns from every level
-    nbytes = 0
 
     def __init__(self, host: JoinHost, routing: str) -> None:
         items = self._items = range(len(host.relations))
@@ -53,7 +54,7 @@ class RoutedSteps:
             self._policies[item].learn(target, probes, made)
         self._seen[item].clear()
         self._packets[item] += 1
-        if self._packets[item] % _EVERY == 0:
+        if self._packets[item] % ITEM_ORDER.stretch == 0:
             self._draw(item)
 
     def extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
@@ -74,17 +75,16 @@ class RoutedSteps:
     def purged(self, items: Sequence[int], before_us: int) -> None:
         """Nothing is kept beside the tuples."""
 
-    def detail(self) -> dict[str, int]:
-        """The orders as they are, and the tickets."""
-        detail: dict[str, int] = {}
+    def measured(self, found: JoinMetrics) -> JoinMetrics:
+        """With the orders as they are, and the tickets."""
+        probes = []
         for start, order in self.orders.items():
-            for place, item in enumerate(order):
-                detail[f"from {start} to {item} place"] = place
             policy = self._policies[start]
-            if isinstance(policy, Lottery):
-                for item, tickets in policy.tickets.items():
-                    detail[f"from {start} to {item} tickets"] = round(tickets)
-        return detail
+            tickets = policy.tickets if isinstance(policy, Lottery) else {}
+            for place, item in enumerate(order):
+                held = round(tickets[item]) if item in tickets else None
+                probes.append(ProbeMetrics(start, item, place, held))
+        return replace(found, probes=tuple(probes))
 
     def _draw(self, start: int) -> None:
         self.orders[start] = order_by(self._policies[start], start, self._items, self._pairs)

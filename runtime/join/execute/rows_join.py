@@ -25,6 +25,7 @@ from cqc.compiler.meaning.bound import ColumnRef, Comparison, ComparisonOp
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.join.execute.result_maker import ResultMaker
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US, bitmap
+from cqc.runtime.metrics.operators import RowsJoinMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,8 +86,8 @@ class _Window:
 class RowsJoin:
     """The executor of a node with one body that has ROWS windows. Exactness first: it works by expression over ranges of candidates."""
 
-    keeps_by_slot = wants_all = ranks_last = True
-    starts_from_state = False
+    wants_all = ranks_last = True
+    may_be_shared = starts_from_state = False
 
     def __init__(self, body: Body) -> None:
         self._body = body
@@ -295,21 +296,25 @@ class RowsJoin:
         windows = [self._windows[item] for item in items]
         return min((int(window.ts[0]) for window in windows if len(window.ts)), default=FAR_US)
 
-    def detail(self) -> dict[str, int]:
+    def measure(self, split: str) -> RowsJoinMetrics:
         """How many combinations were looked at."""
-        return {"candidates": self._candidates}
+        del split  # its node has one host
+        members, counts = self._context.members, self._context.counts
+        size = sum(each.lineage.nbytes for each in members.used_inputs)
+        for each in self._windows:
+            size += each.ts.nbytes + each.arrival.nbytes + each.positions.nbytes
+        return RowsJoinMetrics(
+            name=self.name(members),
+            tuples_in=counts.tuples_in,
+            tuples_out=counts.results,
+            seconds=counts.seconds,
+            bytes=int(size),
+            candidates=self._candidates,
+        )
 
     def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
         """There are no routes."""
         return iter(())
-
-    @property
-    def nbytes(self) -> int:
-        """Of the windows."""
-        return sum(
-            int(each.ts.nbytes + each.arrival.nbytes + each.positions.nbytes)
-            for each in self._windows
-        )
 
 
 def _parts(totals: NDArray[np.int64]) -> list[slice]:

@@ -249,8 +249,8 @@ class JoinMembership:
                     self._backfill(each, position, seat)
         return seat
 
-    def remove(self, seat: Seat, *, may_narrow: bool) -> None:
-        """Stop serving a body; what only it used is freed. `may_narrow`: slots may get other numbers."""
+    def remove(self, seat: Seat) -> None:
+        """Stop serving a body; what only it used is freed."""
         assert isinstance(seat, JoinSeat)
         part = seat.slot.part
         is_gone = self.table.leave(seat)
@@ -260,7 +260,7 @@ class JoinMembership:
         part.seats -= 1
         if not part.seats and len(self._parts) > 1:
             self._drop_part(part)
-        if is_gone and may_narrow:
+        if is_gone:
             self._narrow()
 
     def _epoch(self, part: HostAtNode, *, past: bool) -> Hashable:
@@ -281,7 +281,10 @@ class JoinMembership:
         self.counts = np.zeros(words * WORD_BITS, np.int64)
 
     def _narrow(self) -> None:
-        """When most have left, number the slots anew and give back the lineage that they had: a quarter is enough by then."""
+        """When most have left, number the slots anew and give back the lineage that they had: a quarter is enough by then.
+
+        Whatever else a join has by slot (its plan, a tree, presences), it makes anew from the tuples when bodies come or go.
+        """
         words = word_count(len(self.table))
         if words * _NARROWER > self.words:
             return

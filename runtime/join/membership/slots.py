@@ -253,6 +253,9 @@ class SlotTable:
         self._clean: list[int] = []
         self._soiled: list[int] = []
         self._keys: NDArray[np.int64] | None = None
+        self.numbering = (
+            object()
+        )  # another one whenever slots get other numbers: for whoever remembers something by number
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -310,6 +313,7 @@ class SlotTable:
         self.slots = dict(enumerate(slots))
         self.size = len(slots)
         self._clean, self._soiled = [], []
+        self.numbering = object()
         return before, np.arange(self.size)
 
     def take_soiled(self) -> list[int]:

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.decision import Decision, figure
+from cqc.runtime.adapt.measured_cost import MeasuredCost
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from cqc.compiler.meaning.normal import EquiJoin
 
-_WEIGHT = 0.4  # of a new observation
-_SHARED = 2.0  # so many times the fan-out is accepted where others take the step anyway
-EVERY = 16  # packets of one start between two decisions; what those packets find is observed
+EVERY = settings.ITEM_ORDER.stretch  # what the packets that decide find is observed
 
 
 class Access(Enum):
@@ -30,7 +32,10 @@ class Access(Enum):
     TIME = "time"
 
 
-_FIRST_SHARE = {Access.THETA: 0.3, Access.TIME: 1.0}  # before anything was observed
+_FIRST_SHARE = {
+    Access.THETA: settings.ITEM_THETA_SHARE,
+    Access.TIME: settings.ITEM_TIME_SHARE,
+}  # before anything was observed
 
 
 @dataclass(slots=True)
@@ -44,8 +49,9 @@ class JoinOrder:
     items: Sequence[int]
     edges: frozenset[tuple[int, int]]
     thetas: frozenset[tuple[int, int]]
-    _shares: dict[tuple[int, Access], float] = field(default_factory=dict)
+    _shares: dict[tuple[int, Access], MeasuredCost] = field(default_factory=dict)
     _reach: Mapping[int, int] = field(default_factory=dict)
+    chosen: tuple[int, ...] = ()  # lately
 
     def choose(
         self, within_reach: Mapping[int, int], taken: Collection[tuple[int, ...]] = ()
@@ -64,18 +70,35 @@ class JoinOrder:
             shared = [item for item in rest if (*bound, item) in taken]
             if shared:
                 cheapest = min(shared, key=lambda item: (costs[item], item))
-                if costs[cheapest] <= _SHARED * costs[best]:
+                if costs[cheapest] <= settings.ITEM_SHARED * costs[best]:
                     best = cheapest
             bound.append(best)
             rest.remove(best)
-        return tuple(bound[1:])
+        self.chosen = tuple(bound[1:])
+        return self.chosen
 
     def observe(self, bound: Sequence[int], item: int, probes: int, found: int) -> None:
         """Learn from a step of the packet that was just decided about: `probes` rows found so many partners."""
         key = (item, self.access(bound, item))
         share = found / (probes * max(self._reach.get(item, 0), 1))
         known = self._shares.get(key)
-        self._shares[key] = share if known is None else known + _WEIGHT * (share - known)
+        if known is None:
+            rule = settings.ITEM_ORDER
+            self._shares[key] = MeasuredCost(share, rule.newest, rule.spike)
+        else:
+            known.saw(share)
+
+    def decision(self, about: str, names: Sequence[str]) -> Decision | None:
+        """In which order items of these names are met, as it was last chosen; None where there was nothing to choose."""
+        if len(self.chosen) < 2:
+            return None
+        met, found = [self.start], []
+        for item in self.chosen:
+            found.append(figure(self._fan_out(met, item, self._reach.get(item, 0))))
+            met.append(item)
+        order = ", then ".join(names[item] for item in self.chosen)
+        does = f"lets new tuples of {names[self.start]} meet {order}"
+        return Decision(about, does, note=f"each finds {', then '.join(found)}")
 
     def access(self, bound: Sequence[int], item: int) -> Access:
         """How an item is reached when `bound` are there."""
@@ -88,7 +111,7 @@ class JoinOrder:
         access = self.access(bound, item)
         share = self._shares.get((item, access))
         if share is not None:
-            return share * reach
+            return share.each * reach
         return min(1.0, reach) if access is Access.KEY else _FIRST_SHARE[access] * reach
 
 

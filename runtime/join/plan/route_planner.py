@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.runtime.adapt.decision import Decision
     from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.plan.join_plan import JoinPlan, PartPlan
     from cqc.runtime.join.plan.routes import Branch, Edge, Routes
@@ -93,6 +94,22 @@ class RoutePlanner:
         """Tell how many partners a level found for so many rows of the packet at hand."""
         for order in branch.orders:
             order.observe(branch.level.bound_items, branch.level.target.item, probes, found)
+
+    def decisions(self, about: str) -> tuple[Decision, ...]:
+        """In which orders items are met and by what their steps reach them, where there was a choice."""
+        names = [each.state.relation.name for each in self._inputs]
+        orders = [
+            each.order.decision(about, names)
+            for start, travellers in self._travellers.items()
+            if start not in self._forced
+            for each in travellers
+        ]
+        steps = [
+            level.phases.decision(about, f"the step to {level.target.state.relation.name}")
+            for level in self.levels
+            if level.phases is not None
+        ]
+        return tuple(each for each in (*orders, *steps) if each is not None)
 
     def _choose(self, start: int, travellers: Sequence[Traveller], oldest_us: int) -> Routes:
         """Hosts of few items, which have few ways to go, choose first; the others follow them where it pays."""

@@ -13,11 +13,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from time import thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.controller import Controller
+from cqc.runtime.adapt.decision import Decision, counted
+from cqc.runtime.adapt.measured_cost import MeasuredCost
+from cqc.runtime.adapt.settings import PHASES
 from cqc.runtime.join.step.phase_kernels import (
     attribute_phase,
     count_by_key,
@@ -32,6 +38,7 @@ from cqc.runtime.join.step.phase_kernels import (
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT
 from cqc.runtime.join.step.step_arguments import Thetas
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
+from cqc.runtime.metrics.parts import PhaseMetrics, StepOrderMetrics
 from cqc.runtime.state.sorted_runs import SortedRuns
 
 if TYPE_CHECKING:
@@ -43,24 +50,8 @@ if TYPE_CHECKING:
     from cqc.runtime.state.shared_state import SharedState
 
 ORDERS = ("AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
-# Steps between two decisions, at most: in phases, and by the fused kernel, which is right so often that asking costs more.
-_EVERY, _SELDOM = 16, 64
-_AGAIN = 8  # decisions for phases after which the fused kernel takes one step: what it costs may have changed
-_SAMPLE_ROWS, _SAMPLE_TUPLES = 32, 256
 _ROWS_AT_ONCE = 4096
 _FIRST_ROOM = 4096
-_FEW, _MANY = (
-    64,
-    2048,
-)  # candidates that tell nothing about what one costs in phases, by the fused kernel
-_NEWEST = 0.3  # the weight of the newest measurement
-_CLEARLY = 0.7  # another choice must be expected to cost less than so much
-_WORTH = 2e-5  # seconds of a step below which nothing is decided
-# What a candidate is expected to cost before it was measured, in seconds, and what a row costs beside.
-_PER_CANDIDATE = {"fused": 1e-8, "phased": 3e-8}
-_PER_ROW = 3e-7
-_PER_CALL = 2e-5  # of the fused kernel, whatever it finds
-_PER_STEP = 5e-5  # of the phased form: several kernels instead of one
 
 
 class Access(Enum):
@@ -92,21 +83,21 @@ class PhaseCount:
     compared: int = 0
     kept: int = 0
     seconds: float = 0.0
-    share: float = 0.5  # that it leaves, lately
-    cost: float = 1e-8  # seconds a candidate, lately
+    share: MeasuredCost = field(default_factory=lambda: MeasuredCost(0.5, spike=inf))  # it leaves
+    cost: MeasuredCost = field(default_factory=lambda: MeasuredCost(1e-8))  # seconds a candidate
 
     def saw(self, compared: int, kept: int, seconds: float) -> None:
         self.compared += compared
         self.kept += kept
         self.seconds += seconds
         if compared:
-            self.share += _NEWEST * (kept / compared - self.share)
-            self.cost += _NEWEST * (min(seconds / compared, 4 * self.cost + 1e-9) - self.cost)
+            self.share.saw(kept / compared)
+            self.cost.saw(seconds / compared)
 
     @property
     def rank(self) -> float:
         """What it takes away for its cost."""
-        return (1.0 - self.share) / max(self.cost, 1e-10)
+        return (1.0 - self.share.each) / max(self.cost.each, 1e-10)
 
 
 @dataclass(slots=True)
@@ -120,16 +111,19 @@ class PhaseCounts:
     orders: dict[str, int] = field(default_factory=dict)  # steps in each order
     listed: int = 0
 
-    def detail(self) -> dict[str, int]:
-        """Counters for `explain --analyze`."""
-        counts: dict[str, int] = {}
-        for letter, phase in self.phases.items():
-            if phase.compared:
-                counts[f"phase {letter} compared"] = phase.compared
-                counts[f"phase {letter} kept"] = phase.kept
-        for order, steps in sorted(self.orders.items()):
-            counts[f"order {order} steps"] = steps
-        return counts
+    def metrics(self) -> tuple[tuple[PhaseMetrics, ...], tuple[StepOrderMetrics, ...]]:
+        """What the phases left, and how many steps went in which order."""
+        phases = tuple(
+            PhaseMetrics(letter, phase.compared, phase.kept)
+            for letter, phase in self.phases.items()
+            if phase.compared
+        )
+        orders = tuple(
+            StepOrderMetrics(order, access, steps)
+            for label, steps in sorted(self.orders.items())
+            for order, _, access in [label.partition(" ")]
+        )
+        return phases, orders
 
 
 class PhaseOrder:
@@ -150,7 +144,9 @@ class PhaseOrder:
         self._clock = clock
         self._adapts = forced not in ORDERS
         self.order = ("AJW" if by_key else "AWJ") if self._adapts else forced
-        self.access = Access.FUSED if self._adapts else self._access_of(forced)
+        first = Access.FUSED if self._adapts else self._access_of(forced)
+        self.controller: Controller[Access] = Controller(PHASES, first)
+        self.access = first
         self._label = f"{self.order} {self.access.value}"
         self._fused_label = self._label
         self._own = {letter: PhaseCount() for letter in "AJW"}
@@ -159,9 +155,10 @@ class PhaseOrder:
             0.0  # candidates that the natural structure would list for this step; 0: not estimated
         )
         self._knows_fused = False
+        self._again = False  # the fused kernel takes this step, to be measured
         self._decided = 0  # decisions since the fused kernel was last measured
-        self._fused_cost = _PER_CANDIDATE["fused"]
-        self._phased_cost = _PER_CANDIDATE["phased"]
+        self._fused = self.controller.cost(settings.PHASES_FUSED_S)  # seconds a candidate
+        self._phased = self.controller.cost(settings.PHASES_PHASED_S)
         self._runs: dict[Access, SortedRuns] = {}
         self._room(_FIRST_ROOM, 1)
 
@@ -169,18 +166,18 @@ class PhaseOrder:
         """Whether to take the next step in phases; asked once a step."""
         self._steps += 1
         self._listed = 0.0
+        self._again = False
         if self._adapts and self._is_due(self._steps):
             self._decide(make_parts(limit), rows, limit)
             self._decided += 1
-        again = self._listed > 0.0 and self._decided >= _AGAIN
-        label = self._fused_label if again else self._label
+        label = self._fused_label if self._again else self._label
         orders = self._counts.orders
         orders[label] = orders.get(label, 0) + 1
-        return self.access is not Access.FUSED and not again
+        return self.access is not Access.FUSED and not self._again
 
     def _is_due(self, steps: int) -> bool:
         """Every few steps, and more often while little is known."""
-        every = _SELDOM if self.access is Access.FUSED else _EVERY
+        every = PHASES.longest if self.access is Access.FUSED else PHASES.stretch
         return steps % every == 0 or (steps < every and steps & (steps - 1) == 0)
 
     @property
@@ -198,6 +195,16 @@ class PhaseOrder:
         """The fused kernel took a step by itself, when `stays_fused` allowed it."""
         self._steps += 1
         self._counts.orders[self._label] = self._counts.orders.get(self._label, 0) + 1
+
+    def decision(self, about: str, step: str) -> Decision | None:
+        """By what a step reaches its candidates, where that is not the usual way."""
+        costs, arm = self.controller.costs, self.controller.arm
+        if arm is Access.FUSED or not costs:
+            return None
+        does = f"takes {step} by {arm.value}, in the order {self.order}"
+        ratio = costs[arm] / max(costs[Access.FUSED], 1e-12)
+        changes = counted(self.controller.changes, "change")
+        return Decision(about, does, "the fused kernel", ratio, self._steps, "steps", note=changes)
 
     def extend(self, parts: StepParts, rows: Rows, limit: int) -> tuple[int, int]:
         """Take the step in phases; (rows found, candidates seen), GAVE_UP rows where that would be too much at once."""
@@ -224,22 +231,23 @@ class PhaseOrder:
         """What the step's own kernel took."""
         is_stale = self._decided > 1 or not self._knows_fused
         self._decided = 0
-        if self._listed >= _MANY:
-            self._saw(max(seconds - _PER_CALL, 0.0), self._listed, fused=True, is_stale=is_stale)
+        if self._listed >= settings.PHASES_FUSED_ENOUGH:
+            took = max(seconds - settings.PHASES_CALL_S, 0.0)
+            self._saw(took, self._listed, fused=True, is_stale=is_stale)
             self._knows_fused = True
 
     def _saw(
         self, seconds: float, candidates: float, *, fused: bool, is_stale: bool = False
     ) -> None:
-        if candidates < _FEW:
+        if not fused:
+            self.controller.budget.worked(seconds)
+        if candidates < PHASES.enough:
             return
         cost = seconds / candidates
         if is_stale:
-            self._fused_cost = cost
-        elif fused:
-            self._fused_cost += _NEWEST * (min(cost, 4 * self._fused_cost) - self._fused_cost)
+            self._fused.begin_at(cost)
         else:
-            self._phased_cost += _NEWEST * (min(cost, 4 * self._phased_cost) - self._phased_cost)
+            (self._fused if fused else self._phased).saw(cost)
 
     # Through the phases
 
@@ -349,21 +357,21 @@ class PhaseOrder:
         natural = Access.KEY if self._by_key else Access.TIME
         offered = {natural: self._estimate(natural, parts, rows, limit)}
         self._listed = offered[natural]
-        fused = offered[natural] * self._fused_cost
+        fused = offered[natural] * self._fused.each
         others = [Access.TIME] if self._by_key else [Access.VALUE] if self._has_thetas else []
-        if fused < _WORTH or not self._knows_fused:
+        if fused < settings.PHASES_WORTH_S or not self._knows_fused:
             costs = {Access.FUSED: fused}
         else:
             offered |= {each: self._estimate(each, parts, rows, limit) for each in others}
-            fixed = _PER_STEP + rows.count * _PER_ROW
+            fixed = settings.PHASES_STEP_S + rows.count * settings.PHASES_ROW_S
             costs = {
-                access: candidates * self._phased_cost + fixed
+                access: candidates * self._phased.each + fixed
                 for access, candidates in offered.items()
             }
             costs[Access.FUSED] = fused
-        best = min(costs, key=lambda access: costs[access])
-        if self.access not in costs or costs[best] < _CLEARLY * costs[self.access]:
-            self.access = best
+        taken = self.controller.decide(costs, (Access.FUSED,))
+        self.access = self.controller.arm
+        self._again = taken is not self.access and offered[natural] > 0.0
         if self.access is Access.FUSED:
             self.order = "AJW" if self._by_key else "AWJ"
             self._runs.clear()
@@ -375,7 +383,7 @@ class PhaseOrder:
     def _estimate(self, access: Access, parts: StepParts, rows: Rows, limit: int) -> float:
         """How many candidates a structure would list for all rows, from a few of them."""
         state = parts.state
-        step = max(1, rows.count // _SAMPLE_ROWS)
+        step = max(1, rows.count // settings.PHASES_SAMPLE_ROWS)
         sample = np.arange(0, rows.count, step)
         if access is Access.KEY:
             low = self._lowest(parts, rows, limit)
@@ -390,7 +398,7 @@ class PhaseOrder:
             begin, end = np.searchsorted(newest, bounds.astype(np.int64))
             return float(np.maximum(end - begin, 0).sum() * step)
         live = np.arange(state.first - state.base, max(limit - state.base, 0))
-        some = live[:: max(1, len(live) // _SAMPLE_TUPLES)]
+        some = live[:: max(1, len(live) // settings.PHASES_SAMPLE_TUPLES)]
         values = state.values[some, _largest_column(parts)]
         inside = (values >= lows[sample][:, None]) & (values <= highs[sample][:, None])
         return float(inside.mean() * len(live) * rows.count) if inside.size else 0.0

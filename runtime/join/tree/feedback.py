@@ -21,9 +21,11 @@ from collections import defaultdict
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from cqc.runtime.adapt import settings
 from cqc.runtime.join.tree.feedback_trials import Trials
 from cqc.runtime.join.tree.row_gate import Gate
 from cqc.runtime.join.tree.tree_node import columns_between
+from cqc.runtime.metrics.parts import EdgeMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,10 +33,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cqc.runtime.adapt.decision import Decision
     from cqc.runtime.join.tree.tree_node import Edge, Node
     from cqc.runtime.join.tree.tree_state import TreeState
-
-_MOST_PAIR_GATES = 2  # of a join: the first drops most of what a second or third would
 
 
 class Feedback:
@@ -116,29 +117,29 @@ class Feedback:
         if self._trials is not None:
             self._trials.note(rows, clock)
 
-    def counters(self) -> dict[str, int]:
-        """What was suspended and resumed, in all and on each edge."""
-        counted = dict.fromkeys(
-            ("suspended", "resumed", "blacklisted", "pairs held", "pairs resumed"), 0
-        )
+    def edges(self) -> Iterator[EdgeMetrics]:
+        """What was suspended and resumed on each edge."""
         for node in self._nodes:
             for gate in node.gates:
-                edge = f"{self._label(node.state)} for {self._label(gate.awaited)}"
-                own = {
-                    "suspended": gate.parked, "resumed": gate.resumed, "blacklisted": gate.waiting
-                }  # fmt: skip
-                for name, count in own.items():
-                    counted[name] += count
-                    counted[f"{edge} {name}"] = count
+                name = f"{self._label(node.state)} for {self._label(gate.awaited)}"
+                yield EdgeMetrics(name, gate.parked, gate.resumed, gate.waiting)
             pairs = node.pairs
             for number, leaf in enumerate(pairs.leaves if pairs else ()):
                 assert pairs is not None
-                edge = f"pairs {self._label(node.state)} for {self._label(leaf)}"
-                counted["pairs held"] += pairs.held[number]
-                counted["pairs resumed"] += pairs.resumed[number]
-                counted[f"{edge} suspended"] = pairs.held[number]
-                counted[f"{edge} resumed"] = pairs.resumed[number]
-        return counted
+                name = f"pairs {self._label(node.state)} for {self._label(leaf)}"
+                yield EdgeMetrics(name, pairs.held[number], pairs.resumed[number])
+
+    def decisions(self, about: str) -> Iterator[Decision]:
+        """Which gates hold rows back, where that is measured."""
+        if self._trials is None:
+            return
+        for node in self._nodes:
+            rows = self._label(node.state)
+            for gate in node.gates:
+                yield self._trials.decision(about, gate, rows, self._label(gate.awaited))
+            for number, leaf in enumerate(node.pairs.leaves if node.pairs else ()):
+                pairs = f"pairs of {rows}"
+                yield self._trials.decision(about, (node, number), pairs, self._label(leaf))
 
     def _label(self, state: TreeState) -> str:
         return " x ".join(self._names[item] for item in state.items)
@@ -171,7 +172,7 @@ class Feedback:
             for leaf in [leaf for beside in above.siblings for leaf in beside.leaves()]:
                 own, there = columns_between(edges, node.state.items, leaf.state.items)
                 sides = {item in left for item, _ in own}
-                if len(sides) == 2 and len(node.pairs) < _MOST_PAIR_GATES:
+                if len(sides) == 2 and len(node.pairs) < settings.GATE_MOST_PAIRS:
                     leaf.asked_by.append((node, len(node.pairs)))
                     node.pairs.add(leaf.state, own, there, joined)
             above = above.parent

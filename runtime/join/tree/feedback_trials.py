@@ -7,8 +7,11 @@ thousand tuples. A gate that was switched off gets another trial later, the next
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from cqc.runtime.adapt import settings
+from cqc.runtime.adapt.controller import Controller
+from cqc.runtime.adapt.decision import Decision, counted
 
 if TYPE_CHECKING:
     from collections import defaultdict
@@ -16,33 +19,33 @@ if TYPE_CHECKING:
     from cqc.runtime.join.tree.row_gate import Gate
     from cqc.runtime.join.tree.tree_node import Node
 
-TRIAL_ROWS = 2_000  # tuples from one look to the next
-_FIRST_PAUSE, _LONGEST_PAUSE = 8, 128  # looks that a gate stays off
-_LOSSES = 3  # that switch a gate off
-_FEW = 64
-_UNKNOWN_S = 1e-6  # a row's way up, where too few went it to be measured
-_WRITE_S, _ASK_S = 1e-7, 2e-8  # to write a pair, to ask for one
 
-
-@dataclass(slots=True)
 class Record:
-    """A gate's figures at the last look, and how long it stays off."""
+    """A gate's figures at the last look, and whether it is on."""
 
-    held: int = 0
-    resumed: int = 0
-    asked: int = 0
-    pause: int = 0
-    left: int = 0  # looks until the next trial
-    losses: int = 0  # looks in a row at which it cost more than it saved
+    def __init__(self) -> None:
+        self.held = 0
+        self.resumed = 0
+        self.asked = 0
+        self.controller: Controller[bool] = Controller(settings.GATE, True)
+        self._lost_s = 0.0  # at looks in a row
 
-    def has_lost(self, *, lost: bool) -> bool:
+    def has_lost(self, cost_s: float, saved_s: float, asked: int) -> bool:
         """Whether to give up, after one more look: a stretch that only the machine made slow does not decide it."""
-        self.losses = self.losses + 1 if lost else 0
-        if self.losses < _LOSSES:
+        lost = asked >= self.controller.rule.enough and cost_s > saved_s
+        self._lost_s = self._lost_s + cost_s - saved_s if lost else 0.0
+        if not self.controller.loses(lost=lost):
             return False
-        self.losses, self.left = 0, self.pause
-        self.pause = min(2 * self.pause, _LONGEST_PAUSE)
+        self.controller.arm = False
+        self.controller.budget.tried(self._lost_s)
+        self._lost_s = 0.0
         return True
+
+    def is_due(self, worked_s: float) -> bool:
+        """Whether to switch the gate on again, after so much work without it."""
+        self.controller.budget.worked(worked_s)
+        self.controller.arm = self.controller.is_rested()
+        return self.controller.arm
 
 
 class Trials:
@@ -53,13 +56,16 @@ class Trials:
         self._seconds = seconds
         self._records: dict[object, Record] = {}
         self._rows = 0
+        self._worked_s = 0.0  # since the last look
+        self._counted_s = 0.0  # of the nodes, when they were last looked at
 
     def note(self, rows: int, clock: int) -> None:
         """So many tuples more; from time to time look at every gate."""
         self._rows += rows
-        if self._rows < TRIAL_ROWS:
+        if self._rows < settings.GATE_LOOK_TUPLES:
             return
         self._rows = 0
+        self._worked_s = sum(node.seconds for node in self._nodes) - self._counted_s
         for node in self._nodes:
             for gate in node.gates:
                 self._look_at_gate(node, gate)
@@ -68,24 +74,40 @@ class Trials:
         for node in self._nodes:
             node.seconds /= 2
             node.joined //= 2
+        self._counted_s = sum(node.seconds for node in self._nodes)
         self._seconds.clear()
 
+    def decision(self, about: str, gate: object, rows: str, awaited: str) -> Decision:
+        """Whether a gate is on, and how often it was tried."""
+        record = self._records.get(gate)
+        what = f"{rows} that no {awaited} asks for"
+        if record is None or record.controller.arm:
+            does = f"holds back {what}"
+        else:
+            does = f"does not hold back {what}, which cost more than it saved"
+        if record is None:
+            return Decision(about, does)
+        given_up = record.controller.returns
+        return Decision(
+            about, does, note=f"given up {counted(given_up, 'time')}" if given_up else ""
+        )
+
     def _look_at_gate(self, node: Node, gate: Gate) -> None:
-        record = self._records.setdefault(gate, Record(pause=_FIRST_PAUSE))
+        record = self._records.setdefault(gate, Record())
         held, resumed = gate.parked - record.held, gate.resumed - record.resumed
         asked = gate.checked - record.asked
         record.held, record.resumed, record.asked = gate.parked, gate.resumed, gate.checked
         if gate.is_on:
             saved = (held - resumed) * self._row_seconds(node)
-            if record.has_lost(lost=asked >= _FEW and self._seconds[gate] > saved):
+            if record.has_lost(self._seconds[gate], saved, asked):
                 gate.switch(is_on=False)
-        elif self._is_due(record):
+        elif record.is_due(self._worked_s):
             gate.switch(is_on=True)
 
     def _look_at_pairs(self, node: Node, number: int, clock: int) -> None:
         pairs = node.pairs
         assert pairs is not None
-        record = self._records.setdefault((node, number), Record(pause=_FIRST_PAUSE))
+        record = self._records.setdefault((node, number), Record())
         held, resumed = pairs.held[number] - record.held, pairs.resumed[number] - record.resumed
         asked = held + node.made - record.asked
         record.held, record.resumed, record.asked = (
@@ -94,27 +116,23 @@ class Trials:
             node.made,
         )
         if pairs.is_on[number]:
-            saved = (held - resumed) * (_WRITE_S + self._row_seconds(node))
-            cost = self._seconds[node, number] + asked * _ASK_S
-            if record.has_lost(lost=asked >= _FEW and cost > saved):
+            saved = (held - resumed) * (settings.GATE_WRITE_S + self._row_seconds(node))
+            cost = self._seconds[node, number] + asked * settings.GATE_ASK_S
+            if record.has_lost(cost, saved, asked):
                 pairs.switch(number, clock, is_on=False)
         elif pairs.is_silent[number]:
-            if self._is_due(record):
+            if record.is_due(self._worked_s):
                 pairs.switch(number, clock, is_on=True)
         else:
             pairs.drain(number)
-
-    def _is_due(self, record: Record) -> bool:
-        record.left -= 1
-        return record.left <= 0
 
     def _row_seconds(self, node: Node) -> float:
         """What an active row of the node costs, with what its results cost further up."""
         parent = node.parent
         if parent is None:
             return 0.0
-        if node.joined < _FEW:
-            return _UNKNOWN_S
+        if node.joined < settings.GATE.enough:
+            return settings.GATE_UNKNOWN_S
         through = sum(child.joined for child in parent.children)
         further = parent.joined / max(1, through) * self._row_seconds(parent)
         return node.seconds / node.joined + further

@@ -33,6 +33,8 @@ from cqc.runtime.join.tree.tree_kernels import living, take_tuples
 from cqc.runtime.join.tree.tree_node import Node, Way, key_columns_above
 from cqc.runtime.join.tree.tree_state import TreeState
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, bitmap
+from cqc.runtime.metrics.operators import TreeMetrics
+from cqc.runtime.metrics.parts import TreeWork
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
@@ -58,8 +60,8 @@ _AT_ONCE = 4096  # base tuples at a time when the tree is made anew
 class TreeJoin:
     """The executor of a node with one host, joined pair by pair."""
 
-    keeps_by_slot = starts_from_state = ranks_last = True
-    wants_all = False
+    starts_from_state = ranks_last = True
+    may_be_shared = wants_all = False
 
     def __init__(
         self, host: JoinHost, shape: Shape, *, feedback: str = "off", nested_loops: bool = False
@@ -76,7 +78,7 @@ class TreeJoin:
         self._leaves: dict[int, Node] = {}
         self._forms_of: dict[int, NDArray[np.int64]] = {}  # of the key columns of each leaf
         self._checks_at: dict[Step, list[tuple[Expression, NDArray[np.uint64]]]] = {}
-        self._gone: dict[str, int] = {}  # counters of trees that were made anew
+        self._gone = TreeWork()  # of trees that were made anew
         self._context: NodeContext
         self._maker: ResultMaker
         self._part: HostAtNode
@@ -88,7 +90,7 @@ class TreeJoin:
     @property
     def partial_results(self) -> int:
         """Rows made between the leaves and the root so far."""
-        return self._counters()["partial results"]
+        return self._tree_work().partial_results
 
     def name(self, members: JoinMembership) -> str:
         """As its host is called."""
@@ -160,25 +162,32 @@ class TreeJoin:
                 self._move_dead(item)
         return before
 
-    def detail(self) -> dict[str, int]:
+    def measure(self, split: str) -> TreeMetrics:
         """What the tree made and held back, and its shape."""
-        checked = self._part.checks.evaluated
-        detail = {"slots": len(self._context.members), "checked": checked, **self._counters()}
-        detail["peak rows"] = self.peak_rows
+        members, counts = self._context.members, self._context.counts
+        name = self.name(members)
         names = [each.state.relation.name for each in self._inputs]
-        how = "chosen" if self.chosen else "asked for"
-        detail[f"shape {hint_text(self.shape, names)} {how}"] = 1
-        return detail
+        pairs = sum(node.pairs.nbytes for node in self._nodes if node.pairs)
+        states = sum(node.state.nbytes for node in self._nodes)
+        return TreeMetrics(
+            name=name,
+            tuples_in=counts.tuples_in,
+            tuples_out=counts.results,
+            seconds=counts.seconds,
+            bytes=sum(each.lineage.nbytes for each in self._inputs) + pairs + states,
+            decisions=tuple(self._feedback.decisions(name)) if self._feedback else (),
+            slots=len(members),
+            checked=self._part.checks.evaluated,
+            shape=hint_text(self.shape, names),
+            is_chosen=self.chosen,
+            work=self._tree_work(),
+            peak_rows=self.peak_rows,
+            split=split,
+        )
 
     def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
         """There are no routes."""
         return iter(())
-
-    @property
-    def nbytes(self) -> int:
-        """Of the states between the joins, and of what pairs are asked about."""
-        pairs = sum(node.pairs.nbytes for node in self._nodes if node.pairs)
-        return pairs + sum(node.state.nbytes for node in self._nodes)
 
     def _look_at_rows(self, state: TreeState, rows: NDArray[np.int64]) -> None:
         """Rows of a node have been joined."""
@@ -368,19 +377,17 @@ class TreeJoin:
         self.peak_rows = max(self.peak_rows, rows)
         self.peak_bytes = max(self.peak_bytes, size)
 
-    def _counters(self) -> dict[str, int]:
-        nodes = self._nodes
-        counted = {
-            "partial results": sum(node.made for node in nodes),
-            "candidates": sum(node.candidates for node in nodes),
-            **(self._feedback.counters() if self._feedback else {}),
-        }
-        names = dict.fromkeys((*counted, *self._gone))
-        return {name: counted.get(name, 0) + self._gone.get(name, 0) for name in names}
+    def _tree_work(self) -> TreeWork:
+        nodes, feedback = self._nodes, self._feedback
+        own = TreeWork(
+            sum(node.made for node in nodes),
+            sum(node.candidates for node in nodes),
+            tuple(feedback.edges()) if feedback else None,
+        )
+        return own.plus(self._gone)
 
     def _drop_tree(self) -> None:
-        counted = self._counters()
-        self._gone = {name: n for name, n in counted.items() if not name.endswith("blacklisted")}
+        self._gone = self._tree_work().gone()
         self._root = self._feedback = None
         self._nodes = []
         self._leaves = {}

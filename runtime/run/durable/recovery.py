@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.meaning.source_formats import FILES
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.sealed import ADVICE, DamagedError, EarlierVersionError
 from cqc.runtime.notices import say
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
     from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.sources.range import Range
-
-_IN_FILES = ("csv", "jsonl", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def _one_before(
 def _check_input(ranges: Iterable[Range]) -> None:
     """See that what a micro-batch read can be read again."""
     for part in ranges:
-        if part.format not in _IN_FILES:
+        if part.format not in FILES:
             continue
         path = Path(part.path)
         size = path.stat().st_size if path.is_file() else -1

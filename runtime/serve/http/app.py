@@ -418,8 +418,7 @@ def _removable(service: Service, name: str, caller: Caller) -> Entry:
 
 
 def _with_cost(service: Service, name: str) -> tuple[Entry, float, int]:
-    entry = service.registry.find(name)
-    return entry, service.cost_seconds(entry), service.engine.kept_bytes().get(entry.name, 0)
+    return service.cost(name)
 
 
 def _list_text(entries: list[tuple[Entry, float, int]]) -> str:

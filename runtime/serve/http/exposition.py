@@ -36,7 +36,8 @@ class Histogram:
 
 def engine_lines(service: Service) -> list[str]:
     """What the engine's thread knows."""
-    counts = service.engine.stream_counts()
+    measured = service.engine.metrics()
+    counts = measured.streams
     lines: list[str] = []
     for kind, help_ in (
         ("read", "Rows that arrived."),
@@ -47,12 +48,11 @@ def engine_lines(service: Service) -> list[str]:
         lines += metric(f"cqc_rows_{kind}_total", "counter", help_, labelled)
     waiting = {_label("stream", name): count.waiting for name, count in counts.items()}
     lines += metric("cqc_rows_waiting", "gauge", "Rows far ahead of their stream.", waiting)
-    sizes = service.engine.state_sizes()
-    rows = {_label("stream", name): kept for name, (kept, _) in sizes.items()}
+    rows = {_label("stream", each.name): each.tuples for each in measured.states}
     lines += metric("cqc_state_rows", "gauge", "Tuples that are kept.", rows)
-    size = {_label("stream", name): size for name, (_, size) in sizes.items()}
+    size = {_label("stream", each.name): each.bytes for each in measured.states}
     lines += metric("cqc_state_bytes", "gauge", "Of tuples and what is derived from them.", size)
-    operators = sum(each.bytes for each in service.engine.measure())
+    operators = sum(each.bytes for each in measured.operators)
     lines += metric("cqc_operator_bytes", "gauge", "Of joins and kept results.", operators)
     kinds = {"push": 0, "pull": 0, "every": 0}
     for entry in service.registry:
@@ -65,7 +65,7 @@ def engine_lines(service: Service) -> list[str]:
     lines += metric(
         "cqc_kept_result_bytes", "gauge", "Results kept for watchers.", service.results.size
     )
-    failed = service.engine.failed_evaluations
+    failed = measured.failed_evaluations
     lines += metric("cqc_failed_evaluations_total", "counter", "Gave NULL.", failed)
     faults = service.engine.faults.of
     by_function = {_label("function", name): each.failed for name, each in faults.items()}

@@ -19,7 +19,7 @@ import numpy as np
 from cqc.compiler.functions.registered import adopt
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.engine.snapshot import give, line_states
-from cqc.runtime.errors import RunError
+from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.files.sealed import DamagedError, read_sealed
 from cqc.runtime.spark.distributed.cell_store import unpack_entries
@@ -29,14 +29,14 @@ from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output, unpack_tuples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
 RECORDS = "records.json"  # among what was moved: by group, what is remembered of a cell
-_AWAKE, _ASLEEP = 0.0, -float("inf")
+AWAKE, _ASLEEP = 0.0, -float("inf")  # when something came last, as engines see it
 
 
 class Store(Protocol):
@@ -80,11 +80,16 @@ class Held:
 
 
 class Cells:
-    """The cells of one worker process; engines that are at hand are kept by cell."""
+    """The cells of one worker process; engines that are at hand are kept by cell.
+
+    `asks` is looked at while a cell works: what it says is why the work has to stop. The cell is made again then, when it is
+    needed next.
+    """
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
         self._held: dict[tuple[int, int], Held] = {}
+        self.asks: Callable[[], str] = lambda: ""
 
     def process(
         self,
@@ -100,7 +105,12 @@ class Cells:
             header: of the micro-batch.
             blobs: tuples with the origin of each blob, in any order.
             store: what is durable of the cell.
+
+        Raises:
+            Halted: when somebody wants an end; nothing has changed then.
         """
+        if why := self.asks():
+            raise Halted(why)
         text = store.record()
         record = self._first_record(place, store) if text is None else Record.from_json(text)
         held = self._held.pop(place, None)
@@ -117,7 +127,7 @@ class Cells:
         packets = unpack_tuples(tuples, relations, header.batch * ARRIVALS_PER_BATCH)
         with noted_in(engine.faults):
             self._apply(engine, place[0], header, held.changes)
-            _set_clocks(engine, header)
+            set_clocks(engine, header)
             _answer_asks(engine, header, output)
             engine._push_packets(packets)
         if header.ended:
@@ -173,8 +183,9 @@ class Cells:
             strategy=spec.strategy,
             keep_past=group == spec.keeps_past,
             collect=spec.collect,
-            clock=lambda: _AWAKE,
+            clock=lambda: AWAKE,
         )
+        engine.watch.asks = lambda: self.asks()
         for name, taken in spec.tables.items():
             engine.push_typed({name: taken})
         return engine
@@ -241,7 +252,7 @@ class Cells:
                     engine.unregister(change.name)
                     running.discard(change.name)
             elif change.group is not None and change.group.number == group:
-                _set_clocks(engine, header)
+                set_clocks(engine, header)
                 adopt(opened(change.functions, self._spec.key))
                 engine._add(change.normal)
                 running.add(change.name)
@@ -303,11 +314,12 @@ def _oldest_arrival(engine: Engine) -> int:
     return int(oldest)
 
 
-def _set_clocks(engine: Engine, header: Header) -> None:
+def set_clocks(engine: Engine, header: Header) -> None:
+    """Let the streams of an engine stand where a header says."""
     for name, clock in header.clocks.items():
         _set_clock(engine, name, clock)
         line = engine.lines[name]
-        line.clock._last_arrival = _ASLEEP if name in header.idle else _AWAKE
+        line.clock._last_arrival = _ASLEEP if name in header.idle else AWAKE
 
 
 def _set_clock(engine: Engine, name: str, clock: ClockState) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.compiler.functions.registered import functions_in
+from cqc.compiler.functions.registered import functions_in, missing_functions
 from cqc.compiler.graph.partitioning import Chooser, Group
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.pipeline import normalise
@@ -28,10 +28,13 @@ from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.intake.stream_input import StreamCount
 from cqc.runtime.pull.pull_plan import PullPlan
 from cqc.runtime.pull.pull_window import instant_us
+from cqc.runtime.spark.distributed.cell import AWAKE
+from cqc.runtime.spark.distributed.leaps import Leaps, LeapState, known_before
 from cqc.runtime.spark.distributed.skew import Skew
 from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec, signed
 from cqc.runtime.spark.distributed.stage_one import bare_program
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output
+from cqc.runtime.spark.rows.row_spans import gaps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.graph.partitioning import Placement
+    from cqc.compiler.meaning.catalog import Catalog
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.columns.packet import Packet
@@ -66,6 +70,8 @@ class CoordinatorState:
     bytes_sent: int = 0
     cells_met: int = 0  # how often a cell had something to do
     cells_rebuilt: int = 0  # how often it was not at hand
+    leaps: LeapState | None = None  # where rows were, for queries with EVERY
+    aside: dict[str, Any] = field(default_factory=dict)  # rows that are far ahead (`ahead`)
 
     def to_json(self) -> dict[str, Any]:
         # `asdict` makes a Counter of a Counter's items.
@@ -89,6 +95,8 @@ class CoordinatorState:
         }
         given["results"] = Counter(given["results"])
         given["faults"] = FunctionFaults.from_json(given.get("faults", {}))
+        if given.get("leaps") is not None:
+            given["leaps"] = LeapState.from_json(given["leaps"])
         return CoordinatorState(**given)
 
 
@@ -114,6 +122,7 @@ class Coordinator:
         keep_past: keep tuples for pull queries that come later.
         weights: how much each stream carries, by folded name.
         first: the queries that a run began with, where it goes on from a checkpoint; those of the program by default.
+        max_instants: of a query with EVERY, one after the other without a row; more end the run.
     """
 
     def __init__(
@@ -126,13 +135,22 @@ class Coordinator:
         keep_past: bool = False,
         weights: Mapping[str, float] | None = None,
         first: Mapping[str, NormalQuery] | None = None,
+        max_instants: int | None = None,
     ) -> None:
-        refuse_guard(program)
         self.program = program
         self._strategy = strategy
         self._key = secrets.token_bytes(32)
+        self.run = uuid.uuid4().hex  # its name, by which it knows what it said itself
         # It is given no tuples: it knows the queries, in words and as nodes of the shared graph.
-        self.engine = Engine(bare_program(program.catalog), strategy=strategy, keep_past=False)
+        self.engine = Engine(
+            bare_program(program.catalog),
+            strategy=strategy,
+            keep_past=False,
+            clock=lambda: AWAKE,
+        )
+        self._leaps = None if max_instants is None else Leaps(self.engine, max_instants)
+        self._max_instants = max_instants
+        self._gaps_known: tuple[int, dict[str, int]] = (-1, {})  # with so many changes
         wanted = {fold(name) for name in only}
         self._first_queries = (
             dict(first)
@@ -192,8 +210,8 @@ class Coordinator:
         for name, taken in tables.items():
             self._count_table(name, taken)
         return Spec(
-            uuid.uuid4().hex,
-            self.program.catalog,
+            self.run,
+            _without_guard(self.program.catalog),
             self._first_queries,
             self.placement.stateless,
             self.placement.groups,
@@ -206,6 +224,7 @@ class Coordinator:
             tells_late,
             moved,
             self.functions(),
+            self._max_instants,
             self._key,
         )
 
@@ -220,6 +239,9 @@ class Coordinator:
         Args:
             state: what was known.
             moved: with another number of cells than before.
+
+        Raises:
+            RunError: when one of them calls a function that nobody has registered since.
         """
         self.state = state
         for at, text in enumerate(state.changes):
@@ -233,6 +255,7 @@ class Coordinator:
                 self.engine.unregister(change.name)
                 self._chooser.drop(change.name)
             else:
+                _check_functions(change)
                 self.engine._add(change.normal)
                 if change.group is not None and change.group.number == self._past:
                     group: Group | None = self._chooser.groups_with(self._past)
@@ -241,6 +264,12 @@ class Coordinator:
                 change = replace(change, group=group) if moved else change
             if moved:
                 state.changes[at] = change.to_text()
+        if self._leaps is not None:
+            clocks = {
+                name: (clock.first_us, clock.largest_us) for name, clock in state.clocks.items()
+            }
+            state.leaps = state.leaps or known_before(clocks)
+            self._leaps.resume(state.leaps)
 
     def header(
         self,
@@ -251,7 +280,23 @@ class Coordinator:
         closing_us: int | None = None,
         asks: tuple[Ask, ...] = (),
     ) -> Header:
-        """The header of a micro-batch that comes next."""
+        """The header of a micro-batch that comes next.
+
+        Raises:
+            RunError: when a query would answer about too long a time without a row because of it.
+        """
+        made = self._header(batch, ended, closing, closing_us, asks)
+        self._check_leaps(made)
+        return made
+
+    def _header(
+        self,
+        batch: int,
+        ended: bool = False,
+        closing: bool = False,
+        closing_us: int | None = None,
+        asks: tuple[Ask, ...] = (),
+    ) -> Header:
         return Header(
             batch,
             self.state.clocks,
@@ -261,6 +306,7 @@ class Coordinator:
             closing_us,
             asks,
             tuple(self.state.changes),
+            self.run,
         )
 
     def take(self, packed: Iterable[bytes], batch: int) -> Findings:
@@ -297,6 +343,7 @@ class Coordinator:
                 clock.watermark_us = max(clock.watermark_us, clock.largest_us - delay_us)
         if any(output.ended for output in outputs):
             self._end_input()
+        self._check_leaps(self._header(batch + 1))  # before it counts
         with noted_in(self.state.faults):
             merged, answers = self._put_together(partials)
         findings.blocks = in_time_order(findings.blocks + merged)
@@ -415,6 +462,23 @@ class Coordinator:
             seen = part.largest_us if clock.largest_us is None else clock.largest_us
             clock.largest_us = max(seen, part.largest_us)
             self._last_seen[name] = time.monotonic()
+        if part.spans and self._leaps is not None:
+            self._leaps.note(name, part.spans, self._gaps().get(name, 0))
+
+    def _gaps(self) -> dict[str, int]:
+        """By stream, the time without a row that all queries with EVERY allow."""
+        known, gaps = self._gaps_known
+        if known != len(self.state.changes):
+            changes = map(Change.from_text, self.state.changes)
+            came = [change.normal for change in changes if change.normal is not None]
+            gaps = gaps_of([*self._first_queries.values(), *came], self._max_instants)
+            self._gaps_known = len(self.state.changes), gaps
+        return gaps
+
+    def _check_leaps(self, header: Header) -> None:
+        if self._leaps is not None:
+            self._leaps.check(header)
+            self.state.leaps = self._leaps.state
 
     def _end_input(self) -> None:
         """More input may be found one day: its watermarks are those of an engine that goes on after the end."""
@@ -475,15 +539,18 @@ class Coordinator:
         return blocks, answers
 
 
-def refuse_guard(program: Program) -> None:
-    """Executors see a part of the rows each, in no order of arrival: nobody there could tell which are far ahead.
+def _without_guard(catalog: Catalog) -> Catalog:
+    """What is far ahead is decided before executors see it."""
+    return replace(catalog, settings=replace(catalog.settings, max_ahead_us=None))
 
-    Raises:
-        RunError: when a program asks for that.
-    """
-    if program.settings.max_ahead_us:
+
+def _check_functions(change: Change) -> None:
+    """See that the functions of a query that comes from a checkpoint, which holds no code, are known to this process."""
+    missing = missing_functions(change.normal)
+    if missing:
         raise RunError(
-            "a distributed run cannot keep rows that are far ahead aside: leave out SET MAX_AHEAD, or run without --distribute"
+            f"query {change.name} of the checkpoint calls the function {missing[0]}, which is not registered: "
+            f'call cqc.function("{missing[0]}", ...) before the start, or name another folder'
         )
 
 
@@ -500,5 +567,6 @@ def _check_whole(outputs: Sequence[Output], batch: int) -> None:
 
 
 def _time_type(node: QueryNode) -> Any:
-    streams = [item.relation for item in node.items if item.relation.is_stream]
+    """How instants of a query are shown: as by an engine, where its streams may have event times of several types."""
+    streams = [relation for relation in node.body.relations if relation.is_stream]
     return streams[0].time_type

@@ -19,19 +19,37 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.distributed.spec import Header
 
 
-def feed_lines(header: Header, ranges: list[Range], tasks: int) -> str:
-    """The file of a micro-batch: each task has ranges that follow one another."""
+def feed_lines(
+    header: Header,
+    ranges: list[Range],
+    tasks: int,
+    *,
+    folder: str | None = None,
+    decided: dict[str, Any] | None = None,
+) -> str:
+    """The file of a micro-batch: each task has ranges that follow one another.
+
+    Args:
+        header: of the micro-batch.
+        ranges: what is read.
+        tasks: how many there may be.
+        folder: that paths are relative to; where this process runs by default.
+        decided: of rows that are far ahead (`ahead`): all tasks leave out what the first one is given.
+    """
     count = max(min(tasks, len(ranges)), 1)
     cuts = [len(ranges) * at // count for at in range(count + 1)]
     text = header.to_json()
+    given = decided or {}
+    others = {"skips": given["skips"]} if given else {}
     return "".join(
         _sealed(
             {
                 "origin": at,
                 "tasks": count,
                 "header": text,
-                "folder": str(Path.cwd()),
+                "folder": folder or str(Path.cwd()),
                 "ranges": [asdict(each) for each in ranges[cuts[at] : cuts[at + 1]]],
+                "decided": given if at == 0 else others,
             }
         )
         for at in range(count)

@@ -10,6 +10,7 @@ from pyspark import SparkFiles
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.spark.distributed.spec import digest
+from cqc.runtime.spark.distributed.stop_flag import StopFlag
 from cqc.runtime.spark.distributed.worker import FOUND, SENT, CellProcessor, found_blob, spec_name
 from cqc.runtime.spark.session.session import SPARK_ERRORS, text_of
 
@@ -48,6 +49,7 @@ class Flow:
             "spark.sql.shuffle.partitions": str(spec.shuffle_partitions),
         }
         self._spark = spark
+        self._stop = StopFlag(Path(SparkFiles.get(spec_name(self.digest))))
         server = getattr(spark.sparkContext, "_accumulatorServer", None)
         if server is not None:
             server.handle_error = lambda *request: (
@@ -63,6 +65,8 @@ class Flow:
 
     def end(self, query: StreamingQuery | None) -> None:
         """Stop the query, if it did start, and leave the session as it was."""
+        with suppress(OSError):  # they stop without it too, a little later
+            self._stop.show()
         with suppress(*SPARK_ERRORS):  # it may have ended by itself, or its JVM
             if query is not None:
                 query.stop()

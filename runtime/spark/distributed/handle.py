@@ -28,9 +28,9 @@ from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorSt
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.plain_data import to_text
-from cqc.runtime.spark.distributed.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.distributed.spec import read_queries
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
+from cqc.runtime.spark.rows.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.rows.slots import TAG, Slots, rows_of_table
 from cqc.runtime.spark.rows.tables import tables_of
 from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of
@@ -75,6 +75,11 @@ class DistributedHandle:
         keep_past: bool,
         collect: bool,
     ) -> None:
+        if program.settings.max_ahead_us:
+            # Sources are read by Spark, and each task sees a part of the rows: nobody knows all that came before one.
+            raise RunError(
+                "cqc.spark.start cannot keep rows that are far ahead aside on executors: leave out SET MAX_AHEAD, or distribute=True"
+            )
         self._spark = spark
         self._on_batch = on_batch
         self._finite = finite
@@ -89,7 +94,8 @@ class DistributedHandle:
         private_folder(Path(given), own=False)
         private_folder(self._folder)
         private_folder(self._control)
-        self._sent = len(list(self._control.glob("*.jsonl")))
+        self._files = len(list(self._control.glob("*.jsonl")))  # those of runs before included
+        self._sent = 0  # rows of the control source by this run
         self._waiting: deque[list[ResultBlock]] = deque()
         self._answers: dict[int, ResultBlock] = {}
         self._next = 0  # the micro-batch whose header is made
@@ -215,7 +221,7 @@ class DistributedHandle:
             self._query.processAllAvailable()
         except SPARK_ERRORS as error:
             self._raise_failure()
-            raise self._spark_failed(error) from error
+            raise (RunError(_STOPPED) if self._stopped else self._spark_failed(error)) from error
         self._raise_failure()
 
     def await_end(self, timeout: float | None = None) -> bool:
@@ -226,18 +232,39 @@ class DistributedHandle:
         """
         assert self._query is not None
         if self._finite:
-            self.process_all_available()
-            self.finish()
-            self.stop()
-            return True
-        limit = () if timeout is None else (int(timeout) + 1,)
+            return self._reach_end(timeout)
+        limit = () if timeout is None else (max(timeout, 0.001),)
         try:
             ended = self._query.awaitTermination(*limit)
         except SPARK_ERRORS as error:
             self._raise_failure()
+            if self._stopped:  # by somebody else
+                return True
             raise self._spark_failed(error) from error
         self._raise_failure()
         return ended is not False
+
+    def _reach_end(self, timeout: float | None) -> bool:
+        """Take everything that is there, then end; whoever has no patience leaves that to a thread, and may ask again."""
+        if self._ending is None:
+            self._ending = threading.Thread(target=self._take_all, daemon=True)
+            self._ending.start()
+        self._ending.join(timeout)
+        if self._ending.is_alive():
+            return False
+        self.stop()
+        self._raise_failure()
+        return True
+
+    def _take_all(self) -> None:
+        try:
+            self.process_all_available()
+            self.finish()
+        except BaseException as error:  # it is raised where somebody waits
+            with self._changed:
+                self._fail(error)
+
+    _ending: threading.Thread | None = None
 
     def finish(self, *, closing: bool = True) -> None:
         """The input has ended: deliver what only the end decides (EVERY instants, closing invocations)."""
@@ -248,12 +275,12 @@ class DistributedHandle:
             self._wait_for(lambda: self._heard > number)
 
     def stop(self) -> None:
-        """Stop the streaming query."""
+        """Stop the streaming query, in the middle of a micro-batch too: with a checkpoint the next start repeats it."""
+        self._stopped = True
         if self._query is not None:
             self._flow.end(self._query)
             self._query = None
         with self._changed:  # nobody waits for a micro-batch that does not come
-            self._stopped = True
             self._changed.notify_all()
         if self._temporary is not None:
             self._temporary.cleanup()
@@ -261,7 +288,7 @@ class DistributedHandle:
 
     # Inside
 
-    _heard = 0  # rows of the control source that came through
+    _heard = 0  # of the rows that were sent: those that came through
 
     def _take(self, batch: DataFrame, number: int) -> None:
         try:
@@ -279,8 +306,7 @@ class DistributedHandle:
                 self._changed.notify_all()
         except BaseException as error:  # it loses its type on the way through the JVM
             with self._changed:
-                self._failure = error
-                self._changed.notify_all()
+                self._fail(error)
             raise
 
     def _found_in(self, batch: DataFrame) -> list[bytes]:
@@ -335,9 +361,11 @@ class DistributedHandle:
         with self._changed:
             if self._stopped:
                 raise RunError(_STOPPED)
-            path = self._control / f"{self._sent:012d}.jsonl"
+            path = self._control / f"{self._files:012d}.jsonl"
+            self._files += 1
             self._sent += 1
-        write_whole(path, (json.dumps(control) + "\n").encode())
+        text = json.dumps({"run": self.coordinator.run, **control})
+        write_whole(path, f"{text}\n".encode())
 
     def _after_a_batch(self) -> None:
         """Wait until a change of the query set is in force."""
@@ -360,8 +388,13 @@ class DistributedHandle:
             query.awaitTermination()
         except SPARK_ERRORS as error:
             with self._changed:
-                self._failure = self._failure or self._spark_failed(error)
-                self._changed.notify_all()
+                self._fail(self._spark_failed(error))
+
+    def _fail(self, error: BaseException) -> None:
+        """Tell whoever waits, with the condition held; what goes wrong because of a stop is no failure."""
+        if not self._stopped:
+            self._failure = self._failure or error
+        self._changed.notify_all()
 
     def _fetch(self) -> Iterator[list[ResultBlock]]:
         """What waits at this moment, one micro-batch at a time, to each of several threads another."""

@@ -13,6 +13,7 @@ is no keeper, because the session is not ours or its process has died, a worker 
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import socket
@@ -24,8 +25,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.runtime.errors import Halted
 from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.spec import Header, Spec
+from cqc.runtime.spark.distributed.stop_flag import StopFlag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,6 +40,7 @@ _PREFIX = "cqc-keepers-"
 _DOOR = "door"  # the socket where keepers are asked for
 _MOST = 64  # keepers on a node
 _MOST_SPECS = 2
+_GONE = "whoever asked has gone"
 _PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2)  # between tries to reach a keeper
 
 
@@ -138,21 +142,43 @@ class _Distant:
 
 
 class _Keeper:
-    """The cells of one partition."""
+    """The cells of one partition.
 
-    def __init__(self) -> None:
+    Args:
+        life: of the pipe whose end says that nobody is left who could ask.
+    """
+
+    def __init__(self, life: int) -> None:
         self._cells: dict[str, Cells] = {}
+        self._life = life
 
     def answer(self, connection: Connection) -> None:
+        """Do the work of one cell, as long as there is somebody who wants to know."""
         digest, spec, place, header, blobs, text = connection.recv()
         if digest not in self._cells:
             while len(self._cells) >= _MOST_SPECS:
                 self._cells.pop(next(iter(self._cells)))
             self._cells[digest] = Cells(Spec.unpack(Path(spec).read_bytes(), digest))
         store = _Distant(connection, text)
-        output = self._cells[digest].process(place, Header.from_json(header), blobs, store)
-        store.kept.found = output.pack()
-        connection.send(store.kept)
+        cells = self._cells[digest]
+        cells.asks = self._asks(connection, StopFlag(Path(spec)))
+        with suppress(
+            Halted
+        ):  # whoever asked has gone, or will hear why from the end of the connection
+            output = cells.process(place, Header.from_json(header), blobs, store)
+            store.kept.found = output.pack()
+            connection.send(store.kept)
+
+    def _asks(self, connection: Connection, flag: StopFlag) -> Callable[[], str]:
+        """Whether the run was stopped, or the worker that waits for an answer has gone.
+
+        Spark ends the workers of a run that has ended, by whatever way, and nobody says anything while a cell works: what can be
+        read is the end.
+        """
+        looks = select.poll()
+        for each in (connection.fileno(), self._life):
+            looks.register(each, select.POLLIN | select.POLLHUP | select.POLLERR)
+        return lambda: _GONE if looks.poll(0) else flag()
 
 
 def _fork_on_demand(folder: str, door: socket.socket, life: int) -> None:
@@ -171,7 +197,7 @@ def _fork_on_demand(folder: str, door: socket.socket, life: int) -> None:
                 try:
                     door.close()
                     connection.close()
-                    _serve(listening, life, _Keeper().answer)
+                    _serve(listening, life, _Keeper(life).answer)
                 finally:
                     os._exit(1)  # what is above on the stack belongs to the parent
             listening.close()

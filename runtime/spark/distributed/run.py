@@ -8,15 +8,16 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cqc.runtime.errors import RunError
+from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.run.batch_run import LOOK_S
-from cqc.runtime.spark.distributed.coordinator import refuse_guard
+from cqc.runtime.sources.range import Range
 from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
 from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.moving import MovingTask, move
+from cqc.runtime.spark.distributed.spec import Header
 from cqc.runtime.spark.distributed.work import DurableWork, Work
 from cqc.runtime.spark.distributed.worker import RangesTask
 from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.finite_run import RunSummary
-    from cqc.runtime.sources.range import Range
     from cqc.runtime.spark.session.session import Session
 
 
 _PATIENCE_S = 60.0  # for Spark to end a query
+_STOPPING = "the run is stopping"
 
 
 class DistributedRun:
@@ -54,7 +55,6 @@ class DistributedRun:
     def __init__(
         self, program: Program, options: RunOptions, session: Session | None = None
     ) -> None:
-        refuse_guard(program)  # before anything is opened or started
         self._options = options
         self._work: Work = (Work if options.checkpoint is None else DurableWork)(program, options)
         self._session = session
@@ -98,7 +98,7 @@ class DistributedRun:
         self._stream()
 
     def give_up(self) -> None:
-        """Joins are done by executors, which stop when Spark ends their tasks."""
+        """Joins are done by executors, which stop when Spark does or when they are told (`stop_flag`)."""
 
     def close(self) -> RunSummary:
         """Let the micro-batch under way finish, end Spark, close the sink and say what was done."""
@@ -140,7 +140,9 @@ class DistributedRun:
         self._flow = Flow(spark, spec)
         self._has_cells = self._flow.has_cells or self._options.is_live
         self._move()
-        if not self._file(self._work.next_number).exists():
+        if self._file(self._work.next_number).exists():
+            self._give_again(self._file(self._work.next_number))
+        else:
             self._go_on()
         self._wait_for_input()
         source = spark.readStream.format("text").option("maxFilesPerTrigger", 1)
@@ -169,6 +171,11 @@ class DistributedRun:
                 if self._hungry:
                     with self._working:
                         self._go_on()
+        except BaseException:
+            self._stopping = True
+            if self._starting is not None:  # the JVM and all its workers, wherever they are
+                self._starting.close()
+            raise
         finally:
             self._stopping = True
             self._flow.end(query)
@@ -213,10 +220,13 @@ class DistributedRun:
         self._ended.set()
 
     def _take_batch(self, batch: DataFrame, number: int) -> None:
-        """What Spark calls with each micro-batch, in a thread of its own."""
+        """What Spark calls with each micro-batch, in a thread of its own.
+
+        Whatever does not count ends in an exception: after a return Spark would count it, and the next run would miss it.
+        """
         with self._working:
             if self._stopping:
-                return
+                raise Halted(_STOPPING)
             try:
                 found = self._found_in(batch)
                 if number < self._work.next_number:
@@ -230,6 +240,8 @@ class DistributedRun:
                     self._ended.set()
                 else:
                     self._go_on()
+            except Halted:
+                raise
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 self._ended.set()
@@ -239,6 +251,8 @@ class DistributedRun:
         try:
             return found_in(batch, cells=self._has_cells)
         except SPARK_ERRORS as error:
+            if self._stopping:
+                raise Halted(_STOPPING) from error
             raise worker_failed(error) or self._spark_failed(error) from error
 
     def _spark_failed(self, error: BaseException, checkpoint: Path | None = None) -> RunError:
@@ -261,8 +275,25 @@ class DistributedRun:
         if self._hungry:
             return
         assert self._feed is not None
-        lines = feed_lines(self._work.header(ended=ended), ranges, self._tasks)
+        header = self._work.header(ended=ended)
+        decided = self._work.decide(ranges, ended=ended)
+        lines = feed_lines(header, ranges, self._tasks, decided=decided)
         write_whole(self._file(self._work.next_number), lines.encode("utf-8"))
+
+    def _give_again(self, file: Path) -> None:
+        """Let a micro-batch that was under way be repeated: with the same ranges, and with the queries that there are now.
+
+        It counts nowhere, so the one that it was stuck in may have been taken out of the program.
+        """
+        texts = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = [opened_line(text) for text in texts]
+        ranges = [Range(**each) for line in lines for each in line["ranges"]]
+        ended = Header.from_json(lines[0]["header"]).ended
+        header = self._work.header(ended=ended)
+        decided = self._work.decide(ranges, ended=ended)
+        folder = lines[0]["folder"]
+        again = feed_lines(header, ranges, self._tasks, folder=folder, decided=decided)
+        write_whole(file, again.encode("utf-8"))
 
     def _is_last(self, number: int) -> bool:
         """Whether a micro-batch was the one that ends the input."""

@@ -103,6 +103,7 @@ class Header:
     closing_us: int | None = None
     asks: tuple[Ask, ...] = ()
     changes: tuple[str, ...] = ()  # all so far, oldest first, each as `Change.to_text`
+    run: str = ""  # whose control rows are heard: what a run before has left there is for nobody
 
     def merged(self, other: Header) -> Header:
         """What two tasks of one micro-batch know together: one of them heard who asks."""
@@ -115,6 +116,10 @@ class Header:
             closing_us=told.closing_us,
             asks=tuple(asks[number] for number in sorted(asks)),
         )
+
+    def hears(self, control: dict[str, Any]) -> bool:
+        """Whether a row of the control source is of the run that the micro-batch belongs to."""
+        return bool(control.get("run", "") == self.run)
 
     def with_control(self, control: dict[str, Any]) -> Header:
         """The header with what a row of the control source says."""
@@ -161,6 +166,7 @@ class Spec:
         None  # the folder with what cells begin with, after a change of their number
     )
     functions: tuple[UserFunction, ...] = ()  # of users, as far as the queries call them
+    most_instants: int | None = None  # of a query with EVERY, one after the other without a row
     key: bytes = b""  # by which functions that come later are signed; no file has it
 
     def pack(self) -> bytes:

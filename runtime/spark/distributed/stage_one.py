@@ -20,9 +20,10 @@ from cqc.runtime.intake.typed_batch import Intake, join_taken
 from cqc.runtime.spark.distributed.routing import Router
 from cqc.runtime.spark.distributed.spec import Change, Layout, opened
 from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples
+from cqc.runtime.spark.rows.row_spans import gaps_of, spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from cqc.compiler.graph.partitioning import Group
     from cqc.compiler.meaning.catalog import Catalog
@@ -42,9 +43,14 @@ def bare_program(catalog: Catalog) -> Program:
 
 
 class StageOne:
-    """Takes the rows of one task after another, in one worker process."""
+    """Takes the rows of one task after another, in one worker process.
 
-    def __init__(self, spec: Spec) -> None:
+    Args:
+        spec: what to do.
+        asks: looked at while it works: what it says is why the work has to stop.
+    """
+
+    def __init__(self, spec: Spec, asks: Callable[[], str] | None = None) -> None:
         self._spec = spec
         adopt(spec.functions)
         self.relations = spec.catalog.relations
@@ -53,6 +59,7 @@ class StageOne:
         self._routers: list[Router] = []
         self._queries: dict[str, NormalQuery] = {}
         self._group_of: dict[str, int] = {}
+        self._gaps: dict[str, int] | None = None  # between rows, as queries with EVERY allow them
         self._applied = 0
         self._engine = Engine(
             bare_program(spec.catalog),
@@ -60,6 +67,7 @@ class StageOne:
             keep_past=False,
             collect=spec.collect,
         )
+        self._engine.watch.asks = asks
         for name, taken in spec.tables.items():
             self._engine.push_typed({name: taken})
         for group in spec.groups:
@@ -95,7 +103,7 @@ class StageOne:
             origin: orders what several tasks send.
             rows: rows of streams (folded names).
             ticks: tell cells that wait for time to pass; one task of a micro-batch does.
-            controls: how many rows of the control source the task had.
+            controls: how many rows of the control source the task has heard.
             tasks: how many tasks the micro-batch has, where that is known.
         """
         self._apply(header)
@@ -139,6 +147,9 @@ class StageOne:
         takings: dict[str, list[TypedBatch]] = {}
         for name, taken in rows:
             takings.setdefault(name, []).append(taken)
+        if self._gaps is None:
+            self._gaps = gaps_of(self._queries.values(), self._spec.most_instants)
+        gaps = self._gaps
         for name in self.relations:
             if name not in takings:
                 continue
@@ -158,6 +169,9 @@ class StageOne:
                 line.clock.largest_us,
                 int(taken.ts_us.max()) if len(taken) else None,
             )
+            if len(packet) and name in gaps:
+                spans = spans_of(packet, line.relation, gaps[name])
+                output.streams[name].spans = spans
             if len(packet):
                 yield name, packet
 
@@ -204,6 +218,7 @@ class StageOne:
         self._routers.append(Router(group, keeps_all=group.number == self._spec.keeps_past))
 
     def _add(self, name: str, query: NormalQuery, group: Group | None) -> None:
+        self._gaps = None
         self._queries[name] = query
         if group is None:
             self._engine._add(query)
@@ -212,6 +227,7 @@ class StageOne:
             self._routers[group.number].add(query, group)
 
     def _remove(self, name: str) -> None:
+        self._gaps = None
         query = self._queries.pop(name)
         number = self._group_of.pop(name, None)
         if number is None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.pull.aggregate.partial_groups import PartialGroups, PartialRows
+    from cqc.runtime.spark.rows.row_spans import Span
 
 FIRST_CELL = 1 << 32  # origins of tasks are smaller
 _LENGTH = struct.Struct("<IQ")  # of the stream's name, and of its Arrow stream
@@ -48,6 +49,7 @@ class StreamPart:
     first_us: int | None = None
     largest_us: int | None = None
     latest_us: int | None = None
+    spans: list[Span] = field(default_factory=list)  # where queries with EVERY must know them
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Output:
     faults: FunctionFaults = field(default_factory=FunctionFaults)
     rejects: list[tuple[str, list[Any]]] = field(default_factory=list)
     late: list[tuple[str, Packet]] = field(default_factory=list)
-    controls: int = 0  # rows of the control source
+    controls: int = 0  # rows of the control source that were heard
     tuples_sent: int = 0
     bytes_sent: int = 0
     load: Load = field(default_factory=Load)

@@ -19,13 +19,14 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import read_sealed_json, write_sealed, write_sealed_json
 from cqc.runtime.intake.typed_batch import TypedBatch
-from cqc.runtime.lineage.matches import OperatorCount
+from cqc.runtime.metrics.operators import ShuffleMetrics
 from cqc.runtime.run.batch_run import BatchRun
 from cqc.runtime.run.durable.durable_run import DurableRun
 from cqc.runtime.run.finite_run import RunSummary, write_stats
 from cqc.runtime.run.input_plan import add_ranges
 from cqc.runtime.run.query_set import QuerySet, texts_of
 from cqc.runtime.sources.range import Range
+from cqc.runtime.spark.distributed.ahead import AheadReader
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.feed_lines import opened_line
 from cqc.runtime.spark.distributed.files import write_whole
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake.stream_input import StreamInput
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.input_plan import Positions
+    from cqc.runtime.spark.distributed.ahead import Decided
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
 
@@ -64,10 +66,13 @@ class Work(BatchRun):
         return self._taken_batches
 
     _taken_batches = 0
+    _ahead: AheadReader | None = None  # where the program sets rows aside, or did so before
 
     def spread(self, partitions: int) -> Spec:
         """Decide where queries are answered, once the tables are read; what executors must know."""
         self.coordinator = self._coordinator(partitions)
+        if self._program.settings.max_ahead_us:
+            self._ahead = AheadReader(self.engine.lines)
         self._queries = QuerySet(_Registrar(self), self._queries.running)  # type: ignore[arg-type]  # it registers
         spec = self.coordinator.spec(
             self._tables(),
@@ -91,6 +96,7 @@ class Work(BatchRun):
             keep_past=self._options.is_live,
             weights=self._weights(),
             first=self._first_queries(),
+            max_instants=self._options.max_instants,
         )
 
     def _moved(self) -> str | None:
@@ -107,9 +113,21 @@ class Work(BatchRun):
             self.next_number, ended=ended, closing=ended, closing_us=self._options.at_us
         )
 
+    def decide(self, ranges: list[Range], *, ended: bool) -> Decided:
+        """What becomes of rows that are far ahead, for the micro-batch that comes next."""
+        if self._ahead is None:
+            return {}
+        clocks = self.coordinator.state.clocks
+        latest_us = {name: clock.largest_us for name, clock in clocks.items()}
+        return self._ahead.decide(ranges, latest_us, ended=ended)
+
     def take(self, packed: Iterable[bytes], *, ended: bool) -> None:
         """Write what a micro-batch found, and make it count."""
         findings = self.coordinator.take(packed, self.next_number)
+        if self._ahead is not None:
+            self.coordinator.state.aside = self._ahead.saved()
+            for name, waiting in self._ahead.waiting().items():
+                self.coordinator.state.counts[name].waiting = waiting
         lines, relations = self.engine.lines, self._catalog.relations
         for name, rejects in findings.rejects:
             on_reject = lines[name].on_reject
@@ -144,6 +162,7 @@ class Work(BatchRun):
             self.coordinator.failures,
             self.coordinator.warnings,
             state.faults,
+            self._rows_before(),
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)
@@ -188,6 +207,7 @@ class DurableWork(Work, DurableRun):
             self._taken_batches = self._last.number + 1
             given = self._read_state(self._last.number)
             self._before = CoordinatorState.from_json(given["state"])
+            self._counts_before = {name: count.read for name, count in self._before.counts.items()}
             self.partitions_before = given["partitions"]
 
     @property
@@ -234,6 +254,9 @@ class DurableWork(Work, DurableRun):
             tables = self.coordinator.state.counts
             self.coordinator.resume(self._before, moved=moves)
             spec = replace(spec, functions=self.coordinator.functions())
+            if self._before.aside:
+                self._ahead = self._ahead or AheadReader(self.engine.lines)
+                self._ahead.restore(self._before.aside)
             for name, line in self.engine.lines.items():
                 if not line.relation.is_stream:
                     self.coordinator.state.counts[name] = tables[name]
@@ -302,6 +325,11 @@ class DurableWork(Work, DurableRun):
         given: dict[str, Any] = read_sealed_json(path)
         return given
 
+    def _rows_before(self) -> int:
+        relations = self._catalog.relations
+        counts = {} if self._before is None else self._counts_before
+        return sum(read for name, read in counts.items() if relations[name].is_stream)
+
     def _positions_before(self) -> Positions:
         """What was read before this run, with the micro-batch that was given to Spark and does not count yet."""
         positions = super()._positions_before()
@@ -337,9 +365,11 @@ class _Registrar:
             self._work.engine.unregister(name)
 
 
-def _sent(state: CoordinatorState) -> OperatorCount:
+def _sent(state: CoordinatorState) -> ShuffleMetrics:
     read = sum(count.read for count in state.counts.values())
-    return OperatorCount("shuffle", read, state.tuples_sent, 0.0, state.bytes_sent, {})
+    return ShuffleMetrics(
+        name="shuffle", tuples_in=read, tuples_out=state.tuples_sent, bytes=state.bytes_sent
+    )
 
 
 def _size(place: Path) -> int:

@@ -19,9 +19,11 @@ from pyspark import SparkFiles, TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from cqc.compiler.meaning.source_formats import FILES
 from cqc.runtime.sources.range import Range
 from cqc.runtime.sources.read_range import read_range
 from cqc.runtime.spark.distributed import keeper
+from cqc.runtime.spark.distributed.ahead import rows_with
 from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.cell_store import (
     opened_blob,
@@ -32,17 +34,17 @@ from cqc.runtime.spark.distributed.cell_store import (
 from cqc.runtime.spark.distributed.feed_lines import opened_line
 from cqc.runtime.spark.distributed.spec import Change, Header, Layout, Spec, spark_hash
 from cqc.runtime.spark.distributed.stage_one import StageOne
+from cqc.runtime.spark.distributed.stop_flag import StopFlag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.spark.distributed.slot_rows import SlotRows
+    from cqc.runtime.spark.rows.slot_rows import SlotRows
 
 SENT = "key INT, origin BIGINT, blob BINARY"  # what stage one sends
 FOUND = "blob BINARY"  # what stage two finds
 HEADERS = "cqc.headers"  # Spark's local property with the headers of the micro-batches to come
-FILE_FORMATS = ("csv", "jsonl", "parquet")
 _MOST_KEPT = 3
 _LENGTH = struct.Struct("<I")
 _SENT_SCHEMA = pa.schema([("key", pa.int32()), ("origin", pa.int64()), ("blob", pa.binary())])
@@ -75,9 +77,13 @@ def stage_one(digest: str, header: Header) -> StageOne:
     """Stage one of this process."""
     one = _ones.get(digest)
     if one is None or not one.knows(header):
-        one = _ones[digest] = StageOne(_spec(digest))
+        one = _ones[digest] = StageOne(_spec(digest), _stop_flag(digest))
         gc.freeze()
     return one
+
+
+def _stop_flag(digest: str) -> StopFlag:
+    return StopFlag(Path(SparkFiles.get(spec_name(digest))))
 
 
 def _layout(digest: str, spec: Spec, header: Header) -> Layout:
@@ -109,14 +115,14 @@ class RangesTask:
                 ranges = [_absolute(Range(**each), given["folder"]) for each in given["ranges"]]
                 one = stage_one(self._digest, header)
                 origin = given["origin"]
-                rows = _rows(one, ranges)
+                rows = rows_with(given.get("decided", {}), one.relations, _rows(one, ranges))
                 sent = one.run(header, origin, rows, ticks=origin == 0, tasks=given["tasks"])
                 yield _batch(header, sent)
 
 
 def _absolute(part: Range, folder: str) -> Range:
     """Paths are relative to where the driver runs; a worker runs elsewhere."""
-    if part.format not in FILE_FORMATS:
+    if part.format not in FILES:
         return part
     return replace(part, path=str(Path(folder) / part.path))
 
@@ -139,9 +145,10 @@ class RowsTask:
         assert context is not None
         given = list(batches)
         header = _header_of(context)
-        controls = self._slots.controls(given)
-        for text in controls:
-            header = header.with_control(json.loads(text))
+        told = map(json.loads, self._slots.controls(given))
+        controls = [control for control in told if header.hears(control)]
+        for control in controls:
+            header = header.with_control(control)
         one = stage_one(self._digest, header)
         rows = ((name, one.intakes[name].take(table)) for name, table in self._slots.split(given))
         origin = context.partitionId()
@@ -211,6 +218,7 @@ class CellProcessor(StatefulProcessor):
         found = keeper.process(partition, self._digest, file, place, header, blobs, self)
         if found is None:
             cells = _cells.setdefault(self._digest, Cells(spec))
+            cells.asks = StopFlag(file)
             found = cells.process(place, header, blobs, self).pack()
         yield Row(blob=found)
 

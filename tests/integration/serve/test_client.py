@@ -52,6 +52,12 @@ def test_register_invoke_and_unregister(cqc: Cqc) -> None:
     assert cqc("invoke", "names")[0] == 3
 
 
+def test_a_query_that_delivers_by_itself_is_to_be_watched(cqc: Cqc) -> None:
+    text = "SELECT COUNT(*) AS n FROM s BEGIN NOW - 1 SEC END NOW EVERY 1 SEC"
+    assert cqc("register", text, "--name", "often")[1] == "registered often (cqc watch often)\n"
+    assert cqc("register", "SELECT x FROM s", "--name", "each")[1].endswith("(cqc watch each)\n")
+
+
 def test_a_query_comes_from_a_file_or_from_standard_input(
     cqc: Cqc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

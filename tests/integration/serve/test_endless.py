@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from cqc.runtime.serve.http.recovering import Recovering
 from tests.integration.serve.process import serving
 from tests.integration.serve.running import running
 from tests.support.waiting import PATIENCE_S, wait_until
@@ -122,21 +120,3 @@ def test_sigterm_ends_a_service_in_the_middle_and_nothing_half_done_is_kept(tmp_
         assert client.get("/health").json()["tuples"] == 3
         client.delete("/queries/five").raise_for_status()
         assert client.post("/streams/s", json=ROWS[3:]).json()["accepted"] == len(ROWS) - 3
-
-
-def test_health_says_how_far_a_service_is_with_its_checkpoint() -> None:
-    listener = socket.create_server(("127.0.0.1", 0))
-    said: list[str] = []
-    ticks = iter(range(0, 1_000, 4))
-    with listener, Recovering(listener, said.append, lambda: float(next(ticks))) as recovering:
-        recovering.progress(0.25)
-        host, port = listener.getsockname()
-        with httpx.Client(base_url=f"http://{host}:{port}", trust_env=False) as client:
-            health = client.get("/health").json()
-            assert (health["status"], health["recovered"]) == ("recovering", 0.25)
-            answer = client.get("/queries")
-            assert answer.status_code == 503
-            assert (
-                answer.json()["error"] == "the service reads its checkpoint (25%); try again later"
-            )
-    assert said == ["recovering: 25% of the checkpoint is read"]

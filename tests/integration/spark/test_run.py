@@ -13,7 +13,6 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.finite_run import LocalRun
 from cqc.runtime.spark import run as spark_run
-from cqc.runtime.spark.distributed.run import DistributedRun
 from cqc.runtime.spark.run import SparkRun
 
 if TYPE_CHECKING:
@@ -94,12 +93,10 @@ def test_rows_far_ahead_wait_for_company_on_spark_too(session: Session, tmp_path
     assert (count.read, count.rejected) == (22, 1)
 
 
-def test_a_distributed_run_refuses_what_needs_the_order_of_arrival(
-    session: Session, tmp_path: Path
-) -> None:
+def test_a_distributed_handle_refuses_what_needs_the_order_of_arrival(session: Session) -> None:
     program = cqc.compile(DECLARED + "SET MAX_AHEAD = 100 SEC; SELECT x FROM s;")
-    with pytest.raises(RunError, match="leave out SET MAX_AHEAD, or run without --distribute"):
-        DistributedRun(program, RunOptions(distribute=True), session)
+    with pytest.raises(RunError, match="leave out SET MAX_AHEAD, or distribute=True"):
+        cqc.spark.start(program, session.spark, {}, distribute=True)
 
 
 def put_settled(file: Path, first: int, rows: int) -> None:

@@ -157,6 +157,8 @@ class Expressions:
             f"{a} IS {no}NULL",
             f"{a} IS {no}DISTINCT FROM {b}",
             f"({self.condition(depth)}) IS {no}{self.rng.choice(['TRUE', 'FALSE'])}",
+            f"{no}coalesce({self.condition(depth)}, {self.rng.choice(['TRUE', 'FALSE'])})",
+            f"({self.condition(depth)}) {self.rng.choice(['=', '<>'])} {self.rng.choice(['TRUE', 'FALSE'])}",
         )
 
     def matching(self, depth: int) -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cqc.cli.analyze import memory, ratio, share
+from cqc.cli.analyze import decided, memory, ratio, share
+from cqc.runtime.adapt.decision import Decision
 from tests.unit.cli.conftest import Call
 
 JOIN = """\
@@ -135,6 +136,28 @@ def test_analyze_shows_the_shapes_of_trees(call: Call, join: Path) -> None:
     assert re.search(r"^tree of joins +shape +why$", out, re.MULTILINE)
     assert re.search(r"^join0 +\(b a\) +asked for$", out, re.MULTILINE)
     assert "tree of joins" not in call("explain", join, "--analyze").out
+
+
+def test_analyze_says_what_was_decided_in_sentences(call: Call, join: Path) -> None:
+    join.write_text(
+        JOIN
+        + "CREATE QUERY chain AS SELECT a1.x FROM a a1, a a2, b WHERE a1.k = a2.k AND a2.k = b.k MAXWINDOW 5 SEC;"
+    )
+    out = call("explain", join, "--analyze", "--sharing", "off").out
+    _, heading, decided = out.partition("\nDecided while it ran\n")
+    assert heading
+    lines = decided.partition("\n\n")[0].splitlines()
+    assert "  join0 lets new tuples of b meet a, then a: each finds 0.5, then 1" in lines
+    assert all(line.startswith("  ") for line in lines)
+
+
+def test_of_many_decisions_about_one_operator_the_first_are_shown() -> None:
+    decisions = [Decision("join0", f"does {number}") for number in range(20)] * 2
+    lines = decided(decisions).splitlines()
+    assert lines[:2] == ["Decided while it ran", "  join0 does 0"]
+    assert lines[-1] == "  join0: 8 decisions more"
+    assert len(lines) == 1 + 12 + 1
+    assert decided([]) == ""
 
 
 def test_analyze_runs_only_what_it_is_asked_to(call: Call, join: Path) -> None:

@@ -79,6 +79,24 @@ def test_ctrl_c_inside_generated_code_has_the_same_exit_code() -> None:
     assert (finished.returncode, finished.stderr) == (130, "interrupted\n")
 
 
+def test_ctrl_c_that_python_made_another_exception_of_is_still_one() -> None:
+    """As it does while a class is made, in modules that are loaded."""
+    text = (
+        "import cqc.cli.main as command\n"
+        "def load(context):\n"
+        "    try:\n"
+        "        raise KeyboardInterrupt\n"
+        "    except KeyboardInterrupt as stop:\n"
+        "        raise RuntimeError('Error calling __set_name__') from stop\n"
+        "command.cqc.invoke = load\n"
+        "command.main(['check', '-'])"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert (finished.returncode, finished.stderr) == (130, "interrupted\n")
+
+
 @STOPS
 @pytest.mark.parametrize("checkpoint", [False, True], ids=["plain", "checkpoint"])
 def test_a_stop_of_a_run_that_follows_is_a_clean_one(

@@ -212,6 +212,21 @@ def test_the_summary_says_what_was_read_and_found(run: Call) -> None:
     assert lines[2].endswith(" tuples/s")
 
 
+def test_the_summary_says_which_counts_are_of_earlier_starts(run: Call, place: Path) -> None:
+    (place / "rows").mkdir()
+    given = ["--only", "big", "--bind", "s=rows", "--checkpoint", "state", "--out", "out.jsonl"]
+    header, *rows = S_ROWS.splitlines(keepends=True)
+    for number, row in enumerate(rows):
+        (place / "rows" / f"{number}.csv").write_text(header + row)
+        lines = run(*given, "--stats", "stats.json").err.splitlines()
+        assert lines[0] == f"s: {number + 1} read, 0 late, 0 rejected"
+        assert lines[2].startswith("1 tuple in ")
+        told = f"all other counts are since the first start: {number + 1} tuples"
+        assert lines[3:] == ([told] if number else [])
+        stats = json.loads((place / "stats.json").read_text())
+        assert stats.get("read_before", 0) == number
+
+
 def test_quiet_says_nothing(run: Call) -> None:
     assert run("--quiet").err == ""
 

@@ -70,12 +70,17 @@ class Cluster:
         strategy: Strategy | None = None,
         collect: bool = True,
         forgets: bool = True,
+        max_instants: int | None = None,
     ) -> None:
         self.program = program
         self.forgets = forgets
         self.random = random.Random(seed)
         self.coordinator = Coordinator(
-            program, partitions, strategy=strategy or Strategy(), keep_past=keep_past
+            program,
+            partitions,
+            strategy=strategy or Strategy(),
+            keep_past=keep_past,
+            max_instants=max_instants,
         )
         self.coordinator.skew.least = 8
         self.intakes = {name: Intake(each) for name, each in program.catalog.relations.items()}

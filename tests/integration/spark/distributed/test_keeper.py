@@ -36,8 +36,10 @@ SELECT a.k FROM a, b WHERE a.k = b.k MAXWINDOW 9 SEC;
 class Asker:
     """A worker that has one cell to do."""
 
+    program = PROGRAM
+
     def __init__(self, folder: Path) -> None:
-        self.coordinator = Coordinator(cqc.compile(PROGRAM), 1, strategy=Strategy())
+        self.coordinator = Coordinator(cqc.compile(self.program), 1, strategy=Strategy())
         self.packed = self.coordinator.spec({}, collect=True, shuffle_partitions=1).pack()
         self.file = folder / "spec"
         self.file.write_bytes(self.packed)
@@ -46,9 +48,10 @@ class Asker:
 
     def give(self, stream: str) -> tuple[str, int, bool]:
         """Who did the work, the results, and whether the cell was made again."""
-        line = self.coordinator.engine.lines[stream]
-        packet = line.accept(Intake(line.relation).take([{"ts": self.batch, "k": 1}]))
-        header, blobs = self.coordinator.header(self.batch), [(0, pack_tuples({stream: packet}))]
+        header, blobs = (
+            self.coordinator.header(self.batch),
+            self.blobs(stream, [{"ts": self.batch, "k": 1}]),
+        )
         self.batch += 1
         by = "keeper"
         found = keeper.process(0, digest(self.packed), self.file, (0, 0), header, blobs, self.store)
@@ -57,6 +60,11 @@ class Asker:
             by, found = "worker", cells.process((0, 0), header, blobs, self.store).pack()
         output = Output.unpack(found)
         return by, sum(map(len, output.blocks)), output.rebuilt
+
+    def blobs(self, stream: str, rows: list[dict[str, int]]) -> list[tuple[int, bytes]]:
+        """Rows as they come to the cell."""
+        line = self.coordinator.engine.lines[stream]
+        return [(0, pack_tuples({stream: line.accept(Intake(line.relation).take(rows))}))]
 
 
 def main() -> None:

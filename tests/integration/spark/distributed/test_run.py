@@ -53,6 +53,10 @@ def lines_of(path: Path) -> list[str]:
 
 def test_a_distributed_run_gives_what_a_local_run_gives(session: Session, tmp_path: Path) -> None:
     write_input(tmp_path, 300)
+    far_ahead = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
+    far_ahead.insert(100, "900000,1,95")
+    (tmp_path / "a.csv").write_text("\n".join(far_ahead) + "\n", encoding="utf-8")
+    (tmp_path / "program.cq").write_text(f"SET MAX_AHEAD = 1 HOUR;{PROGRAM}", encoding="utf-8")
     program = cqc.compile_files([str(tmp_path / "program.cq")])
     found, counts = [], []
     for name, rejects in (("local", "lr.jsonl"), ("distributed", "dr.jsonl")):
@@ -77,6 +81,7 @@ def test_a_distributed_run_gives_what_a_local_run_gives(session: Session, tmp_pa
         counts.append((streams, {query: n for query, n in summary.queries.items() if n}))
     assert found[0] == found[1]
     assert counts[0] == counts[1]
+    assert counts[0][0]["A"] == (301, 2, 0)  # the row that is no row, and the one far ahead
     queries = {json.loads(line)["query"] for line in found[0][0]}
     assert queries == {"filter", "table_join", "keyed", "theta", "counted", "periodic", "whole"}
 
@@ -179,7 +184,8 @@ def test_a_run_that_ended_goes_on_as_a_local_one(
                 else DistributedRun(program, options, session)
             )
             run.to_end()
-            counts = run.close().streams
-            late = {stream: count.late for stream, count in counts.items()}
-            found.append((lines_of(tmp_path / name), late))
+            summary = run.close()
+            late = {stream: count.late for stream, count in summary.streams.items()}
+            found.append((lines_of(tmp_path / name), late, summary.read_before))
         assert found[0] == found[1]
+        assert found[0][2] == part * 80

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.adapt.packet_size import LEAST, Packets
+from cqc.runtime.adapt.packet_size import Packets
+from cqc.runtime.adapt.settings import PACKETS
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 
@@ -40,7 +41,7 @@ def test_the_threshold_halves_when_it_is_starved_again_and_again() -> None:
     grown = packets.threshold
     for _ in range(100):
         list(packets.split(packet_of(5)))
-    assert packets.threshold == LEAST < grown
+    assert packets.threshold == PACKETS.least < grown
 
 
 def test_an_empty_micro_batch_has_no_packets() -> None:

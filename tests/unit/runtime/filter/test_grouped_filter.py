@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from cqc.compiler.meaning.normal import (
     NEVER,
     AllOf,
     AnyOf,
+    Atom,
     ExpressionAtom,
     Formula,
     Interval,
@@ -35,6 +36,7 @@ from tests.support.formula_judge import (
     TYPES,
     is_true,
     packet_of,
+    random_atom,
     random_formula,
     random_rows,
 )
@@ -256,3 +258,11 @@ def test_removing_everything_gives_the_memory_of_constants_back() -> None:
     assert count.queries == 0
     assert count.cuts_by_column[0] < 100
     assert count.sparse_atoms == 0
+
+
+def test_random_formulas_have_every_kind_of_atom() -> None:
+    """A new kind that is not drawn would be judged nowhere; expressions have tests of their own."""
+    rng = random.Random(1)
+    types = (ColumnType.BIGINT, ColumnType.DOUBLE, ColumnType.STRING, ColumnType.BOOLEAN)
+    drawn = {type(random_atom(rng, types)) for _ in range(200)}
+    assert drawn == set(get_args(Atom)) - {ExpressionAtom}

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cqc.compiler.meaning.bound import PatternKind
 from cqc.compiler.meaning.normal import PatternAtom
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import cut, from_python
-from cqc.runtime.filter.text_index import TextIndex
+from cqc.runtime.columns.columns import Column, cut, from_python
+from cqc.runtime.filter.text_index import FoldedOnce, TextIndex
 from cqc.runtime.filter.text_searches import Literal, plan_pattern
 from tests.support.formula_judge import matches
+
+if TYPE_CHECKING:
+    from cqc.runtime.filter.point_index import Hits
+
+
+def hits_of(index: TextIndex, column: Column) -> Hits:
+    return index.hits(column, FoldedOnce(column))
 
 
 def like(pattern: str, kind: PatternKind = PatternKind.LIKE) -> PatternAtom:
@@ -24,7 +32,7 @@ def add(index: TextIndex, atom: int, pattern: PatternAtom) -> None:
 
 
 def hits(index: TextIndex, texts: list[str | None]) -> set[tuple[int, int]]:
-    tuples, atoms = index.hits(from_python(ColumnType.STRING, texts))
+    tuples, atoms = hits_of(index, from_python(ColumnType.STRING, texts))
     return set(zip(tuples.tolist(), atoms.tolist(), strict=True))
 
 
@@ -49,7 +57,7 @@ def test_slice_of_a_column_is_searched_alone() -> None:
     index = TextIndex()
     add(index, 0, like("a%"))
     column = cut(from_python(ColumnType.STRING, ["a", "b", None, "a"]), 1, 4)
-    assert [each.tolist() for each in index.hits(column)] == [[2], [0]]
+    assert [each.tolist() for each in hits_of(index, column)] == [[2], [0]]
 
 
 @pytest.mark.parametrize("seed", range(5))

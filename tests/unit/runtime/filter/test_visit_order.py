@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +12,10 @@ import pytest
 import cqc
 from cqc.compiler.meaning.normal import AllOf, Formula, Interval, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.adapt import settings
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.filter import packet_index
-from cqc.runtime.filter import visit_order as filter_route
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.match_source import Costs, Side
 from cqc.runtime.filter.visit_order import FilterRoute, greedy_order
@@ -77,10 +78,9 @@ def visits_per_tuple(routing: str, formulas: list[Formula], packets: int = 30) -
 def test_every_order_gives_the_same_lineage(
     routing: str, seed: int, mapped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filter_route, "_LEAST_PERIOD", 1)
-    monkeypatch.setattr(filter_route, "_PER_GATE", 0.0)
-    monkeypatch.setattr(filter_route, "_PER_BLOCK", 0.0)
-    monkeypatch.setattr(filter_route, "_PER_PICKED", 0.0)
+    monkeypatch.setattr(settings, "VISITS", replace(settings.VISITS, stretch=1))
+    for price in ("GATE_S", "BLOCK_S", "PICKED_S"):
+        monkeypatch.setattr(settings, f"VISITS_{price}", 0.0)
     if mapped:
         monkeypatch.setattr(packet_index, "MOST_DIRECT_ROWS", 10)
     rng = random.Random(seed)

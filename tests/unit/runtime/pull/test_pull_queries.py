@@ -88,7 +88,7 @@ def test_any_window_of_disordered_input_is_answered_as_by_recomputing(
     maintenance: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if maintenance == "ready":  # eager, with output columns kept from the first question on
-        monkeypatch.setattr("cqc.runtime.pull.pull_clause._BEFORE_READY", -(10**9))
+        monkeypatch.setattr("cqc.runtime.adapt.settings.READY_AFTER", -(10**9))
         maintenance = "eager"
     rng = Random(seed)
     queries = """

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
 
 import cqc
-from cqc.runtime.adapt import trials as common
+from cqc.runtime.adapt import settings
 from cqc.runtime.join.choice.shape_costs import ShapeCosts, Statistics
 from cqc.runtime.join.choice.shape_trials import ShapeTrials
 from cqc.runtime.join.execute.demand_join import DemandSteps
@@ -62,6 +64,12 @@ def test_equal_values_count_once_however_many_columns_are_equal() -> None:
     assert ShapeCosts(known).combinations(frozenset((0, 1, 2))) == pytest.approx(100.0)
 
 
+def eager(monkeypatch: pytest.MonkeyPatch, **changes: float) -> None:
+    """Looks come after every few tuples, whatever they cost."""
+    rule = replace(settings.SHAPE, budget=1e9, enough_s=0.0, **changes)  # type: ignore[arg-type]  # all are floats
+    monkeypatch.setattr(settings, "SHAPE", rule)
+
+
 def engine_of(query: str) -> cqc.Engine:
     return cqc.Engine(cqc.compile(STREAMS + query))
 
@@ -78,8 +86,7 @@ def push(engine: cqc.Engine, clock: int, rows: int = 20) -> None:
 def test_auto_takes_the_tree_that_costs_less_and_stays_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(common, "LOOKS_SHARE", 1e9)
-    monkeypatch.setattr(common, "BETTER", 1e9)  # whatever the clock says
+    eager(monkeypatch, better=1e9, worse=1e9)  # whatever the clock says
     engine = engine_of(THETAS)
     shapes: list[Shape | None] = []
     for clock in range(40):
@@ -99,9 +106,15 @@ def test_auto_takes_the_tree_that_costs_less_and_stays_with_it(
 class Timed:
     """A join that takes so many seconds a tuple in each shape, and whose statistics speak for a tree."""
 
-    alone = object()
     executor = None
+    alone = SimpleNamespace(
+        inputs=[
+            SimpleNamespace(state=SimpleNamespace(relation=SimpleNamespace(name=name)))
+            for name in "abc"
+        ]
+    )
     slots = ()
+    name = "join0"
 
     def __init__(self, flat_s: float, tree_s: float) -> None:
         self._each_s = {True: flat_s, False: tree_s}
@@ -109,20 +122,20 @@ class Timed:
 
     def run(self, trials: ShapeTrials, tuples: int) -> None:
         self.tuples_in += tuples
-        self.seconds += tuples * self._each_s[trials.way is None]
+        self.seconds += tuples * self._each_s[trials.arm is None]
 
 
 def looks(flat_s: float, tree_s: float, monkeypatch: pytest.MonkeyPatch) -> ShapeTrials:
     def choose(self: ShapeTrials, subject: JoinNode, each_s: float) -> bool:
         """The estimate is always for the tree."""
-        if self.way is not None:
+        if self.arm is not None:
             self._wait_longer()
             return False
-        self._try(((0, 1), 2), each_s)
+        self._try(subject, ((0, 1), 2), each_s)
         return True
 
     monkeypatch.setattr(ShapeTrials, "_choose", choose)
-    monkeypatch.setattr(common, "LOOKS_SHARE", 1e9)
+    eager(monkeypatch)
     trials, timed = ShapeTrials(), Timed(flat_s, tree_s)
     join = cast("JoinNode", timed)
     for _ in range(10_000):
@@ -134,14 +147,14 @@ def looks(flat_s: float, tree_s: float, monkeypatch: pytest.MonkeyPatch) -> Shap
 
 def test_a_shape_that_is_faster_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = looks(1e-4, 5e-5, monkeypatch)
-    assert (trials.changes, trials.returns, trials.way) == (1, 0, ((0, 1), 2))
+    assert (trials.changes, trials.returns, trials.arm) == (1, 0, ((0, 1), 2))
 
 
 def test_a_shape_that_is_no_faster_is_tried_ever_more_seldom(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trials = looks(1e-4, 1e-4, monkeypatch)
-    assert trials.way is None
+    assert trials.arm is None
     assert trials.changes == trials.returns <= 6  # in a million tuples
 
 
@@ -149,7 +162,7 @@ def test_join_that_makes_no_unawaited_pairs_keeps_its_shape(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The estimate counts every pair, and this join makes hardly any of them."""
-    monkeypatch.setattr(common, "LOOKS_SHARE", 1e6)
+    eager(monkeypatch)
     text = "SELECT a.v AS x FROM a, b, c WHERE a.v = b.v AND a.w = c.w AND b.w = c.v MAXWINDOW 500 SEC;"
     engine = cqc.Engine(cqc.compile(STREAMS + text), keep_past=False)
     random = np.random.default_rng(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,7 @@ import pytest
 import cqc
 from cqc.cli.analyze import split_rows
 from cqc.compiler.physical.strategy import Strategy
-from cqc.runtime.adapt import trials
-from cqc.runtime.join.choice import sharing_costs, split_trials
+from cqc.runtime.adapt import settings
 from cqc.runtime.join.choice.sharing_costs import LevelWork, SharingCosts
 from cqc.runtime.join.choice.split_trials import SharedNodes, SplitTrials
 from cqc.runtime.join.execute.join_node import JoinNode
@@ -57,12 +57,11 @@ def results_of(engine: cqc.Engine) -> Counter[tuple[Any, ...]]:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Looks come after every few tuples, whatever the clock says, and any gain is worth a trial."""
-    monkeypatch.setattr(trials, "LOOKS_SHARE", 1e9)
-    monkeypatch.setattr(split_trials, "STRETCH_TUPLES", 50)
-    monkeypatch.setattr(split_trials, "CLEARLY", 1.0)
-    monkeypatch.setattr(trials, "BETTER", 1e9)
-    for name in ("_CALL", "_PACKET", "_TUPLE"):
-        monkeypatch.setattr(sharing_costs, name, 0.0)
+    sometimes = {"stretch": 50, "clearly": 1.0, "better": 1e9, "worse": 1e9}
+    rule = replace(settings.SHARING, budget=1e9, enough_s=0.0, **sometimes)  # type: ignore[arg-type]  # numbers
+    monkeypatch.setattr(settings, "SHARING", rule)
+    for name in ("CALL", "PACKET", "TUPLE"):
+        monkeypatch.setattr(settings, f"SHARING_{name}", 0.0)
     return monkeypatch
 
 
@@ -73,7 +72,7 @@ def forced(monkeypatch: pytest.MonkeyPatch, choose: Callable[[int], Groups | Non
     def look(self: SplitTrials, subject: SharedNodes) -> bool:
         wanted = choose(next(looks))
         if wanted is not None:
-            self.way = wanted
+            self.arm = wanted
         return wanted is not None
 
     monkeypatch.setattr(SplitTrials, "is_due", lambda self, subject: True)
@@ -181,8 +180,8 @@ def test_pull_queries_keep_their_past_when_they_are_split(monkeypatch: pytest.Mo
     def look(self: SplitTrials, subject: SharedNodes) -> bool:
         hosts = sorted(host for group in subject.groups for host in group)
         apart = tuple(frozenset((host,)) for host in hosts)
-        self.way = (frozenset(hosts),) if len(subject.joins) > 1 else apart
-        splits.append(self.way)
+        self.arm = (frozenset(hosts),) if len(subject.joins) > 1 else apart
+        splits.append(self.arm)
         return True
 
     monkeypatch.setattr(SplitTrials, "look", look)
@@ -206,10 +205,10 @@ class Timed:
 
 
 def looks(together_s: float, apart_s: float, monkeypatch: pytest.MonkeyPatch) -> SplitTrials:
-    monkeypatch.setattr(trials, "LOOKS_SHARE", 1e9)
+    rule = replace(settings.SHARING, budget=1e9, clearly=0.99)
+    monkeypatch.setattr(settings, "SHARING", rule)
     costs = SharingCosts(slots={0: 1, 1: 640}, streams={0: frozenset(), 1: frozenset()})
     costs.levels.append(LevelWork(("a", "b"), 0, 0, frozenset((0,)), 1e6, 1e6, 1))
-    monkeypatch.setattr(split_trials, "CLEARLY", 0.99)
     monkeypatch.setattr(SharingCosts, "of", lambda joins: costs)
     timed: Any = Timed(together_s, apart_s)
     found = SplitTrials()
@@ -217,14 +216,14 @@ def looks(together_s: float, apart_s: float, monkeypatch: pytest.MonkeyPatch) ->
         timed.tuples_in += 100
         timed.seconds += 100 * timed._each_s[len(timed.groups)]
         if found.is_due(timed) and found.look(timed):
-            timed.groups = found.way
+            timed.groups = found.arm
             found.note(timed)
     return found
 
 
 def test_a_split_that_pays_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     found = looks(1e-4, 5e-5, monkeypatch)
-    assert (found.changes, found.returns, set(found.way)) == (1, 0, set(APART))
+    assert (found.changes, found.returns, set(found.arm)) == (1, 0, set(APART))
     assert found.why.endswith("; 50.0 us a tuple, not 100.0")
 
 
@@ -232,7 +231,7 @@ def test_a_split_that_does_not_pay_is_tried_ever_more_seldom(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = looks(1e-4, 1e-4, monkeypatch)
-    assert found.way == (frozenset((0, 1)),)
+    assert found.arm == (frozenset((0, 1)),)
     assert found.changes == found.returns <= 4  # in a million tuples
     assert found.why == "tried apart: 100.0 us a tuple, not 100.0"
 

@@ -12,11 +12,9 @@ import pytest
 import cqc
 from cqc.benchmarks.papers.teddies import workload
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.adapt.settings import TRAINS
 from cqc.runtime.join.execute.flat_join import FlatJoin
 from cqc.runtime.join.execute.metaqueues import (
-    MOST_THRESHOLD,
-    START,
-    STARVED,
     MetaQueue,
     MetaQueues,
     TrainSize,
@@ -79,8 +77,8 @@ def wide_open(queues: MetaQueues, *items: int) -> MetaQueue:
 def test_few_rows_wait_while_more_tuples_follow() -> None:
     queues = MetaQueues()
     queue = wide_open(queues, 0, 1)
-    assert not queues.passes(queue, START - 1, more=True)
-    assert queues.passes(queue, START, more=True)
+    assert not queues.passes(queue, TRAINS.first - 1, more=True)
+    assert queues.passes(queue, TRAINS.first, more=True)
 
 
 def test_no_row_waits_where_nothing_follows() -> None:
@@ -103,22 +101,22 @@ def test_the_last_rows_join_those_that_wait() -> None:
 def test_a_queue_is_ready_when_it_holds_its_threshold() -> None:
     queues = MetaQueues()
     queue = wide_open(queues, 0, 1)
-    queues.put(queue, rows_of(START - 1), 0)
+    queues.put(queue, rows_of(TRAINS.first - 1), 0)
     assert queues.next_ready() is None
     queues.put(queue, rows_of(1), 0)
     assert queues.next_ready() is queue
-    assert queue.take().count == START
+    assert queue.take().count == TRAINS.first
 
 
 def test_ready_queues_are_taken_in_turn_and_go_on_filling_until_then() -> None:
     queues = MetaQueues()
     one, two = wide_open(queues, 0, 1), wide_open(queues, 0, 1, 2)
     for queue in (two, one):
-        queues.put(queue, rows_of(START - 1), 0)
-        queues.put(queue, rows_of(START - 1), 0)
+        queues.put(queue, rows_of(TRAINS.first - 1), 0)
+        queues.put(queue, rows_of(TRAINS.first - 1), 0)
     queues.put(two, rows_of(2), 0)
     assert queues.next_ready() is two
-    assert two.take().count == 2 * START
+    assert two.take().count == 2 * TRAINS.first
     assert queues.next_ready() is one
     assert queues.next_ready() is None
 
@@ -126,26 +124,26 @@ def test_ready_queues_are_taken_in_turn_and_go_on_filling_until_then() -> None:
 def test_a_threshold_doubles_when_twice_as_many_rows_are_taken() -> None:
     size = TrainSize()
     size.most = 1 << 14
-    size.saw(2 * START - 1)
-    assert size.threshold == START
-    size.saw(2 * START)
-    assert size.threshold == 2 * START
+    size.saw(2 * TRAINS.first - 1)
+    assert size.threshold == TRAINS.first
+    size.saw(2 * TRAINS.first)
+    assert size.threshold == 2 * TRAINS.first
     for _ in range(20):
         size.saw(1 << 20)
-    assert size.threshold == MOST_THRESHOLD
+    assert size.threshold == TRAINS.most
 
 
 def test_a_queue_that_waits_too_long_halves_its_threshold_until_it_is_ready() -> None:
     queues = MetaQueues()
     busy, slow = wide_open(queues, 0, 1), wide_open(queues, 0, 1, 2)
-    queues.put(slow, rows_of(START // 4), 0)
-    for _ in range(STARVED):
-        queues.ran(busy, START, 0)
-    assert slow.size.threshold == START
-    queues.ran(busy, START, 0)
-    assert slow.size.threshold == START // 2
+    queues.put(slow, rows_of(TRAINS.first // 4), 0)
+    for _ in range(TRAINS.starved):
+        queues.ran(busy, TRAINS.first, 0)
+    assert slow.size.threshold == TRAINS.first
+    queues.ran(busy, TRAINS.first, 0)
+    assert slow.size.threshold == TRAINS.first // 2
     assert queues.next_ready() is None
-    queues.ran(busy, START, 0)
+    queues.ran(busy, TRAINS.first, 0)
     assert queues.next_ready() is slow
     slow.take()
     assert slow.counter == 0
@@ -154,9 +152,9 @@ def test_a_queue_that_waits_too_long_halves_its_threshold_until_it_is_ready() ->
 def test_the_counter_of_an_empty_queue_stands_still() -> None:
     queues = MetaQueues()
     busy, empty = wide_open(queues, 0, 1), wide_open(queues, 0, 1, 2)
-    for _ in range(10 * STARVED):
-        queues.ran(busy, START, 0)
-    assert (empty.counter, empty.size.threshold) == (0, START)
+    for _ in range(10 * TRAINS.starved):
+        queues.ran(busy, TRAINS.first, 0)
+    assert (empty.counter, empty.size.threshold) == (0, TRAINS.first)
 
 
 def test_rows_that_wait_are_copied_and_their_oldest_start_is_known() -> None:
@@ -291,7 +289,7 @@ def test_what_waits_between_packets_is_found_once(seed: int) -> None:
                     assert isinstance(join.executor, FlatJoin)
                     for size in join.executor.queues.sizes().values():
                         size.most = random.choice((1, 2, 5, 64))
-                        size.wanted = random.choice((1, 3, 1000))
+                        size.worth.value = random.choice((1, 3, 1000))
                 count = random.randint(0, 2)
                 rows = [random_row(random, 100 * clock + 10 * at + n) for n in range(count)]
                 times = random_times(random, clock, count, bench.newest[name])

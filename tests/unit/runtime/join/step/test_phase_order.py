@@ -11,6 +11,7 @@ import pytest
 
 import cqc
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.adapt.measured_cost import MeasuredCost
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.step import phase_order
@@ -94,28 +95,35 @@ def test_the_fused_kernel_is_measured_before_it_is_left_and_again_later(
     listed = {Access.TIME: 1e6, Access.VALUE: 1e4}
     monkeypatch.setattr(PhaseOrder, "_estimate", lambda _, access, *__: listed[access])
     nothing = Rows(1, 1)
-    for fused_seconds, phased in ((1e-4, False), (1e-1, True)):
+    # The last one is so dear that another look at it would not be paid for by 400 steps.
+    for fused_seconds, phased, looks in (
+        (1e-4, False, True),
+        (1e-3, True, True),
+        (1e-1, True, False),
+    ):
         order = PhaseOrder(PhaseCounts(), by_key=False, has_thetas=True)
         steps: list[bool] = []
         for _ in range(400):
             steps.append(order.takes(lambda _: None, nothing, 0))  # type: ignore[arg-type, return-value]  # nobody looks
-            if not steps[-1] and order.measures:
+            if steps[-1]:
+                order._saw(3.5e-4, 1e4, fused=False)
+            elif order.measures:
                 order.saw_fused(fused_seconds)
         assert not steps[0]
         assert (sum(steps) > 300) == phased
         again = [at for at, taken in enumerate(steps) if not taken]
-        assert again[-1] > 250
+        assert (again[-1] > 250) == looks
 
 
 def test_phases_go_by_what_they_take_away_for_their_cost() -> None:
     own = {
-        "A": PhaseCount(share=0.9, cost=1.0),
-        "J": PhaseCount(share=0.1, cost=1.0),
-        "W": PhaseCount(share=0.5, cost=1.0),
+        "A": PhaseCount(share=MeasuredCost(0.9), cost=MeasuredCost(1.0)),
+        "J": PhaseCount(share=MeasuredCost(0.1), cost=MeasuredCost(1.0)),
+        "W": PhaseCount(share=MeasuredCost(0.5), cost=MeasuredCost(1.0)),
     }
     assert phase_order._by_rank(own, "J") == "JWA"
     assert phase_order._by_rank(own, "W") == "WJA"
-    own["A"] = PhaseCount(share=0.0, cost=0.1)
+    own["A"] = PhaseCount(share=MeasuredCost(0.0), cost=MeasuredCost(0.1))
     assert phase_order._by_rank(own, "J") == "AJW"
 
 

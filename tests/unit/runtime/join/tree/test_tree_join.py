@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,10 @@ from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.executors import Flat, OnDemand, Tree
 from cqc.compiler.physical.tree_shape import bushy, left_deep
+from cqc.runtime.adapt import settings
 from cqc.runtime.columns.columns import from_python
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.choice.build_join import build_join
-from cqc.runtime.join.execute import demand_join
 from cqc.runtime.join.execute.demand_join import DemandSteps
 from cqc.runtime.join.execute.flat_join import FlatJoin
 from cqc.runtime.join.execute.join_node import push_packet
@@ -263,9 +264,9 @@ def test_two_sides_that_ask_for_each_other_do_not_wait_for_ever(feedback: str) -
 def test_gates_that_hold_back_nothing_are_switched_off_and_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(feedback_trials, "TRIAL_ROWS", 80)
-    monkeypatch.setattr(feedback_trials, "_FIRST_PAUSE", 1)
-    monkeypatch.setattr(feedback_trials, "_LOSSES", 1)
+    monkeypatch.setattr(settings, "GATE_LOOK_TUPLES", 80)
+    rule = replace(settings.GATE, stretch=1, losses=1, budget=1e9)
+    monkeypatch.setattr(settings, "GATE", rule)
     running = Running(TABLE_1, ((0, 1), 2), "auto")
     running.push("C", 0, 1)
     running.push_rows("A", [(1, 1, 1)] * 80)  # all asked for: the gate before A saved nothing
@@ -278,19 +279,29 @@ def test_gates_that_hold_back_nothing_are_switched_off_and_tried_again(
 
 
 def test_one_slow_stretch_does_not_switch_a_gate_off() -> None:
-    record = feedback_trials.Record(pause=8)
-    assert [record.has_lost(lost=lost) for lost in (True, True, False, True, True)] == [False] * 5
-    assert record.has_lost(lost=True)
-    assert (record.left, record.pause) == (8, 16)
+    record = feedback_trials.Record()
+    costs = (2.0, 2.0, 0.5, 2.0, 2.0)
+    assert [record.has_lost(cost, 1.0, 100) for cost in costs] == [False] * 5
+    assert record.has_lost(2.0, 1.0, 100)
+    assert (record.controller.pause.left, record.controller.pause.length) == (8, 16)
+
+
+def test_a_gate_is_not_tried_again_before_work_has_paid_for_what_it_lost() -> None:
+    record = feedback_trials.Record()
+    for _ in range(settings.GATE.losses):
+        record.has_lost(2.0, 1.0, 100)
+    looks = 1
+    while not record.is_due(10.0):
+        looks += 1
+    assert looks * 10.0 * settings.GATE.budget == pytest.approx(settings.GATE.losses * 1.0, abs=0.2)
 
 
 def test_pair_gates_are_switched_without_losing_or_repeating(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(feedback_trials, "TRIAL_ROWS", 10)
-    monkeypatch.setattr(feedback_trials, "_FEW", 1)
-    monkeypatch.setattr(feedback_trials, "_FIRST_PAUSE", 1)
-    monkeypatch.setattr(feedback_trials, "_LONGEST_PAUSE", 2)
+    monkeypatch.setattr(settings, "GATE_LOOK_TUPLES", 10)
+    rule = replace(settings.GATE, enough=1, stretch=1, longest=2, budget=1e9)
+    monkeypatch.setattr(settings, "GATE", rule)
     switched = []
     switch = PairGates.switch
 
@@ -306,7 +317,7 @@ def test_pair_gates_are_switched_without_losing_or_repeating(
 
 
 def test_demands_that_drop_little_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demand_join, "_TRIAL_PAIRS", 5)
+    monkeypatch.setattr(settings, "DEMAND", replace(settings.DEMAND, stretch=5))
     compiled = compile_program(TRIANGLE)
     (body,) = compiled.graph.bodies.values()
     assert body.host is not None

@@ -1,0 +1,159 @@
+"""Text that repeats itself: each distinct value once, and for each row which one it has.
+
+Columns of real logs repeat (paths of programs, users, call traces), so what is asked of a text is asked once for each distinct
+value, and the answers are handed to the rows by their codes. The texts themselves are put together only where somebody reads
+them row by row.
+
+    texts  cmd.exe  net.exe  cmd.exe  NULL         distinct  cmd.exe  net.exe       codes  0 1 0 0 (the last one is not valid)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import Column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FEW_ROWS = 64  # below, finding out which values repeat costs more than it saves
+_MOST_DISTINCT = 0.5  # of the rows: with more, hashing every text does not pay
+_LOOK_AGAIN = 16  # packets after which a column that did not repeat is looked at again
+_NO_MASK = np.empty(0, np.bool_)
+
+
+class RepeatedText(Column):
+    """A STRING column by codes; `distinct` may hold values that no row has."""
+
+    __slots__ = ("_decoded", "codes", "distinct")
+
+    def __init__(
+        self, distinct: Any, codes: NDArray[np.int32], valid: NDArray[np.bool_] | None
+    ) -> None:
+        self.type = ColumnType.STRING
+        self.valid = valid
+        self.distinct = distinct
+        self.codes = codes
+        self._decoded: Any = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def values(self) -> Any:
+        """The text of each row, put together when it is first asked for."""
+        if self._decoded is None:
+            missing = None if self.valid is None else ~self.valid
+            self._decoded = self.distinct.take(pa.array(self.codes, mask=missing))
+        return self._decoded
+
+    def taken(self, positions: Any) -> RepeatedText:
+        """Some rows, by positions, a mask or a slice."""
+        valid = None if self.valid is None else self.valid[positions]
+        return RepeatedText(self.distinct, self.codes[positions], valid)
+
+
+def repeated_text(array: Any) -> RepeatedText | None:
+    """An Arrow array of dictionary type as a column; None where its dictionary is larger than the array, or has a NULL."""
+    distinct = array.dictionary
+    if len(distinct) > len(array) or distinct.null_count or not len(distinct):
+        return None
+    if distinct.type != pa.string():
+        distinct = distinct.cast(pa.string())
+    indices, valid = array.indices, None
+    if indices.null_count:
+        valid = indices.is_valid().to_numpy(zero_copy_only=False)
+        indices = indices.fill_null(0)
+    codes = indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return RepeatedText(distinct, codes, valid)
+
+
+class Repetition:
+    """Whether the texts of one column are worth encoding, as the packets before tell."""
+
+    def __init__(self) -> None:
+        self._repeats = True
+        self._left_alone = 0
+
+    def encode(self, column: Column) -> Column:
+        """The column by codes where it repeats, else as it is."""
+        if isinstance(column, RepeatedText) or len(column) < _FEW_ROWS:
+            return column
+        if not self._repeats and self._left_alone < _LOOK_AGAIN:
+            self._left_alone += 1
+            return column
+        self._left_alone = 0
+        found = repeated_text(column.values.dictionary_encode())
+        self._repeats = found is not None and len(found.distinct) <= _MOST_DISTINCT * len(column)
+        return found if self._repeats and found is not None else column
+
+
+class CodedHits:
+    """What the distinct values of a column hit, to be handed to rows by their codes."""
+
+    def __init__(self, values: NDArray[np.int32], ids: NDArray[np.int32], distinct: int) -> None:
+        self._starts = np.zeros(distinct + 1, np.int64)
+        self._ids = np.empty(len(ids), np.int32)
+        sort_by_code(values, ids, self._starts, self._ids)
+
+    def of_rows(self, column: RepeatedText) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Rows of a column with these distinct values, and what each hits."""
+        valid = _NO_MASK if column.valid is None else column.valid
+        total = count_of_rows(column.codes, valid, self._starts)
+        rows, ids = np.empty(total, np.int32), np.empty(total, np.int32)
+        if total:
+            spread_to_rows(column.codes, valid, self._starts, self._ids, rows, ids)
+        return rows, ids
+
+
+@njit(cache=True, nogil=True)
+def sort_by_code(values, ids, starts, out):  # type: ignore[no-untyped-def]
+    """Ids ordered by the value that hits them; `starts` (zeros) becomes where each value's ids begin."""
+    for at in range(len(values)):
+        starts[values[at] + 1] += 1
+    for value in range(1, len(starts)):
+        starts[value] += starts[value - 1]
+    for at in range(len(values)):
+        out[starts[values[at]]] = ids[at]
+        starts[values[at]] += 1
+    for value in range(len(starts) - 1, 0, -1):  # each start was moved to its end
+        starts[value] = starts[value - 1]
+    starts[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def count_of_rows(codes, valid, starts):  # type: ignore[no-untyped-def]
+    """How many hits all rows have together."""
+    total = 0
+    for row in range(len(codes)):
+        if len(valid) == 0 or valid[row]:
+            total += starts[codes[row] + 1] - starts[codes[row]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def spread_to_rows(codes, valid, starts, ids, out_rows, out_ids):  # type: ignore[no-untyped-def]
+    """The hits of each row, row by row."""
+    written = 0
+    for row in range(len(codes)):
+        if len(valid) == 0 or valid[row]:
+            for at in range(starts[codes[row]], starts[codes[row] + 1]):
+                out_rows[written] = row
+                out_ids[written] = ids[at]
+                written += 1
+
+
+def warm() -> None:
+    """Compile this module's kernels."""
+    texts = pa.array(["a", "b", "a", None]).dictionary_encode()
+    column = repeated_text(texts)
+    assert column is not None
+    one = np.zeros(1, np.int32)
+    hits = CodedHits(one, one, 2)
+    hits.of_rows(column)
+    hits.of_rows(RepeatedText(column.distinct, column.codes, None))

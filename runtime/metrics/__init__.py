@@ -1,0 +1,1 @@
+"""What operators did so far, as typed objects that every report reads."""

@@ -1,0 +1,108 @@
+"""Text by its distinct values: the same texts, however they are held."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.arrow_columns import column_of_arrow
+from cqc.runtime.columns.columns import (
+    concatenate,
+    cut,
+    from_python,
+    select,
+    take,
+    to_arrow,
+    to_python,
+)
+from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText, Repetition, repeated_text
+
+TEXTS = ["cmd.exe", "net.exe", "cmd.exe", None, "ä", "cmd.exe", None, "ä"]
+
+
+def repeated(texts: list[str | None]) -> RepeatedText:
+    column = repeated_text(pa.array(texts, pa.string()).dictionary_encode())
+    assert column is not None
+    return column
+
+
+def test_texts_by_codes_are_the_texts_whatever_is_taken_of_them() -> None:
+    column, plain = repeated(TEXTS), from_python(ColumnType.STRING, TEXTS)
+    positions = np.array([7, 3, 0, 0], np.int64)
+    mask = np.array([True, False] * 4)
+    assert to_python(column) == TEXTS
+    assert to_arrow(column).equals(to_arrow(plain))
+    assert len(column) == len(TEXTS)
+    for some in (
+        lambda each: take(each, positions),
+        lambda each: select(each, mask),
+        lambda each: cut(each, 2, 6),
+        lambda each: cut(each, 6, 2),
+        lambda each: concatenate([each, plain]),
+    ):
+        assert to_python(some(column)) == to_python(some(plain))
+
+
+def test_what_is_taken_keeps_its_codes() -> None:
+    assert isinstance(take(repeated(TEXTS), np.array([1, 2], np.int64)), RepeatedText)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array(["a", "b"]).dictionary_encode().slice(0, 1),  # more distinct values than rows
+        pa.array([None, None], pa.string()).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array(["a", None])),
+    ],
+)
+def test_a_dictionary_that_saves_nothing_or_holds_null_is_not_kept(array: pa.Array) -> None:
+    assert repeated_text(array) is None
+    column, bad = column_of_arrow(ColumnType.STRING, array)
+    assert bad is None
+    assert to_python(column) == array.to_pylist()
+
+
+def test_arrow_dictionaries_of_text_come_in_by_codes() -> None:
+    for type_ in (pa.string(), pa.large_string()):
+        array = pa.array(TEXTS, type_).dictionary_encode()
+        column, bad = column_of_arrow(ColumnType.STRING, array)
+        assert isinstance(column, RepeatedText)
+        assert bad is None
+        assert to_python(column) == TEXTS
+
+
+def test_a_column_is_encoded_only_while_it_repeats() -> None:
+    same = from_python(ColumnType.STRING, ["a", "b"] * 100)
+    different = from_python(ColumnType.STRING, [str(number) for number in range(200)])
+    repetition = Repetition()
+    assert isinstance(repetition.encode(same), RepeatedText)
+    assert repetition.encode(different) is different
+    looks = [isinstance(repetition.encode(same), RepeatedText) for _ in range(20)]
+    assert looks.count(True) == 20 - looks.index(
+        True
+    )  # left alone for a while, then looked at again
+    assert looks.index(True) > 0
+
+
+def test_few_rows_are_left_as_they_are() -> None:
+    few = from_python(ColumnType.STRING, ["a", "a"])
+    assert Repetition().encode(few) is few
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_hits_of_distinct_values_reach_every_row_that_has_them(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [rng.choice(["a", "b", "c", "d", None]) for _ in range(rng.randrange(1, 60))] + ["a"]
+    column = repeated(texts)
+    names = column.distinct.to_pylist()
+    pairs = [(rng.randrange(len(names)), rng.randrange(9)) for _ in range(rng.randrange(12))]
+    values, ids = (np.array([pair[at] for pair in pairs], np.int32) for at in (0, 1))
+    rows, found = CodedHits(values, ids, len(names)).of_rows(column)
+    expected = [
+        (row, hit) for row, text in enumerate(texts) for value, hit in pairs if text == names[value]
+    ]
+    assert sorted(zip(rows.tolist(), found.tolist(), strict=True)) == sorted(expected)
