@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.meaning.catalog import fold
@@ -18,11 +18,9 @@ from cqc.compiler.physical.executors import Rows, Tree, choose_executor, hint_of
 from cqc.compiler.physical.node_planner import NodePlanner
 from cqc.runtime.adapt.work_watch import WorkWatch
 from cqc.runtime.filter.selections import Selections, SelectionSeat
-from cqc.runtime.join.choice.build_join import build_join
+from cqc.runtime.join.choice.build_join import JoinOptions, build_join
 from cqc.runtime.join.choice.shape_trials import ShapeTrials
 from cqc.runtime.join.choice.split_trials import SharedNodes
-from cqc.runtime.join.execute.flat_join import MultiJoin
-from cqc.runtime.join.execute.rows_join import RowsJoin
 from cqc.runtime.join.membership.slots import JoinSeat
 
 if TYPE_CHECKING:
@@ -34,11 +32,11 @@ if TYPE_CHECKING:
     from cqc.compiler.physical.node_planner import Node
     from cqc.compiler.physical.strategy import Strategy
     from cqc.compiler.physical.tree_shape import Shape
+    from cqc.runtime.join.execute.join_node import JoinNode
+    from cqc.runtime.join.membership.slots import Member
     from cqc.runtime.lineage.matches import Found, Seat
     from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.state.shared_state import SharedState
-
-Join = MultiJoin | RowsJoin
 
 # A push query sees tuples from its registration on, so queries with one body share its seat at a join only when no tuple
 # came between their registrations: the epoch holds how many had come. A pull query sees the past as well.
@@ -96,16 +94,16 @@ class Circuit:
         self._shared = Group(NodePlanner(strategy))
         self._groups: dict[str, Group] = {}  # by query name
         self._selections_of: dict[str, list[Selections]] = {name: [] for name in states}
-        self._joins_of: dict[str, list[Join]] = {name: [] for name in states}
-        self._built: dict[Node, Join] = {}  # the join that does the work of each planned node
-        self._past_joins: set[Join] = set()  # the joins of pull queries
-        self.row_joins: list[RowsJoin] = []  # the joins that wait for the watermark
+        self._joins_of: dict[str, list[JoinNode]] = {name: [] for name in states}
+        self._built: dict[Node, JoinNode] = {}  # the join that does the work of each planned node
+        self._past_joins: set[JoinNode] = set()  # the joins of pull queries
+        self.row_joins: list[JoinNode] = []  # the joins that wait for the watermark
         self.most_found: int | None = None  # see `bound`
         self.watch = WorkWatch()  # of all joins
         # Nodes that may change their shape, with the planner that knows them.
         self._trials: dict[Node, tuple[ShapeTrials, NodePlanner]] = {}
         # With the joins of the hosts that are together with its own, or were before they were split.
-        self._shared_nodes: dict[MultiJoin, SharedNodes] = {}
+        self._shared_nodes: dict[JoinNode, SharedNodes] = {}
         self._failures_of_gone = 0
 
     def declare(self, name: str) -> None:
@@ -125,7 +123,7 @@ class Circuit:
         """The single-stream operators that a stream feeds (folded name)."""
         return self._selections_of[stream]
 
-    def joins_of(self, relation: str) -> list[Join]:
+    def joins_of(self, relation: str) -> list[JoinNode]:
         """The joins that a stream or table feeds (folded name)."""
         return self._joins_of[relation]
 
@@ -164,7 +162,6 @@ class Circuit:
         """
         join, seat = self.join(query.name), self.seat(query.name)
         if join is not None:
-            assert isinstance(join, MultiJoin)
             return join.past(seat, most)
         assert isinstance(seat, SelectionSeat)
         state = self._states[fold(query.body.relations[0].name)]
@@ -177,35 +174,38 @@ class Circuit:
         """
         self.most_found = most
         for join in self._joins():
-            if isinstance(join, MultiJoin):
-                join.most_found = most
+            join.limits.most_found = most
 
     def silenced(self) -> dict[str, str]:
         """The queries that were silenced, and why: until they leave they get no complete answers."""
         if self.most_found is None and self.watch.most_seconds is None:
             return {}
         found: dict[str, str] = {}
-        for join in [join for join in self._joins() if join.silenced]:
+        for join in [join for join in self._joins() if join.limits.silenced]:
+            silenced = join.limits.silenced
             for name in self._groups:
-                if self.join(name) is join and (why := join.silenced.get(_place(self.seat(name)))):
+                seat = self.seat(name)
+                if self.join(name) is not join or not isinstance(seat, JoinSeat):
+                    continue
+                if why := silenced.get(seat.member):
                     found[name] = why
-            join.silenced.clear()
+            silenced.clear()
         return found
 
-    def _watched(self, join: Join) -> None:
+    def _watched(self, join: JoinNode) -> None:
         """Let a join look at the engine's watch, and know its queries by their names."""
-        join.watch = self.watch
-        if isinstance(join, MultiJoin):
-            join.most_found = self.most_found
-        join.query_at = lambda slot: self._query_at(join, slot)
-        join.left_by = lambda queries: self._left_by(join, queries)
+        limits = join.limits
+        limits.watch = self.watch
+        limits.most_found = self.most_found
+        limits.query_at = lambda slot: self._query_at(join, slot)
+        limits.left_by = lambda queries: self._left_by(join, queries)
 
-    def _query_at(self, join: Join, slot: int) -> str:
+    def _query_at(self, join: JoinNode, slot: int) -> str:
         names = (name for name in self._groups if self.join(name) is join)
         return next((name for name in names if self.seat(name).slot_number == slot), "")
 
-    def _left_by(self, join: Join, queries: set[str]) -> list[Any]:
-        """The places at a join for which nobody is left when some queries go."""
+    def _left_by(self, join: JoinNode, queries: set[str]) -> list[Member]:
+        """The members at a join for which nobody is left when some queries go."""
         going: Counter[Seat] = Counter()
         users: dict[Seat, int] = {}
         for name in queries & self._groups.keys():
@@ -216,9 +216,9 @@ class Circuit:
                 users[seated.seat] = seated.users
         left = {seat for seat, count in going.items() if count == users[seat]}
         return [
-            _place(seat)
+            seat.member
             for seat in left
-            if not isinstance(seat, JoinSeat) or left.issuperset(seat.member.seats)
+            if isinstance(seat, JoinSeat) and left.issuperset(seat.member.seats)
         ]
 
     def suspend(self, seat: SelectionSeat) -> None:
@@ -229,7 +229,7 @@ class Circuit:
         """Serve a suspended body again."""
         self._selections_with(seat).resume(seat)
 
-    def limiting_joins_of(self, relation: str) -> list[Join]:
+    def limiting_joins_of(self, relation: str) -> list[JoinNode]:
         """The joins whose windows say how long tuples are needed; what pull queries need, their retention says."""
         return [join for join in self._joins_of[relation] if join not in self._past_joins]
 
@@ -255,7 +255,7 @@ class Circuit:
     def kept_bytes(self) -> dict[str, int]:
         """What the joins keep beside the tuples, by query: each has a part of its join."""
         found: dict[str, int] = {}
-        by_join: dict[Join, list[str]] = {}
+        by_join: dict[JoinNode, list[str]] = {}
         for name in self._groups:
             join = self.join(name)
             if join is not None:
@@ -264,14 +264,14 @@ class Circuit:
             found |= dict.fromkeys(names, join.measure().bytes // len(names))
         return found
 
-    def join(self, name: str) -> Join | None:
+    def join(self, name: str) -> JoinNode | None:
         """The join that answers a query; None for a query over one stream."""
         group = self._groups[name]
         node = group.node(group.key_of[name])
         return None if node is None else self._built[node]
 
     @property
-    def nodes(self) -> Iterator[tuple[Node, Join]]:
+    def nodes(self) -> Iterator[tuple[Node, JoinNode]]:
         """The planned join nodes with the joins that do their work."""
         yield from self._built.items()
 
@@ -280,7 +280,7 @@ class Circuit:
         filters = [each.measure() for among in self._selections_of.values() for each in among]
         return [*filters, *(self._measure(join) for join in self._joins())]
 
-    def _measure(self, join: Join) -> OperatorMetrics:
+    def _measure(self, join: JoinNode) -> OperatorMetrics:
         """The counters of a join, with what was decided about its shape and about who shares it."""
         found = join.measure()
         decided = [
@@ -288,7 +288,7 @@ class Circuit:
             for node, (trials, _) in self._trials.items()
             if self._built[node] is join
         ]
-        nodes = self._shared_nodes.get(join) if isinstance(join, MultiJoin) else None
+        nodes = self._shared_nodes.get(join)
         if nodes is not None and nodes.joins[0] is join:  # once for all that share
             decided.append(nodes.trials.decision)
         known = [each for each in decided if each is not None]
@@ -298,7 +298,10 @@ class Circuit:
     def failures(self) -> int:
         """Conditions that gave NULL where Spark's ANSI mode would have failed, those of queries that have left included."""
         filters = [each for among in self._selections_of.values() for each in among]
-        return self._failures_of_gone + sum(each.failures for each in (*filters, *self._joins()))
+        found = sum(each.failures for each in filters) + sum(
+            each.failures for each in self._joins()
+        )
+        return self._failures_of_gone + found
 
     def adapt(self) -> None:
         """Between two micro-batches: give joins the shape that costs least, and split those whose hosts cost less apart."""
@@ -310,22 +313,17 @@ class Circuit:
                     nodes.trials.moved(nodes, perf_counter() - started)
                 nodes.tell()
         for node, (trials, planner) in list(self._trials.items()):
-            join = self._flat_or_tree(node)
+            join = self._built[node]
             if join in self._shared_nodes and self._shared_nodes[join].trials.is_open:
                 continue  # one trial at a time
             if trials.is_due(join) and trials.look(join):
                 started = perf_counter()
                 self._reshape(planner, node, trials.arm)
-                trials.moved(self._flat_or_tree(node), perf_counter() - started)
-
-    def _flat_or_tree(self, node: Node) -> MultiJoin:
-        join = self._built[node]
-        assert isinstance(join, MultiJoin)
-        return join
+                trials.moved(self._built[node], perf_counter() - started)
 
     def _reshape(self, planner: NodePlanner, node: Node, shape: Shape | None) -> None:
         """Put another join in the place of one for a single host: of a shape, or (None) as it was planned first."""
-        join = self._flat_or_tree(node)
+        join = self._built[node]
         assert join.alone is not None
         host = join.alone.host
         executor = choose_executor(host, self._strategy)
@@ -350,7 +348,7 @@ class Circuit:
         groups = nodes.wanted_groups()
         hosts = {host.number: host for node in before for host in node.hosts}
         after = planner.regroup(before, groups)
-        counted: set[MultiJoin] = set()
+        counted: set[JoinNode] = set()
         nodes.joins = []
         for node, numbers in zip(after, groups, strict=True):
             new = self._new_join(node, hosts[min(numbers)])
@@ -379,7 +377,7 @@ class Circuit:
 
     def _drop(self, node: Node) -> None:
         """Forget the join of a node that serves nobody any more."""
-        join = self._flat_or_tree(node)
+        join = self._built[node]
         del self._built[node]
         for name in join.relations:
             self._joins_of[name].remove(join)
@@ -392,14 +390,18 @@ class Circuit:
         join.close()
         self._failures_of_gone += join.failures
 
-    def _new_join(self, node: Node, host: JoinHost) -> MultiJoin:
-        join = build_join(host, node.executor, self._states, self._strategy.order)
-        join.queues.one_at_a_time = self._strategy.packet == 1
-        join.counts_only = self._counts_only and not node.past
+    def _new_join(self, node: Node, host: JoinHost, body: Body | None = None) -> JoinNode:
+        """The join of a node; `body` where it serves one alone."""
+        options = JoinOptions(
+            self._strategy.order,
+            one_at_a_time=self._strategy.packet == 1,
+            counts_only=self._counts_only and not node.past,
+        )
+        join = build_join(host, node.executor, self._states, options, body)
         self._watched(join)
         return join
 
-    def _joins(self) -> list[Join]:
+    def _joins(self) -> list[JoinNode]:
         return list(dict.fromkeys(join for among in self._joins_of.values() for join in among))
 
     def _epoch(self, body: Body, *, past: bool) -> Epoch:
@@ -415,17 +417,15 @@ class Circuit:
         placement = group.planner.seat(body, past=key.past, hint=key.hint)
         node = placement.node
         if isinstance(node.executor, Rows):
-            rows_join = RowsJoin(body, self._states)
-            self._watched(rows_join)
+            rows_join = self._built[node] = self._new_join(node, body.host, body)
             self.row_joins.append(rows_join)
-            self._built[node] = rows_join
-            self._connect(rows_join, body)
-            return Seated(rows_join.seat, node)
+            self._connect(rows_join, body.host)
+            return Seated(rows_join.add(body), node)
         if placement.node_is_new:
             self._build(group.planner, node, body.host)
         elif placement.host_is_new:
             self._take(node, body.host, placement.absorbed)
-        return Seated(self._flat_or_tree(node).add(body, past=key.past), node)
+        return Seated(self._built[node].add(body, past=key.past), node)
 
     def _build(self, planner: NodePlanner, node: Node, host: JoinHost) -> None:
         join = self._built[node] = self._new_join(node, host)
@@ -436,7 +436,7 @@ class Circuit:
 
     def _take(self, node: Node, host: JoinHost, absorbed: Sequence[Node]) -> None:
         """One more host for a node that is there; it may need streams of other nodes, which then become part of it."""
-        join = self._flat_or_tree(node)
+        join = self._built[node]
         before = join.relations
         for other in absorbed:
             self._absorb(node, other)
@@ -452,11 +452,9 @@ class Circuit:
             return
         join = self._built[node]
         is_empty = group.planner.unseat(body, node)
-        if isinstance(join, RowsJoin):
-            del self._built[node]
+        if isinstance(node.executor, Rows):
             self.row_joins.remove(join)
-            self._disconnect(join, body)
-            self._failures_of_gone += join.failures
+            self._drop(node)
             return
         before = join.relations
         join.remove(seated.seat)
@@ -488,7 +486,7 @@ class Circuit:
             self._selections_of[stream].append(group.selections[stream])
         return group.selections[stream]
 
-    def _measure_anew(self, join: MultiJoin) -> None:
+    def _measure_anew(self, join: JoinNode) -> None:
         """Other streams feed the join: what a tuple costs is measured from here on."""
         nodes = self._shared_nodes.get(join)
         if nodes is not None:
@@ -496,7 +494,7 @@ class Circuit:
 
     def _absorb(self, node: Node, other: Node) -> None:
         """A host that needs the streams of two joins makes them one."""
-        join, absorbed = self._flat_or_tree(node), self._flat_or_tree(other)
+        join, absorbed = self._built[node], self._built[other]
         for name in absorbed.relations:
             self._joins_of[name].remove(absorbed)
         join.absorb(absorbed)
@@ -505,15 +503,6 @@ class Circuit:
         self._shared_nodes.pop(absorbed, None)
         del self._built[other]
 
-    def _connect(self, join: Join, what: Body | JoinHost) -> None:
-        for name in dict.fromkeys(fold(relation.name) for relation in what.relations):
+    def _connect(self, join: JoinNode, host: JoinHost) -> None:
+        for name in dict.fromkeys(fold(relation.name) for relation in host.relations):
             self._joins_of[name].append(join)
-
-    def _disconnect(self, join: Join, what: Body | JoinHost) -> None:
-        for name in dict.fromkeys(fold(relation.name) for relation in what.relations):
-            self._joins_of[name].remove(join)
-
-
-def _place(seat: Seat) -> Any:  # Any: each kind of join has its own
-    """What is silenced at a join: seats of one member cannot be told apart there."""
-    return seat.member if isinstance(seat, JoinSeat) else seat

@@ -14,7 +14,7 @@ from cqc.runtime.deliver.result_queue import ResultQueue
 from cqc.runtime.deliver.results import in_time_order
 from cqc.runtime.engine.purge import Purge
 from cqc.runtime.errors import RunError
-from cqc.runtime.join.execute.flat_join import push_packet
+from cqc.runtime.join.execute.join_node import push_packet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

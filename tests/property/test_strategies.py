@@ -21,7 +21,7 @@ from tests.support.oracle.judge import data_of, oracle_answer
 
 if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
-    from cqc.runtime.join.execute.flat_join import MultiJoin
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 JOINS = tuple(join for join in EVERY_JOIN if join != "auto")
 FEEDBACKS = ("off", "exact", "bloom", "demand", "auto")
@@ -129,7 +129,7 @@ def test_a_join_that_changes_its_shape_loses_and_repeats_nothing(
 ) -> None:
     random, changes = Random(seed), []
 
-    def look(self: ShapeTrials, join: MultiJoin) -> bool:
+    def look(self: ShapeTrials, join: JoinNode) -> bool:
         if random.random() < 0.4 or join.alone is None:
             return False
         items = random.sample(range(len(join.alone.inputs)), len(join.alone.inputs))

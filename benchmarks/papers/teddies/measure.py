@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import cqc
 from cqc.benchmarks.harness.strategies import Strategy, Timed
 from cqc.runtime.adapt.packet_size import Packets
-from cqc.runtime.join.execute.flat_join import MultiJoin
+from cqc.runtime.join.execute.flat_join import FlatJoin
 from cqc.runtime.join.execute.metaqueues import MetaQueues
 from cqc.runtime.metrics.operators import JoinMetrics
 
@@ -40,11 +40,12 @@ def run_setting(
     engine.push_typed(batches[0])
     engine.packets.update({name: Packets(packet) for name in engine.states})
     for join in {join for name in engine.states for join in engine.circuit.joins_of(name)}:
-        assert isinstance(join, MultiJoin)
-        join.queues = MetaQueues()
-        join.queues.one_at_a_time = packet == 1
+        assert isinstance(join.executor, FlatJoin)
+        queues = MetaQueues()
+        queues.one_at_a_time = packet == 1
         if instructions:
-            join.queues.on_decision = partial(count_to, instructions)
+            queues.on_decision = partial(count_to, instructions)
+        join.executor.renew_queues(queues)
     before = sum(engine.result_counts().values())
     started = time.process_time()
     for batch in batches[1:]:

@@ -15,28 +15,30 @@ from cqc.runtime.adapt.decision import Decision
 from cqc.runtime.adapt.trials import Trials
 from cqc.runtime.join.choice.join_statistics import sample_join
 from cqc.runtime.join.choice.shape_costs import ShapeCosts
-from cqc.runtime.join.execute.demand_join import DemandJoin
-from cqc.runtime.join.tree.tree_join import JoinTree
+from cqc.runtime.join.execute.demand_join import DemandSteps
+from cqc.runtime.join.execute.flat_join import FlatJoin
+from cqc.runtime.join.tree.tree_join import TreeJoin
 
 if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
-    from cqc.runtime.join.execute.flat_join import MultiJoin
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 
-class ShapeTrials(Trials["MultiJoin", "Shape | None"]):
+class ShapeTrials(Trials["JoinNode", "Shape | None"]):
     """The looks at one join; the arm is its shape, None for flat."""
 
     def __init__(self) -> None:
         super().__init__(settings.SHAPE, None)
 
-    def _may_change(self, subject: MultiJoin) -> bool:
+    def _may_change(self, subject: JoinNode) -> bool:
         return subject.alone is not None  # no other hosts sit there too
 
-    def _choose(self, subject: MultiJoin, each_s: float) -> bool:
+    def _choose(self, subject: JoinNode, each_s: float) -> bool:
         part = subject.alone
         assert part is not None
         # The estimate knows nothing of pairs that are never made because nobody awaits them: such a join is left alone.
-        is_asking = isinstance(subject, DemandJoin) and subject.is_asking
+        steps = subject.executor.steps if isinstance(subject.executor, FlatJoin) else None
+        is_asking = isinstance(steps, DemandSteps) and steps.is_asking
         if is_asking or not 3 <= len(part.inputs) <= settings.SHAPE_MOST_ITEMS:
             self._wait_longer()
             return False
@@ -54,14 +56,14 @@ class ShapeTrials(Trials["MultiJoin", "Shape | None"]):
         self._try(subject, best, each_s)
         return True
 
-    def moved(self, subject: MultiJoin, seconds: float = 0.0) -> None:
+    def moved(self, subject: JoinNode, seconds: float = 0.0) -> None:
         """The join was made anew."""
         super().moved(subject, seconds)
-        if isinstance(subject, JoinTree):
-            subject.chosen = True
+        if isinstance(subject.executor, TreeJoin):
+            subject.executor.chosen = True
 
     def _tell(
-        self, subject: MultiJoin, before_s: float, each_s: float, tuples: int, *, stays: bool
+        self, subject: JoinNode, before_s: float, each_s: float, tuples: int, *, stays: bool
     ) -> None:
         tried = self.decision
         ratio = each_s / max(before_s, 1e-12)
@@ -76,7 +78,7 @@ class ShapeTrials(Trials["MultiJoin", "Shape | None"]):
         )
 
 
-def _name(join: MultiJoin, shape: Shape | None) -> str:
+def _name(join: JoinNode, shape: Shape | None) -> str:
     if shape is None:
         return "the flat join"
     assert join.alone is not None
@@ -84,7 +86,7 @@ def _name(join: MultiJoin, shape: Shape | None) -> str:
     return f"the tree {hint_text(shape, names)}"
 
 
-def _runs(join: MultiJoin, shape: Shape | None) -> str:
+def _runs(join: JoinNode, shape: Shape | None) -> str:
     return "runs flat" if shape is None else f"runs as {_name(join, shape)}"
 
 

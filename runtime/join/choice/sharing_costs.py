@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.join.execute.flat_join import MultiJoin
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 Groups = tuple[frozenset[int], ...]  # the hosts of each node, by number
 
@@ -62,7 +62,7 @@ class SharingCosts:
     wanted: dict[tuple[int, int], dict[int, NDArray[np.bool_]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, joins: Sequence[MultiJoin]) -> SharingCosts:
+    def of(cls, joins: Sequence[JoinNode]) -> SharingCosts:
         """What is known of the hosts at some joins."""
         costs = cls()
         for node, join in enumerate(joins):
@@ -125,7 +125,7 @@ class SharingCosts:
         )
         return own / all_ if all_ else 1.0
 
-    def _add(self, node: int, join: MultiJoin) -> None:
+    def _add(self, node: int, join: JoinNode) -> None:
         numbers: dict[int, list[int]] = {part.host.number: [] for part in join.parts}
         for slot in join.slots:
             numbers[slot.part.host.number].append(slot.number)
@@ -147,7 +147,7 @@ class SharingCosts:
             self.tuples[name] = max(stored, self.tuples.get(name, 0))
         self._add_levels(node, join)
 
-    def _add_levels(self, node: int, join: MultiJoin) -> None:
+    def _add_levels(self, node: int, join: JoinNode) -> None:
         found = list(join.work_of_levels())
         for branch, size, work in found:
             history = (*branch.level.bound, branch.level.target)

@@ -16,17 +16,18 @@ from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.decision import Decision
 from cqc.runtime.adapt.trials import Trials
 from cqc.runtime.join.choice.sharing_costs import Groups, SharingCosts
-from cqc.runtime.join.execute.flat_join import MultiJoin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 
 @dataclass(slots=True, eq=False)
 class SharedNodes:
     """The joins of hosts that are at one node, or were: one, or several since they were split."""
 
-    joins: list[MultiJoin]
+    joins: list[JoinNode]
     trials: SplitTrials = field(default_factory=lambda: SplitTrials())
 
     @property
@@ -86,7 +87,7 @@ class SplitTrials(Trials[SharedNodes, Groups]):
         self._known_s: float | None = None  # a tuple, when other groups were first found better
 
     def _may_change(self, subject: SharedNodes) -> bool:
-        is_flat = all(type(join) is MultiJoin for join in subject.joins)
+        is_flat = all(join.is_plain for join in subject.joins)
         return is_flat and subject.has_several_hosts
 
     def _is_disturbed(self, subject: SharedNodes) -> bool:

@@ -10,7 +10,7 @@ packets: if the third tuple comes later, its own way through the join finds the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,24 +22,28 @@ from cqc.runtime.adapt.decision import Decision
 from cqc.runtime.adapt.pause import Pause
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
-from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
+from cqc.runtime.join.execute.flat_join import FlatJoin
+from cqc.runtime.join.execute.join_node import JoinNode, push_packet
+from cqc.runtime.join.membership.membership import JoinMembership
+from cqc.runtime.join.step.key_forms import key_forms
 from cqc.runtime.join.step.presence import Presences, as_arrays, keep_awaited, make_awaited
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US
-from cqc.runtime.state.hash_chains import KeyKind
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cqc.compiler.graph.nodes import JoinHost
+    from cqc.compiler.meaning.normal import EquiJoin
     from cqc.compiler.physical.tree_shape import Shape
-    from cqc.runtime.join.execute.results import JoinResults
+    from cqc.runtime.join.execute.executor import NodeContext
+    from cqc.runtime.join.execute.metaqueues import MetaQueues
     from cqc.runtime.join.plan.join_plan import JoinPlan
     from cqc.runtime.join.plan.routes import Branch
     from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import JoinInput, ProbeStep, Rows
-    from cqc.runtime.metrics.operators import OperatorMetrics
+    from cqc.runtime.metrics.operators import JoinMetrics
 
 
 class Demands:
@@ -53,16 +57,10 @@ class Demands:
         self.dropped = np.zeros(len(asked), np.int64)  # by each
         self.table = table
         starts, places, forms = as_arrays([each.columns for each in asked])
-        self._arrays = (
+        self.arrays = (  # what is Asked, for kernels
             np.array([each.presence for each in asked], np.int64), starts, places, forms,
             np.array([each.reach_us for each in asked], np.int64),
         )  # fmt: skip
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """What the kernels want to know."""
-        table = self.table
-        return *self._arrays, table.hashes, table.newest, table.bits, table.shift, self.dropped
 
     def is_due(self) -> bool:
         """Whether enough was asked since the last time to see what it is worth."""
@@ -93,25 +91,22 @@ class Demand:
     reach_us: int
 
 
-class DemandJoin(MultiJoin):
-    """The flat join with demands on pairs."""
+class DemandSteps:
+    """The steps of a flat join with demands on pairs."""
 
-    def __init__(
-        self,
-        host: JoinHost,
-        states: Mapping[str, SharedState],
-        shape: Shape,
-        *,
-        measured: bool = False,
-    ) -> None:
+    may_be_shared = False
+    goes_through = True
+
+    def __init__(self, host: JoinHost, shape: Shape, *, measured: bool = False) -> None:
         """`shape`: a tuple first meets what is beside it there. `measured`: stop asking where few pairs are dropped."""
-        super().__init__(host, states)
-        for item in range(len(host.relations)):
-            self._orders[item] = order_by_shape(shape, item, host.equi_joins)
+        items = range(len(host.relations))
+        self.orders = {item: order_by_shape(shape, item, host.equi_joins) for item in items}
         self._measured = measured
         self._dead_us = np.full(len(host.relations), BEFORE_ALL_US, np.int64)
         self._presences = Presences()
         self._demands: dict[int, Demands] = {}  # by starting item
+        self._inputs: Sequence[JoinInput] = ()
+        self._equi_joins: Sequence[EquiJoin] = ()
         self.partial_results = 0
         self.dropped = 0
 
@@ -120,65 +115,66 @@ class DemandJoin(MultiJoin):
         """Whether some pairs are still asked about: none are once that was found to drop too few."""
         return bool(self._demands)
 
-    def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
-        """As for the flat join; what presences know goes in step."""
-        before = super().purge_before(relation, watermarks)
-        if before is not None:
-            self._dead_us[self._items_of[relation]] = before
-        return before
+    def prepare(self, context: NodeContext) -> None:
+        """Work out what each start asks for, and note the tuples that are there."""
+        self._inputs = context.members.inputs
+        self._equi_joins = context.members.parts[0].equi_joins
+        self._presences = Presences()
+        self._demands = {}
+        for start in context.plan.starts:
+            asked = self._demands_of(context.plan, start)
+            if asked:
+                self._demands[start] = Demands(asked, self._presences)
+        for item in self._presences.items:
+            state = self._inputs[item].state
+            self.stored(item, state.first, state.head)
 
-    def measure(self) -> OperatorMetrics:
-        """What the join did so far."""
-        base = self._join_metrics()
+    def stored(self, item: int, first: int, stop: int) -> None:
+        """Note the values of new tuples."""
+        each = self._inputs[item]
+        state = each.state
+        self._presences.note(
+            item, state.chains.links, state.ts, each.lineage.values,
+            first - state.base, stop - state.base, self._dead_us,
+        )  # fmt: skip
+
+    def started(self, item: int) -> None:
+        """Nothing waits."""
+
+    def purged(self, items: Sequence[int], before_us: int) -> None:
+        """What presences know goes in step with the tuples."""
+        self._dead_us[items] = before_us
+
+    def measured(self, found: JoinMetrics) -> JoinMetrics:
+        """With what was made and what was not."""
         return replace(
-            base,
-            bytes=base.bytes + self._presences.nbytes,
-            decisions=(*base.decisions, *self._decisions()),
+            found,
+            bytes=found.bytes + self._presences.nbytes,
+            decisions=(*found.decisions, *self._decisions(found.name)),
             partial_results=self.partial_results,
             not_made=self.dropped,
         )
 
-    def _decisions(self) -> list[Decision]:
+    def _decisions(self, about: str) -> list[Decision]:
         """Which starts ask before pairs are made, where that is measured."""
         found = []
-        for start in self._items_of.values() if self._measured else ():
-            for item in start:
-                asks, name = self._demands.get(item), self._inputs[item].state.relation.name
-                if asks is None:
-                    does = f"makes pairs of {name} without asking who awaits them"
-                    found.append(Decision(self.name, does))
-                elif asks.asked:
-                    dropped = int(asks.dropped.sum()) / asks.asked
-                    does = f"asks who awaits pairs of {name} before it makes them"
-                    note = f"{dropped:.2g} of {asks.asked:,} pairs were never made"
-                    found.append(Decision(self.name, does, note=note))
+        for each in self._inputs if self._measured else ():
+            asks, name = self._demands.get(each.item), each.state.relation.name
+            if asks is None:
+                does = f"makes pairs of {name} without asking who awaits them"
+                found.append(Decision(about, does))
+            elif asks.asked:
+                dropped = int(asks.dropped.sum()) / asks.asked
+                does = f"asks who awaits pairs of {name} before it makes them"
+                note = f"{dropped:.2g} of {asks.asked:,} pairs were never made"
+                found.append(Decision(about, does, note=note))
         return found
-
-    def _prepare(self) -> JoinPlan:
-        plan = super()._prepare()
-        self._presences = Presences()
-        self._demands = {}
-        for start in plan.starts:
-            asked = self._demands_of(plan, start)
-            if asked:
-                self._demands[start] = Demands(asked, self._presences)
-        for item in self._presences.items:
-            each = self._inputs[item]
-            self._stored(each, each.state.first, each.state.head)
-        return plan
-
-    def _stored(self, each: JoinInput, first: int, stop: int) -> None:
-        state = each.state
-        self._presences.note(
-            each.item, state.chains.links, state.ts, each.lineage.values,
-            first - state.base, stop - state.base, self._dead_us,
-        )  # fmt: skip
 
     def _demands_of(self, plan: JoinPlan, start: int) -> list[Demand]:
         """For the pair that a start makes first: the other items that meet both of its items."""
-        if start not in self._orders:
+        if start not in self.orders:
             return []
-        partner, *others = self._orders[start]
+        partner, *others = self.orders[start]
         pair = (start, partner)
         found = []
         for item in others:
@@ -186,15 +182,13 @@ class DemandJoin(MultiJoin):
             forms = tuple(form for _, _, form in columns)
             if len({place for place, _, _ in columns}) < 2 or len(set(forms)) < 2:
                 continue
-            reach = plan.reach_us(item).get(start, FAR_US) if self._is_stream(item) else FAR_US
+            is_stream = self._inputs[item].state.relation.is_stream
+            reach = plan.reach_us(item).get(start, FAR_US) if is_stream else FAR_US
             sources = tuple((place, form) for place, form, _ in columns)
             found.append(Demand(self._presences.number(item, forms), sources, reach))
             if len(found) == settings.DEMAND_MOST:
                 break
         return found
-
-    def _is_stream(self, item: int) -> bool:
-        return self._inputs[item].state.relation.is_stream
 
     def _columns_between(self, pair: tuple[int, int], item: int) -> list[tuple[int, int, int]]:
         """The equalities between a pair and an item: (place in the pair, key form there, key form of the item).
@@ -207,29 +201,17 @@ class DemandJoin(MultiJoin):
             if left[0] == item:
                 left, right = right, left
             if right[0] == item and left[0] in pair:
-                forms = self._forms(left, right)
+                states = self._inputs[left[0]].state, self._inputs[right[0]].state
+                forms = key_forms((states[0], left[1]), (states[1], right[1]))
                 found.append((pair.index(left[0]), *forms))
         return sorted(found, key=lambda each: each[2])
 
-    def _forms(self, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-        states = [self._inputs[item].state for item, _ in (left, right)]
-        types = [
-            state.relation.columns[column].type
-            for state, (_, column) in zip(states, (left, right), strict=True)
-        ]
-        plain = [types[0] is types[1] or each is ColumnType.DOUBLE for each in types]
-        kinds = [KeyKind.PLAIN if each else KeyKind.AS_DOUBLE for each in plain]
-        return (
-            states[0].key_form(left[1], kinds[0]),
-            states[1].key_form(right[1], kinds[1]),
-        )
-
-    def _extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
+    def extend(self, branch: Branch, rows: Rows, packet_first: int) -> Rows:
         """Make the pairs of the first level that are awaited; further levels as in the plain join."""
         bound = branch.level.bound_items
         demands = self._demands.get(bound[0]) if len(bound) == 1 else None
         if demands is None:
-            made = super()._extend(branch, rows, packet_first)
+            made = branch.level.extend(rows, packet_first)
         else:
             made = self._awaited(demands, branch.level, rows, packet_first)
             if self._measured and demands.is_due():
@@ -238,14 +220,9 @@ class DemandJoin(MultiJoin):
             self.partial_results += max(made.count, 0)
         return made
 
-    def _go_through(
-        self,
-        plan: JoinPlan,
-        through: FusedProbe,
-        start: Rows,
-        packet_first: int,
-        found: list[JoinResults],
-    ) -> bool:
+    def go_through(
+        self, through: FusedProbe, start: Rows, packet_first: int, queues: MetaQueues
+    ) -> tuple[Rows, int] | None:
         """The same for a way without forks: behind the pairs, all levels at once."""
         first = through.levels[0]
         item = first.bound[0].item
@@ -255,49 +232,33 @@ class DemandJoin(MultiJoin):
             begin = 1
             rows = self._awaited(demands, first, start, packet_first)
             if rows.count == GAVE_UP:
-                return False
-            through.note_train(0, self.queues, start.count, rows.count)
+                return None
+            through.note_train(0, queues, start.count, rows.count)
             if self._measured and demands.is_due():
                 self._judge(item, demands)
             if not rows.count:
-                return True
+                return rows, begin
             if len(through.levels) > 1:
                 self.partial_results += rows.count
         end = through.open_to(begin)
         if begin < end:
             rows, end = through.run(rows, begin, end, packet_first)
             if not end:
-                return False
-            self.partial_results += through.note_work(begin, end, self.queues)
+                return None
+            self.partial_results += through.note_work(begin, end, queues)
         elif not begin:
-            return False
-        if rows.count:
-            self._come_out(plan, through, end, rows, start, packet_first, found)
-        return True
+            return None
+        return rows, end
 
     def _awaited(self, demands: Demands, level: ProbeStep, rows: Rows, packet_first: int) -> Rows:
-        start, target = level.bound[0], level.target
-        one, two = start.state, target.state
-        pair = level.pair_arguments
-        if pair is None:
-            made = level.extend(rows, packet_first)
-            if made.count == GAVE_UP:
-                return made
-            asked = made.count
-            made.count = keep_awaited(
-                asked, made.positions, made.ts, made.lineage,
-                one.chains.links, one.base, two.chains.links, two.base, *demands.arguments,
-            )  # fmt: skip
-        else:
-            made = level.rows
-            own_forms, forms, cuts, window_sets = pair
-            limit = packet_first if level.before_packet else two.head
+        table, asked_for, dropped = demands.table.table, demands.arrays, demands.dropped
+        target, starters = level.chain_target(level.limit(packet_first)), level.starters
+        if level.is_pair:
+            made, asked = level.rows, 0
             while True:
-                found, asked, candidates = make_awaited(  # type: ignore[call-arg]
-                    rows.count, rows.positions, rows.ts, rows.lineage, one.chains.links, one.base, own_forms,
-                    two.chains.links, two.base, forms, two.chains.heads, two.chains.shift, two.ts, target.lineage.values,
-                    two.first, limit, two.newest, level.least_us,
-                    cuts, window_sets, *demands.arguments, made.positions, made.ts, made.lineage, level.width,
+                found, asked, candidates = make_awaited(
+                    rows.count, rows.block, starters, target, level.least_us, level.windows,
+                    asked_for, table, dropped, made.block, level.width,
                     MOST_STEPS if rows.count > 2 else NO_LIMIT,
                 )  # fmt: skip
                 if found <= made.room:
@@ -307,6 +268,14 @@ class DemandJoin(MultiJoin):
             if found == GAVE_UP:
                 return made
             level.note_work(rows.count, candidates, asked)
+        else:
+            made = level.extend(rows, packet_first)
+            if made.count == GAVE_UP:
+                return made
+            asked = made.count
+            made.count = keep_awaited(
+                asked, made.block, starters, target, asked_for, table, dropped
+            )
         demands.asked += asked
         self.dropped += asked - made.count
         return made
@@ -319,7 +288,7 @@ class DemandJoin(MultiJoin):
         if worthy:
             self._demands[start] = Demands(worthy, self._presences)
         else:
-            del self._demands[start], self._orders[start]
+            del self._demands[start], self.orders[start]
         used = {each.presence for among in self._demands.values() for each in among.list}
         self._presences.keep(used)
 
@@ -330,7 +299,8 @@ def warm() -> None:
     (body,) = program.graph.bodies.values()
     assert body.host is not None
     states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
-    join = DemandJoin(body.host, states, ((0, 1), 2))
+    steps = DemandSteps(body.host, ((0, 1), 2))
+    join = JoinNode(JoinMembership(body.host, states), FlatJoin(steps))
     join.add(body)
     for _ in range(2):
         for state in states.values():

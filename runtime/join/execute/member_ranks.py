@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.runtime.join.membership.host import HostAtNode
     from cqc.runtime.join.membership.residual_checks import JoinChecks
     from cqc.runtime.join.membership.slots import Slot, SlotTable
     from cqc.runtime.join.plan.join_plan import JoinPlan
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 def rank_members(
     plan: JoinPlan,
     table: SlotTable,
-    states: Sequence[SharedState],
-    checks: JoinChecks,
+    part: HostAtNode,
     positions: NDArray[np.int64],
     lineage: NDArray[np.uint64],
     counts: NDArray[np.int64],
@@ -42,9 +42,9 @@ def rank_members(
         slot = table.slots[number]
         rows = rows_with(lineage, number)
         if number in plan.inexact_families:
-            ranges = _ranges_by_expression(slot, checks, positions, rows)
+            ranges = _ranges_by_expression(slot, part.checks, positions, rows)
         else:
-            ranges = _ranges_by_value(slot, states, positions, rows)
+            ranges = _ranges_by_value(slot, part.states, positions, rows)
         slot.counts += ranges.counts
         found[number] = ranges
     return found

@@ -9,14 +9,13 @@ with a range of the other items' tuples, which two binary searches find.
     B at 3 completes with A at 1, 2     (two of A so far)
     B at 4 completes with A at 2, 4     (at equal time A comes before B, as in FROM)
 
-Candidates are made some at a time, from item to item, and between two times the join looks whether it may go on (`work_watch`).
+What a tuple's own conditions say is its lineage, as in every join; tuples that no query wants are kept too, because they count
+among the last k. Candidates are made some at a time, from item to item, and between two times the join looks whether it may go on (`work_watch`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,101 +23,31 @@ import numpy as np
 from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.meaning.bound import ColumnRef, Comparison, ComparisonOp
 from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.adapt.work_watch import REMOVED, SlotSeconds, WorkWatch, too_long
-from cqc.runtime.expressions.compile_expression import compile_expression
-from cqc.runtime.filter.grouped_filter import StreamFilter
-from cqc.runtime.join.execute.result_limits import Flood
-from cqc.runtime.lineage.matches import Matches, SlotRows
-from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US
+from cqc.runtime.join.execute.result_maker import ResultMaker
+from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US, bitmap
 from cqc.runtime.metrics.operators import RowsJoinMetrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import Body
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.meaning.normal import EquiJoin
-    from cqc.runtime.columns.columns import Column
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.expressions.compile_expression import Compiled
-    from cqc.runtime.lineage.matches import Seat
+    from cqc.runtime.join.execute.executor import NodeContext, Turn
+    from cqc.runtime.join.execute.metaqueues import TrainSize
+    from cqc.runtime.join.execute.results import JoinResults
+    from cqc.runtime.join.membership.host import HostAtNode
+    from cqc.runtime.join.membership.membership import JoinMembership
+    from cqc.runtime.join.membership.slots import JoinSeat
+    from cqc.runtime.join.plan.routes import Branch
+    from cqc.runtime.join.step.probe_step import Work
     from cqc.runtime.state.shared_state import SharedState
 
 _ROOM = 1 << 17  # candidates at a time
 _NOWHERE = Span(SourceFile("equality", ""), 0, 0)
-
-
-@dataclass(slots=True, eq=False)
-class RowsSeat:
-    """The body of a ROWS join."""
-
-    body: Body
-    results: int = 0
-    slot_number: int = 0  # the only one of its operator
-    key: int = 0  # there is only one at its operator
-    seconds: float = 0.0
-
-    @property
-    def source(self) -> RowsSeat:
-        return self
-
-
-class RowsFound:
-    """Combinations that the watermark completed."""
-
-    def __init__(
-        self,
-        seat: RowsSeat,
-        states: Sequence[SharedState],
-        positions: NDArray[np.int64],
-        ts_us: NDArray[np.int64],
-    ) -> None:
-        self._seat = seat
-        self._states = states
-        self._positions = positions
-        self._ts_us = ts_us
-
-    def __len__(self) -> int:
-        return len(self._ts_us)
-
-    @property
-    def ts_us(self) -> NDArray[np.int64]:
-        return self._ts_us
-
-    @property
-    def positions(self) -> Sequence[NDArray[np.int64]]:
-        return list(self._positions)
-
-    @property
-    def source(self) -> RowsSeat:
-        return self._seat
-
-    def matches(self, keys: NDArray[np.int64]) -> Matches:
-        return Matches(
-            keys, np.full(len(keys), len(self)), np.tile(np.arange(len(self)), len(keys))
-        )
-
-    def hits(self) -> Sequence[RowsSeat]:
-        return [self._seat] if len(self) else []
-
-    def rows_of(self, seat: Seat) -> NDArray[np.int64]:
-        del seat  # there is only one
-        return np.arange(len(self))
-
-    def by_slot(self) -> SlotRows:
-        count = len(self)
-        nothing = np.zeros(1, np.int64)
-        return SlotRows(self._seat, nothing, nothing, nothing + count, np.arange(count))
-
-    def seats_at(self, slot: int) -> Sequence[Seat]:
-        del slot  # there is only one
-        return [self._seat]
-
-    def column(self, item: int, column: int, rows: NDArray[np.int64] | None) -> Column:
-        positions = self._positions[item]
-        return self._states[item].column(column, positions if rows is None else positions[rows])
 
 
 class _Window:
@@ -133,10 +62,12 @@ class _Window:
         self.wanted = np.zeros(0, np.bool_)  # by the item's own filter
         self.done = 0  # tuples below this index have completed their combinations
 
-    def add(self, packet: Packet, first: int, wanted: NDArray[np.bool_]) -> None:
-        self.ts = np.concatenate([self.ts, packet.ts_us])
-        self.arrival = np.concatenate([self.arrival, packet.arrival])
-        self.positions = np.concatenate([self.positions, np.arange(first, first + len(packet))])
+    def add(self, first: int, wanted: NDArray[np.bool_]) -> None:
+        """Take the tuples that were stored from position `first` on."""
+        positions = np.arange(first, first + len(wanted))
+        self.ts = np.concatenate([self.ts, self.state.ts_at(positions)])
+        self.arrival = np.concatenate([self.arrival, self.state.arrival_at(positions)])
+        self.positions = np.concatenate([self.positions, positions])
         self.wanted = np.concatenate([self.wanted, wanted])
         order = np.lexsort((self.arrival, self.ts))
         self._pick(order)
@@ -152,106 +83,84 @@ class _Window:
         self.positions, self.wanted = self.positions[order], self.wanted[order]
 
 
-@dataclass(frozen=True, slots=True)
-class _Condition:
-    compiled: Compiled
-    items: frozenset[int]
-
-
 class RowsJoin:
-    """One body with ROWS windows. Exactness first: it works by expression over ranges of candidates."""
+    """The executor of a node with one body that has ROWS windows. Exactness first: it works by expression over ranges of candidates."""
 
-    def __init__(self, body: Body, states: Mapping[str, SharedState]) -> None:
-        """`states` by folded relation name."""
-        self.seat = RowsSeat(body)
+    wants_all = ranks_last = True
+    may_be_shared = starts_from_state = False
+
+    def __init__(self, body: Body) -> None:
         self._body = body
-        self._states = [states[fold(relation.name)] for relation in body.relations]
-        self._windows = [
-            _Window(state, rows) for state, rows in zip(self._states, body.rows, strict=True)
-        ]
-        self._items_of: dict[str, list[int]] = {}
-        for item, relation in enumerate(body.relations):
-            self._items_of.setdefault(fold(relation.name), []).append(item)
         self._streams = [item for item, each in enumerate(body.relations) if each.is_stream]
-        self._filters = []
-        for relation, formula in zip(body.relations, body.filters, strict=True):
-            own = StreamFilter(tuple(column.type for column in relation.columns))
-            own.add(0, formula)
-            self._filters.append(own)
-        self._conditions = [
-            _Condition(compile_expression(expression), items)
-            for expression, items in _conditions(body)
-        ]
-        for item, state in enumerate(self._states):
-            if not state.relation.is_stream and len(state):
-                packet = state.packet()
-                self._windows[item].add(packet, state.first, self._wanted(item, packet))
-        self._tuples_in = 0
+        self._conditions = _conditions(body)
+        self._windows: list[_Window] = []
         self._candidates = 0
-        self._seconds = 0.0
-        self.watch = WorkWatch()
-        self.silenced: dict[RowsSeat, str] = {}  # its only seat, and why, when it must leave
-        # Told by the owner: one of the queries it is for, and whether all of them go.
-        self.query_at: Callable[[int], str] = lambda slot: ""
-        self.left_by: Callable[[set[str]], list[RowsSeat]] = lambda queries: []
-        self._slot_seconds = SlotSeconds()
+        self._context: NodeContext
+        self._maker: ResultMaker
+        self._part: HostAtNode
+        self._slot: NDArray[np.uint64]  # the lineage of what the only slot wants
 
-    def __len__(self) -> int:
-        return 1
+    def name(self, members: JoinMembership) -> str:
+        """By its relations: it is of one query alone."""
+        del members
+        return f"rows({', '.join(relation.name for relation in self._body.relations)})"
 
-    @property
-    def failures(self) -> int:
-        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
-        return sum(condition.compiled.failures for condition in self._conditions)
+    def prepare(self, context: NodeContext) -> None:
+        """Work for the body, which sits there by now; rows of tables may be there before it."""
+        self._context = context
+        self._maker = ResultMaker(context)
+        self._part = context.members.parts[0]
+        (slot,) = context.plan.of(self._part).numbers
+        self._slot = bitmap([slot], context.plan.words)[None, :]
+        if self._windows:
+            return
+        self._windows = [
+            _Window(state, rows)
+            for state, rows in zip(self._part.states, self._body.rows, strict=True)
+        ]
+        for each in self._part.inputs:
+            state = each.state
+            if not state.relation.is_stream and len(state):
+                live = slice(state.first - state.base, state.head - state.base)
+                self.stored(each.item, state.first, each.lineage.values[live])
 
-    def take_packet(self, relation: str, packet: Packet, *, keep_all: bool) -> None:
+    def forget(self) -> None:
+        """The only body stays until the node goes."""
+
+    def take_packet(
+        self, relation: str, packet: Packet, *, keep_all: bool
+    ) -> list[JoinResults] | None:
         """Packets are stored before it is known whether the join wants them."""
 
-    def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
-        """Every tuple counts for the last k of its stream, whether the query's conditions want it or not."""
-        del relation
-        return np.ones(len(packet), np.bool_)
+    def stored(self, item: int, first: int, lineage: NDArray[np.uint64]) -> None:
+        """Take new tuples into their window: whether the body wants them or not, they count among the last k."""
+        words = min(lineage.shape[1], self._slot.shape[1])
+        wanted: NDArray[np.bool_] = np.any(lineage[:, :words] & self._slot[:, :words], axis=1)
+        self._windows[item].add(first, wanted)
 
-    def process(
-        self,
-        relation: str,
-        packet: Packet,
-        first: int,
-        rows: NDArray[np.int64] | None = None,
-        *,
-        more: bool = False,
-    ) -> list[RowsFound]:
-        """Take in a packet that was inserted at position `first`; its combinations come with the watermark."""
-        del rows, more
-        started = perf_counter()
-        for item in self._items_of[relation]:
-            self._windows[item].add(packet, first, self._wanted(item, packet))
-        self._tuples_in += len(packet)
-        self._seconds += perf_counter() - started
-        return []
+    def join(
+        self, relation: str, count: int, admitted: Mapping[int, NDArray[np.uint64]], turn: Turn
+    ) -> None:
+        """Combinations come with the watermark."""
 
-    def _wanted(self, item: int, packet: Packet) -> NDArray[np.bool_]:
-        wanted: NDArray[np.bool_] = self._filters[item].match(packet).by_tuple()[:, 0] != 0
-        return wanted
+    def drain(self, turn: Turn) -> None:
+        """What waits, waits for the watermark."""
 
-    def advance(self, watermarks: Mapping[str, int]) -> list[RowsFound]:
+    def begin_again(self) -> None:
+        """Nothing is found in the middle of a packet."""
+
+    def packet_done(self, rows: int) -> None:
+        """Nothing is left to do."""
+
+    def past(self, seat: JoinSeat, most: int | None) -> list[JoinResults]:
+        """Which tuples were the last k in the past is not known any more."""
+        raise AssertionError("a query with ROWS windows is not asked for its past")
+
+    def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:
         """The combinations completed by tuples that are now below the watermark of all the body's streams."""
-        if self.silenced:
-            return []
-        self.watch.resume()
-        try:
-            return self._advance(watermarks)
-        except Flood as flood:
-            self.silenced[self.seat] = flood.why
-            return []
-        finally:
-            self.watch.pause()
-
-    def _advance(self, watermarks: Mapping[str, int]) -> list[RowsFound]:
         names = {fold(self._body.relations[item].name) for item in self._streams}
         settled_us = min((watermarks[name] for name in names if name in watermarks), default=FAR_US)
-        started = perf_counter()
-        found: list[RowsFound] = []
+        found: list[JoinResults] = []
         for item in self._streams:
             window = self._windows[item]
             ready = int(np.searchsorted(window.ts, settled_us))
@@ -262,10 +171,9 @@ class RowsJoin:
                 found += self._complete(item, lasts)
         for item in self._streams:
             self._forget(item, settled_us)
-        self._seconds += perf_counter() - started
         return found
 
-    def _complete(self, item: int, lasts: NDArray[np.int64]) -> list[RowsFound]:
+    def _complete(self, item: int, lasts: NDArray[np.int64]) -> list[JoinResults]:
         """The combinations whose greatest tuple is one of `lasts` of the item."""
         others = [other for other in range(len(self._windows)) if other != item]
         ranges = {other: self._range(item, other, lasts) for other in others}
@@ -277,39 +185,21 @@ class RowsJoin:
         rows: NDArray[np.int64],
         others: Sequence[int],
         ranges: Mapping[int, tuple[NDArray[np.int64], NDArray[np.int64]]],
-    ) -> list[RowsFound]:
+    ) -> list[JoinResults]:
         """Extend combinations by all other items, one after the other, few enough at a time."""
         if not others or not len(rows):
-            return self._found(chosen) if len(rows) else []
+            return self._whole(chosen) if len(rows) else []
         other, rest = others[0], others[1:]
         begin, end = ranges[other]
+        limits = self._context.limits
         found = []
         for part in _parts(np.maximum(end[rows] - begin[rows], 0)):
             some = {item: indexes[part] for item, indexes in chosen.items()}
             extended, left = self._expand(some, rows[part], other, begin, end)
-            if self.watch.clock() > self.watch.look_at:
-                self._look()
+            if limits.watch.clock() > limits.watch.look_at:
+                limits.look(self._context.members, self._slot, 1)
             found += self._extend(extended, left, rest, ranges)
         return found
-
-    def _look(self) -> None:
-        """A few milliseconds have passed.
-
-        Raises:
-            Flood: when it takes too long, or nobody wants it.
-            Halted: when everything has to stop.
-        """
-        watch = self.watch
-        spent = self._slot_seconds.of(watch.turn, 1)
-        seconds = watch.taken()
-        self.seat.seconds += seconds
-        spent += seconds
-        if watch.dropped and self.left_by(watch.dropped):
-            raise Flood([0], REMOVED)
-        if watch.most_seconds is not None and spent[0] > watch.most_seconds:
-            raise Flood([0], too_long(watch.most_seconds))
-        if watch.is_time_to_tell():
-            watch.busiest = self.query_at(0)
 
     def _range(
         self, item: int, other: int, lasts: NDArray[np.int64]
@@ -350,9 +240,9 @@ class RowsJoin:
             keep &= self._inside(item, other, extended)
         extended = {each: indexes[keep] for each, indexes in extended.items()}
         rows = rows[repeat][keep]
-        for condition in self._conditions:
-            if item in condition.items and condition.items <= extended.keys() and len(rows):
-                holds = self._holds(condition, extended, len(rows))
+        for expression, items in self._conditions:
+            if item in items and items <= extended.keys() and len(rows):
+                holds = self._part.checks.is_true(expression, self._positions(extended))
                 extended = {each: indexes[holds] for each, indexes in extended.items()}
                 rows = rows[holds]
         return extended, rows
@@ -370,24 +260,20 @@ class RowsJoin:
             inside &= -distance <= lower
         return inside
 
-    def _holds(
-        self, condition: _Condition, chosen: dict[int, NDArray[np.int64]], count: int
-    ) -> NDArray[np.bool_]:
-        def fetch(item: int, column: int) -> Column:
-            window = self._windows[item]
-            return window.state.column(column, window.positions[chosen[item]])
+    def _positions(self, chosen: dict[int, NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Where the tuples of combinations are in their states; 0 for items that are not bound yet."""
+        count = len(next(iter(chosen.values())))
+        positions = np.zeros((len(self._windows), count), np.int64)
+        for item, indexes in chosen.items():
+            positions[item] = self._windows[item].positions[indexes]
+        return positions
 
-        return condition.compiled.is_true(fetch, count)
-
-    def _found(self, chosen: dict[int, NDArray[np.int64]]) -> list[RowsFound]:
-        positions = np.array(
-            [self._windows[item].positions[chosen[item]] for item in range(len(self._windows))]
-        )
-        if not positions.shape[1]:
-            return []
+    def _whole(self, chosen: dict[int, NDArray[np.int64]]) -> list[JoinResults]:
+        """Combinations of all items are results."""
+        positions = self._positions(chosen)
         times = [self._windows[item].ts[chosen[item]] for item in self._streams]
-        self.seat.results += positions.shape[1]
-        return [RowsFound(self.seat, self._states, positions, np.maximum.reduce(times))]
+        lineage = np.repeat(self._slot, positions.shape[1], axis=0)
+        return self._maker.rank(self._part, positions, np.maximum.reduce(times), lineage)
 
     def _forget(self, item: int, settled_us: int) -> None:
         """Drop what no future tuple can meet: not among the last k any more, or too old for every window."""
@@ -406,22 +292,29 @@ class RowsJoin:
     def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
         """Tuples of the relation older than this are not needed any more."""
         del watermarks  # `advance` has dropped what they allow
-        windows = [self._windows[item] for item in self._items_of[relation]]
+        items = self._context.members.items_of[relation]
+        windows = [self._windows[item] for item in items]
         return min((int(window.ts[0]) for window in windows if len(window.ts)), default=FAR_US)
 
-    def measure(self) -> RowsJoinMetrics:
-        """What the join did so far."""
-        size = sum(
-            each.ts.nbytes + each.arrival.nbytes + each.positions.nbytes for each in self._windows
-        )
+    def measure(self, split: str) -> RowsJoinMetrics:
+        """How many combinations were looked at."""
+        del split  # its node has one host
+        members, counts = self._context.members, self._context.counts
+        size = sum(each.lineage.nbytes for each in members.used_inputs)
+        for each in self._windows:
+            size += each.ts.nbytes + each.arrival.nbytes + each.positions.nbytes
         return RowsJoinMetrics(
-            name=f"rows({', '.join(relation.name for relation in self._body.relations)})",
-            tuples_in=self._tuples_in,
-            tuples_out=self.seat.results,
-            seconds=self._seconds,
+            name=self.name(members),
+            tuples_in=counts.tuples_in,
+            tuples_out=counts.results,
+            seconds=counts.seconds,
             bytes=int(size),
             candidates=self._candidates,
         )
+
+    def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
+        """There are no routes."""
+        return iter(())
 
 
 def _parts(totals: NDArray[np.int64]) -> list[slice]:

@@ -23,7 +23,7 @@ from numba import njit
 from cqc.compiler.meaning.normal import NEVER, AllOf, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.filter.grouped_filter import StreamFilter
-from cqc.runtime.join.step.probe_kernels import rank_of
+from cqc.runtime.join.step.conditions import rank_of
 from cqc.runtime.lineage.rank_lineage import bitmap, toggle_bits, word_count
 from cqc.runtime.state.lanes import writable
 

@@ -93,7 +93,7 @@ class FusedProbe:
         self._state_numbers = {id(state): number for number, state in enumerate(self._states)}
         self._ends = np.zeros((len(self._states), 3), np.int64)
         self._numbers = np.zeros((len(self.levels), _NUMBERS), np.int64)
-        self._edges = self._sources = np.zeros((0, 6), np.int64)
+        self._sources = (np.zeros((0, 6), np.int64), np.zeros((0, 6), np.int64))
         self._layout = -1
         self._width = self.levels[0].width
         self._work = np.zeros((len(self.levels), 3), np.int64)  # probes, candidates, found
@@ -134,8 +134,8 @@ class FusedProbe:
             self._numbers[at, MOST] = self._queues[at].size.most_at_once
         while True:
             at, found = extend_through(
-                self._numbers, self._edges, self._sources, ends, packet_first, begin, end,
-                rows.count, rows.positions, rows.ts, rows.lineage, self._width, self._work,
+                self._numbers, self._sources, ends, packet_first, begin, end,
+                rows.count, rows.block, self._width, self._work,
             )  # fmt: skip
             if at < begin:  # the first level alone is too much at once
                 return rows, begin
@@ -191,8 +191,10 @@ class FusedProbe:
             self._describe_state(row, level)
             self._describe_conditions(row, level)
             self._describe_rows(at)
-        self._edges = np.array(edges, np.int64).reshape(-1, 6)
-        self._sources = np.array(sources, np.int64).reshape(-1, 6)
+        self._sources = (
+            np.array(edges, np.int64).reshape(-1, 6),
+            np.array(sources, np.int64).reshape(-1, 6),
+        )
 
     def _describe_state(self, row: NDArray[np.int64], level: ProbeStep) -> None:
         state, chains = level.target.state, level.target.state.chains
@@ -251,16 +253,16 @@ def _table(array: NDArray[Any]) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True)
-def extend_through(  # type: ignore[no-untyped-def]
-    levels, edges, sources, ends, packet_first, begin, end, count, positions, ts, lineage, width, work
-):  # fmt: skip
+def extend_through(levels, sources, ends, packet_first, begin, end, count, rows, width, work):  # type: ignore[no-untyped-def]
     """Take rows through the levels from `begin` up to `end`: (the last level that was taken, the rows it made).
 
-    Before a level that should not get so many rows at once it ends, also when only the level's kernel can tell. Rows that do not fit are counted only: then the level has made
-    more than it has room for. `work[level]` is probes,
-    candidates and found.
+    `sources`: where the keys and where the values of bound tuples are. Before a level that should not get so many rows at once it
+    ends, also when only the level's kernel can tell. Rows that do not fit are counted only: then the level has made more than it has
+    room for. `work[level]` is probes, candidates and found.
+
+    What one call for all levels is worth, `cqc bench joins --quick` shows in its rows of small packets.
     """
-    words = len(width)
+    edges, values = sources
     work[begin:] = 0
     number, found = begin, 0
     for number in range(begin, end):
@@ -269,63 +271,104 @@ def extend_through(  # type: ignore[no-untyped-def]
             return number - 1, count
         state = ends[level[STATE]]
         limit = packet_first if level[BEFORE_PACKET] else state[HEAD]
-        edge_from, edge_to = level[EDGE_FROM], level[EDGE_TO]
-        keys = np.empty((edge_to - edge_from, count), np.int64)
-        for at in range(edge_from, edge_to):
-            edge = edges[at]
-            shape = (edge[ARRAY_ROWS], edge[ARRAY_COLUMNS], 2)
-            links = carray(pointer(edge[ARRAY]), shape, np.int64)
-            gather_keys(
-                links, edge[COLUMN], ends[edge[VALUE_STATE], BASE], positions[edge[PLACE]], count, keys[at - edge_from]
-            )  # fmt: skip
-        source_from, source_to = level[SOURCE_FROM], level[SOURCE_TO]
-        probing = np.empty((source_to - source_from, count), np.float64)
-        for at in range(source_from, source_to):
-            source = sources[at]
-            size = (source[ARRAY_ROWS], source[ARRAY_COLUMNS])
-            values = carray(pointer(source[ARRAY]), size, np.float64)
-            gather_values(
-                values, source[COLUMN : COLUMN + 1], ends[source[VALUE_STATE], BASE], positions[source[PLACE]], count,
-                probing, at - source_from,
-            )  # fmt: skip
-        capacity, lists, room = level[CAPACITY], level[LISTS], level[ROOM]
-        forms = carray(pointer(level[TARGET_FORMS]), (edge_to - edge_from,), np.int64)
-        positions_out = carray(pointer(level[POSITIONS_OUT]), (len(positions) + 1, room), np.int64)
-        ts_out = carray(pointer(level[TS_OUT]), (level[TIMES], room), np.int64)
-        lineage_out = carray(pointer(level[LINEAGE_OUT]), (room, words), np.uint64)
-        most = MOST_STEPS if count > 2 else NO_LIMIT
+        out = rows_at(level, len(rows[0]) + 1, width)
         found, candidates = extend_by_key(
-            count, positions, ts, lineage, keys[0], forms[0], keys[1:], forms[1:],
-            carray(pointer(level[HEADS]), (level[FORMS], level[BUCKETS]), np.int64),
-            carray(pointer(level[LINKS]), (level[FORMS], capacity, 2), np.int64),
-            level[SHIFT], state[BASE], state[FIRST], limit,
-            carray(pointer(level[NEWEST]), (capacity,), np.int64), level[LEAST_US],
-            carray(pointer(level[TS]), (capacity,), np.int64),
-            carray(pointer(level[LINEAGE]), (capacity, words), np.uint64),
-            carray(pointer(level[CUT_STARTS]), (level[BOUND] + 1,), np.int64),
-            carray(pointer(level[CUTS]), (level[CUT_COUNT],), np.int64),
-            carray(pointer(level[WINDOW_SETS]), (level[SET_COUNT], words), np.uint64),
-            carray(pointer(level[CODES]), (lists,), np.int64),
-            carray(pointer(level[COLUMNS]), (lists,), np.int64),
-            carray(pointer(level[STARTS]), (lists + 1,), np.int64),
-            carray(pointer(level[PARAMETERS]), (level[PARAMETER_COUNT], 4), np.float64),
-            carray(pointer(level[THETA_SETS]), (level[THETA_SET_COUNT], words), np.uint64),
-            carray(pointer(level[MEMBERS]), (lists, words), np.uint64),
-            probing,
-            carray(pointer(level[VALUES]), (capacity, level[VALUE_COLUMNS]), np.float64),
-            positions_out, ts_out, lineage_out, width, most,
-        )  # fmt: skip
+            count,
+            rows,
+            equalities_at(level, edges, ends, count, rows[0]),
+            target_at(level, state, limit, width),
+            level[LEAST_US],
+            windows_at(level, width),
+            thetas_at(level, values, ends, count, rows[0], width),
+            out,
+            width,
+            MOST_STEPS if count > 2 else NO_LIMIT,
+        )
         if found == GAVE_UP:
             return number - 1, count
-        if found > room:
+        if found > level[ROOM]:
             break
         work[number, 0] = count
         work[number, 1] = candidates
         work[number, 2] = found
         if found == 0:
             break
-        count, positions, ts, lineage = found, positions_out, ts_out, lineage_out
+        count, rows = found, out
     return number, found
+
+
+@njit(cache=True, nogil=True)
+def equalities_at(level, edges, ends, count, positions):  # type: ignore[no-untyped-def]
+    """The keys of rows and the forms of the target that a level is described with: Equalities."""
+    edge_from, edge_to = level[EDGE_FROM], level[EDGE_TO]
+    keys = np.empty((edge_to - edge_from, count), np.int64)
+    for at in range(edge_from, edge_to):
+        edge = edges[at]
+        shape = (edge[ARRAY_ROWS], edge[ARRAY_COLUMNS], 2)
+        links = carray(pointer(edge[ARRAY]), shape, np.int64)
+        gather_keys(
+            links, edge[COLUMN], ends[edge[VALUE_STATE], BASE], positions[edge[PLACE]], count, keys[at - edge_from]
+        )  # fmt: skip
+    return keys, carray(pointer(level[TARGET_FORMS]), (edge_to - edge_from,), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def target_at(level, state, limit, width):  # type: ignore[no-untyped-def]
+    """The state that a level meets: a ChainTarget."""
+    capacity = level[CAPACITY]
+    return (
+        carray(pointer(level[HEADS]), (level[FORMS], level[BUCKETS]), np.int64),
+        carray(pointer(level[LINKS]), (level[FORMS], capacity, 2), np.int64),
+        level[SHIFT], state[BASE], state[FIRST], limit,
+        carray(pointer(level[TS]), (capacity,), np.int64),
+        carray(pointer(level[NEWEST]), (capacity,), np.int64),
+        carray(pointer(level[LINEAGE]), (capacity, len(width)), np.uint64),
+        carray(pointer(level[VALUES]), (capacity, level[VALUE_COLUMNS]), np.float64),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def windows_at(level, width):  # type: ignore[no-untyped-def]
+    """The Windows of a level."""
+    return (
+        carray(pointer(level[CUT_STARTS]), (level[BOUND] + 1,), np.int64),
+        carray(pointer(level[CUTS]), (level[CUT_COUNT],), np.int64),
+        carray(pointer(level[WINDOW_SETS]), (level[SET_COUNT], len(width)), np.uint64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def thetas_at(level, values, ends, count, positions, width):  # type: ignore[no-untyped-def]
+    """The Thetas of a level, with the values of rows."""
+    source_from, source_to, lists = level[SOURCE_FROM], level[SOURCE_TO], level[LISTS]
+    probing = np.empty((source_to - source_from, count), np.float64)
+    for at in range(source_from, source_to):
+        source = values[at]
+        size = (source[ARRAY_ROWS], source[ARRAY_COLUMNS])
+        gather_values(
+            carray(pointer(source[ARRAY]), size, np.float64), source[COLUMN : COLUMN + 1],
+            ends[source[VALUE_STATE], BASE], positions[source[PLACE]], count, probing, at - source_from,
+        )  # fmt: skip
+    return (
+        carray(pointer(level[CODES]), (lists,), np.int64),
+        carray(pointer(level[COLUMNS]), (lists,), np.int64),
+        carray(pointer(level[STARTS]), (lists + 1,), np.int64),
+        carray(pointer(level[PARAMETERS]), (level[PARAMETER_COUNT], 4), np.float64),
+        carray(pointer(level[THETA_SETS]), (level[THETA_SET_COUNT], len(width)), np.uint64),
+        carray(pointer(level[MEMBERS]), (lists, len(width)), np.uint64),
+        probing,
+    )
+
+
+@njit(cache=True, nogil=True)
+def rows_at(level, places, width):  # type: ignore[no-untyped-def]
+    """Where the rows of a level go: a RowBlock."""
+    room = level[ROOM]
+    return (
+        carray(pointer(level[POSITIONS_OUT]), (places, room), np.int64),
+        carray(pointer(level[TS_OUT]), (level[TIMES], room), np.int64),
+        carray(pointer(level[LINEAGE_OUT]), (room, len(width)), np.uint64),
+    )
 
 
 def warm() -> None:
@@ -333,6 +376,6 @@ def warm() -> None:
     nothing = np.zeros((0, _NUMBERS), np.int64)
     values, rows = np.zeros((0, 6), np.int64), np.zeros((1, 1), np.int64)
     extend_through(
-        nothing, values, values, np.zeros((0, 3), np.int64), 0, 0, 0,
-        0, rows, rows, np.zeros((1, 1), np.uint64), (0,), np.zeros((0, 3), np.int64),
+        nothing, (values, values), np.zeros((0, 3), np.int64), 0, 0, 0,
+        0, (rows, rows, np.zeros((1, 1), np.uint64)), (0,), np.zeros((0, 3), np.int64),
     )  # fmt: skip

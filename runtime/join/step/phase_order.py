@@ -1,6 +1,6 @@
 """In which order a step of a join looks at attribute, join and window conditions, and by what it reaches its candidates.
 
-With `--order` every step goes through the phases of `phases.py` in that order; the first of J and W says which structure
+With `--order` every step goes through the phases of `phase_kernels` in that order; the first of J and W says which structure
 lists the candidates. `adaptive` decides for each step again and again, from a few of the rows at hand: how many candidates
 each structure would list for them, counted or estimated without building anything, times what a candidate costs, which is
 measured. The fused kernels are one of the choices, AJW by key or AWJ by time, and the usual one. They go through candidates
@@ -36,6 +36,7 @@ from cqc.runtime.join.step.phase_kernels import (
     write_candidates,
 )
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT
+from cqc.runtime.join.step.step_arguments import Thetas
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
 from cqc.runtime.metrics.parts import PhaseMetrics, StepOrderMetrics
 from cqc.runtime.state.sorted_runs import SortedRuns
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.join.step.probe_step import Rows
-    from cqc.runtime.state.lanes import Lane
     from cqc.runtime.state.shared_state import SharedState
 
 ORDERS = ("AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
@@ -64,16 +64,15 @@ class Access(Enum):
 
 
 class StepParts(NamedTuple):
-    """What a step of a join is made of, as its kernels need it."""
+    """What a step of a join is made of; groups of arrays are as its kernels need them (`step_arguments`)."""
 
     state: SharedState
-    lineage: Lane
+    target: tuple[Any, ...]  # a ChainTarget
     keys: NDArray[np.int64]  # [equalities, rows]
     forms: NDArray[np.int64]  # of the target, for each equality
-    windows: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]
+    windows: tuple[NDArray[Any], ...]  # Windows
     loosest: NDArray[np.int64]
-    thetas: tuple[NDArray[Any], ...]  # codes, columns, starts, parameters, sets, members
-    probing: NDArray[np.float64]
+    thetas: tuple[NDArray[Any], ...]  # Thetas
     out: Rows
 
 
@@ -163,13 +162,13 @@ class PhaseOrder:
         self._runs: dict[Access, SortedRuns] = {}
         self._room(_FIRST_ROOM, 1)
 
-    def takes(self, make_parts: Callable[[], StepParts], rows: Rows, limit: int) -> bool:
+    def takes(self, make_parts: Callable[[int], StepParts], rows: Rows, limit: int) -> bool:
         """Whether to take the next step in phases; asked once a step."""
         self._steps += 1
         self._listed = 0.0
         self._again = False
         if self._adapts and self._is_due(self._steps):
-            self._decide(make_parts(), rows, limit)
+            self._decide(make_parts(limit), rows, limit)
             self._decided += 1
         label = self._fused_label if self._again else self._label
         orders = self._counts.orders
@@ -223,10 +222,7 @@ class PhaseOrder:
             if found + left > parts.out.room:
                 _grow(parts.out, found, max(found + left, 2 * parts.out.room))
             out = parts.out
-            found = write_candidates(
-                left, *self._lists, parts.state.base, parts.state.ts, rows.positions, rows.ts, found,
-                out.positions, out.ts, out.lineage,
-            )  # fmt: skip
+            found = write_candidates(left, self._lists, parts.target, rows.block, found, out.block)
         self._counts.listed += candidates
         self._saw(self._clock() - started, candidates, fused=False)
         return found, candidates
@@ -265,25 +261,21 @@ class PhaseOrder:
         highs: NDArray[np.float64],
     ) -> int:
         """List the candidates of a block of rows."""
-        state = parts.state
         words = rows.lineage.shape[1]
         most = MOST_STEPS if rows.count > 2 else NO_LIMIT
         while True:
             if self._lists[2].shape[1] != words:
                 self._room(len(self._lists[0]), words)
             if self.access is Access.KEY:
-                chains = state.chains
                 listed = list_by_key(
-                    *block, rows.lineage, parts.keys[0], parts.forms[0], chains.heads, chains.links, chains.shift,
-                    state.base, *span, *self._lists, most,
+                    *block, rows.lineage, parts.keys[0], parts.forms[0], parts.target, span[0], self._lists, most
                 )  # fmt: skip
             else:
-                listed = 0
-                for keys, positions in self._run_of(parts).runs:
+                listed, live = 0, (parts.state.first, span[1])
+                for run in self._run_of(parts).runs:
                     listed = list_in_run(
-                        *block, rows.lineage, lows, highs, keys, positions, state.first, span[1], listed, *self._lists,
-                        most,
-                    )  # fmt: skip
+                        *block, rows.lineage, (lows, highs), run, live, listed, self._lists, most
+                    )
             if listed > most or listed <= len(self._lists[0]):
                 return int(listed)
             self._room(2 * listed, words)
@@ -302,20 +294,14 @@ class PhaseOrder:
         return count
 
     def _phase(self, letter: str, parts: StepParts, rows: Rows, count: int) -> int:
-        state = parts.state
         if letter == "A":
-            return int(attribute_phase(count, *self._lists, state.base, parts.lineage.values))
+            return int(attribute_phase(count, self._lists, parts.target))
         if letter == "W":
-            return int(
-                window_phase(count, *self._lists, state.base, state.ts, rows.ts, *parts.windows)
-            )
+            return int(window_phase(count, self._lists, parts.target, rows.ts, parts.windows))
         # The equality whose chain was walked holds.
         known = 1 if self.access is Access.KEY else 0
-        kept: int = join_phase(  # type: ignore[call-arg]  # mypy counts a starred tuple as many
-            count, *self._lists, state.base, parts.keys[known : len(parts.forms)], parts.forms[known:],
-            state.chains.links, *parts.thetas, parts.probing, state.values,
-        )  # fmt: skip
-        return kept
+        keys, forms = parts.keys[known : len(parts.forms)], parts.forms[known:]
+        return int(join_phase(count, self._lists, parts.target, keys, forms, parts.thetas))
 
     def _ranges(
         self, parts: StepParts, rows: Rows, access: Access | None = None
@@ -326,11 +312,8 @@ class PhaseOrder:
         if access is Access.TIME:
             stretches(rows.count, rows.ts, parts.loosest, lows, highs)
         elif access is Access.VALUE:
-            codes, _, starts, parameters, _, members = parts.thetas
-            value_ranges(
-                rows.count, rows.lineage, _largest_list(parts), codes, starts, parameters, members, parts.probing,
-                lows, highs,
-            )  # fmt: skip
+            number = _largest_list(parts)
+            value_ranges(rows.count, rows.lineage, number, parts.thetas, lows, highs)
         return lows, highs
 
     def _lowest(self, parts: StepParts, rows: Rows, limit: int) -> int:
@@ -348,8 +331,7 @@ class PhaseOrder:
             if self.access is Access.TIME:
                 runs = SortedRuns.by_time(parts.state)
             else:
-                column = int(parts.thetas[1][_largest_list(parts)])
-                runs = SortedRuns.by_value(parts.state, column)
+                runs = SortedRuns.by_value(parts.state, _largest_column(parts))
             self._runs[self.access] = runs
         runs.catch_up()
         return runs
@@ -404,11 +386,10 @@ class PhaseOrder:
         step = max(1, rows.count // settings.PHASES_SAMPLE_ROWS)
         sample = np.arange(0, rows.count, step)
         if access is Access.KEY:
-            low, chains = self._lowest(parts, rows, limit), state.chains
+            low = self._lowest(parts, rows, limit)
             counted = count_by_key(
-                sample, parts.keys[0], parts.forms[0], chains.heads, chains.links, chains.shift,
-                state.base, low, limit, 1 << 16,
-            )  # fmt: skip
+                sample, parts.keys[0], parts.forms[0], parts.target, low, 1 << 16
+            )
             return float(counted * step)
         lows, highs = self._ranges(parts, rows, access)
         if access is Access.TIME:
@@ -418,7 +399,7 @@ class PhaseOrder:
             return float(np.maximum(end - begin, 0).sum() * step)
         live = np.arange(state.first - state.base, max(limit - state.base, 0))
         some = live[:: max(1, len(live) // settings.PHASES_SAMPLE_TUPLES)]
-        values = state.values[some, int(parts.thetas[1][_largest_list(parts)])]
+        values = state.values[some, _largest_column(parts)]
         inside = (values >= lows[sample][:, None]) & (values <= highs[sample][:, None])
         return float(inside.mean() * len(live) * rows.count) if inside.size else 0.0
 
@@ -435,8 +416,13 @@ def _by_rank(own: dict[str, PhaseCount], first: str) -> str:
 
 def _largest_list(parts: StepParts) -> int:
     """The theta list that serves most slots."""
-    members = parts.thetas[5]
+    members = Thetas(*parts.thetas).members
     return int(np.bitwise_count(members).sum(axis=1).argmax())
+
+
+def _largest_column(parts: StepParts) -> int:
+    """The target's column that it compares."""
+    return int(Thetas(*parts.thetas).columns[_largest_list(parts)])
 
 
 def _grow(rows: Rows, count: int, room: int) -> None:

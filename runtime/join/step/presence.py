@@ -10,14 +10,20 @@ first: the bits stay near the processor when the table does not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit, uint64
 
-from cqc.runtime.join.step.probe_kernels import GAVE_UP, find_equal_keys, rank_of, shifted
+from cqc.runtime.join.step.conditions import meet, shifted, window_allows
+from cqc.runtime.join.step.probe_kernels import (
+    GAVE_UP,
+    enter_chains,
+    find_equal_keys,
+    first_young_enough,
+)
+from cqc.runtime.join.step.step_arguments import ChainTarget, RowBlock
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
-from cqc.runtime.state.hash_chains import bucket_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +31,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LEAST_ROOM = 1024
+
+
+class Table(NamedTuple):
+    """What is there, for kernels."""
+
+    hashes: NDArray[np.uint64]  # 0: a free place
+    newest: NDArray[np.int64]  # event time, of each
+    bits: NDArray[np.uint64]
+    shift: int
+
+
+class Asked(NamedTuple):
+    """What a pair must still find, for kernels: composite values, of which `places` says which tuple of the pair has each part."""
+
+    numbers: NDArray[np.int64]  # of the presence that each demand asks for
+    starts: NDArray[np.int64]  # where the parts of each begin, and the end
+    places: NDArray[np.int64]
+    forms: NDArray[np.int64]
+    reach_us: NDArray[np.int64]  # how much older than the pair's first tuple a partner may be
+
+
+class Starters(NamedTuple):
+    """The state of the tuples that start, for kernels."""
+
+    links: NDArray[np.int64]
+    base: int
+    forms: NDArray[np.int64]  # that must be equal to
+    target_forms: NDArray[np.int64]
+
+
 SEED = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -78,10 +114,14 @@ class Presences:
         more = (end - begin) * len(arranged[0])
         if 2 * (self._noted + more) > len(self.hashes):
             self._renew(more, dead_us)
-        self._noted += note_keys(  # type: ignore[call-arg]
-            links, *arranged, ts, lineage, begin, end, dead_us[item],
-            self.hashes, self.newest, self.bits, self._presence, self.shift,
-        )  # fmt: skip
+        self._noted += note_keys(
+            links, arranged, ts, lineage, (begin, end), dead_us[item], self.table, self._presence
+        )
+
+    @property
+    def table(self) -> tuple[Any, ...]:
+        """A Table, for kernels."""
+        return self.hashes, self.newest, self.bits, self.shift
 
     def _arrange(self) -> None:
         """By item: the numbers of its presences, where the forms of each begin, and the forms."""
@@ -159,13 +199,15 @@ def has_bit(bits, code, shift):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def note_keys(  # type: ignore[no-untyped-def]
-    links, numbers, starts, forms, ts, lineage, begin, end, dead_us, hashes, newest, bits, presence, shift
-):  # fmt: skip
-    """Enter the keys of the tuples at begin..end-1 that some slot wants; how many are new.
+def note_keys(links, arranged, ts, lineage, span, dead_us, table, presence):  # type: ignore[no-untyped-def]
+    """Enter the keys of the tuples of a span that some slot wants; how many are new.
 
     A tuple that comes late may be dead for the future and still meets what is there: it counts as just alive.
     """
+    numbers, starts, forms = arranged
+    table = Table(*table)
+    hashes, newest, bits, shift = table.hashes, table.newest, table.bits, table.shift
+    begin, end = span
     new = 0
     for index in range(begin, end):
         wanted = np.uint64(0)
@@ -206,49 +248,38 @@ def set_bits(hashes, bits, shift):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def pair_code(links_0, index_0, links_1, index_1, demand, numbers, starts, places, forms):  # type: ignore[no-untyped-def]
+def pair_code(links_0, index_0, links_1, index_1, demand, asked):  # type: ignore[no-untyped-def]
     """The hash of the composite value that a demand wants for a pair of tuples."""
-    code = mix(SEED, numbers[demand])
-    for at in range(starts[demand], starts[demand + 1]):
-        if places[at] == 0:
-            code = mix(code, links_0[forms[at], index_0, 1])
+    code = mix(SEED, asked.numbers[demand])
+    for at in range(asked.starts[demand], asked.starts[demand + 1]):
+        if asked.places[at] == 0:
+            code = mix(code, links_0[asked.forms[at], index_0, 1])
         else:
-            code = mix(code, links_1[forms[at], index_1, 1])
+            code = mix(code, links_1[asked.forms[at], index_1, 1])
     return code | uint64(1)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def first_not_awaited(  # type: ignore[no-untyped-def]
-    links_0, index_0, links_1, index_1, ts, numbers, starts, places, forms, reach_us, hashes, newest, bits, shift
-):  # fmt: skip
-    """The first demand that nobody meets for a pair of tuples; the number of demands when all are met."""
-    for demand in range(len(numbers)):
-        code = pair_code(links_0, index_0, links_1, index_1, demand, numbers, starts, places, forms)
-        if not has_bit(bits, code, shift):
-            return demand
-        slot = slot_of(hashes, code, shift)
-        if hashes[slot] == 0 or newest[slot] < shifted(ts, -reach_us[demand]):
-            return demand
-    return len(numbers)
-
-
 @njit(cache=True, nogil=True)
-def keep_awaited(  # type: ignore[no-untyped-def]
-    count, positions, ts, lineage, links_0, base_0, links_1, base_1,
-    numbers, starts, places, forms, reach_us, hashes, newest, bits, shift, dropped,
-):  # fmt: skip
+def keep_awaited(count, rows, starters, target, asked, table, dropped):  # type: ignore[no-untyped-def]
     """Of rows of two bound items keep those whose composite values are all there and not too old; how many.
 
-    `places[k]` says which of the two has key column `forms[k]`; a partner may be `reach_us` older than a row's first tuple.
     `dropped[demand]` counts what each demand dropped.
     """
+    rows, starters, target = RowBlock(*rows), Starters(*starters), ChainTarget(*target)
+    asked, table = Asked(*asked), Table(*table)
+    positions, ts, lineage = rows.positions, rows.ts, rows.lineage
     kept = 0
     for row in range(count):
-        failed = first_not_awaited(
-            links_0, positions[0, row] - base_0, links_1, positions[1, row] - base_1, ts[0, row],
-            numbers, starts, places, forms, reach_us, hashes, newest, bits, shift,
-        )  # fmt: skip
-        if failed < len(numbers):
+        failed = -1
+        demand = 0
+        while failed < 0 and demand < len(asked.numbers):
+            one, two = positions[0, row] - starters.base, positions[1, row] - target.base
+            code = pair_code(starters.links, one, target.links, two, demand, asked)
+            may_be = has_bit(table.bits, code, table.shift)
+            if not may_be or not is_there(code, ts[0, row], demand, asked, table):
+                failed = demand
+            demand += 1
+        if failed >= 0:
             dropped[failed] += 1
             continue
         for place in range(2):
@@ -260,42 +291,45 @@ def keep_awaited(  # type: ignore[no-untyped-def]
     return kept
 
 
+@njit(cache=True, nogil=True, inline="always")
+def is_there(code, ts, demand, asked, table):  # type: ignore[no-untyped-def]
+    """Whether a composite value is in the table, and young enough for a pair that starts at a time."""
+    slot = slot_of(table.hashes, code, table.shift)
+    is_young = table.newest[slot] >= shifted(ts, -asked.reach_us[demand])
+    return table.hashes[slot] != 0 and is_young
+
+
 @njit(cache=True, nogil=True)
 def make_awaited(  # type: ignore[no-untyped-def]
-    count, positions_in, ts_in, lineage_in, links_0, base_0, own_forms,  # the tuples that start
-    links_1, base_1, target_forms, heads, chain_shift, ts_target, lineage_target, first, limit, newest_target, least_us,  # and the state they meet
-    cuts, window_sets,
-    numbers, starts, places, forms, reach_us, hashes, newest, bits, shift, dropped,
-    positions_out, ts_out, lineage_out, width, most,
-):  # fmt: skip
+    count, rows, starters, target, least_us, windows, asked, table, dropped, out, width, most
+):
     """Make the pairs of equal keys whose further composite values are all there; (how many, asked about, candidates seen).
 
-    GAVE_UP pairs when more than `most` tuples would be looked at. In one pass: a pair that nobody awaits is never written. Without room pairs are counted and not written, and the caller makes
-    room and calls again: `dropped` is counted up only when all was written. All rows take a step along their chains before any takes
-    the next, and so on with all that is looked up: memory is waited for once for many.
+    GAVE_UP pairs when more than `most` tuples would be looked at. In one pass: a pair that nobody awaits is never written.
+    Without room pairs are counted and not written, and the caller makes room and calls again: `dropped` is counted up only when all
+    was written. All rows take a step along their chains before any takes the next, and so on with all that is looked up: memory is
+    waited for once for many.
     """
-    failures = np.zeros(len(numbers) + 1, np.int64)
+    rows, starters, target = RowBlock(*rows), Starters(*starters), ChainTarget(*target)
+    asked, table = Asked(*asked), Table(*table)
+    cut_starts, cuts, window_sets = windows
+    positions_out, ts_out, lineage_out = out
+    positions_in, ts_in, base_0, base_1 = rows.positions, rows.ts, starters.base, target.base
+    lineage_in, lineage_target, ts_target = rows.lineage, target.lineage, target.ts
+    own_forms, target_forms, limit = starters.forms, starters.target_forms, target.limit
+    bits, shift, demands = table.bits, table.shift, len(asked.numbers)
+    links_0, links_1, form = starters.links, target.links, starters.target_forms[0]
+    failures = np.zeros(len(asked.numbers) + 1, np.int64)
+    alive = np.empty(len(width), np.uint64)
     written = candidates = 0
-    oldest_us = ts_in[0, 0]
-    for row in range(1, count):
-        oldest_us = min(oldest_us, ts_in[0, row])
-    low = first + rank_of(
-        newest_target, first - base_1, limit - base_1, shifted(oldest_us, least_us) - 1
-    )
-    form = target_forms[0]
+    low = first_young_enough(count, ts_in, target, least_us)
     keys = np.empty(count, np.int64)
     active, cursors = np.empty(count, np.int64), np.empty(count, np.int64)
-    rows, indexes = np.empty(count, np.int64), np.empty(count, np.int64)
+    own_rows, indexes = np.empty(count, np.int64), np.empty(count, np.int64)
     codes = np.empty(count, np.uint64)
-    left_over = 0
     for row in range(count):
-        keys[row] = links_0[own_forms[0], positions_in[0, row] - base_0, 1]
-    for row in range(count):
-        position = heads[form, bucket_of(keys[row], chain_shift)]
-        if position >= low:
-            active[left_over] = row
-            cursors[left_over] = position
-            left_over += 1
+        keys[row] = links_0[starters.forms[0], positions_in[0, row] - base_0, 1]
+    left_over = enter_chains(count, keys, form, target, low, active, cursors)
     while left_over > 0:
         left_over, most = find_equal_keys(
             active, cursors, left_over, keys, form, links_1, base_1, low, limit, most
@@ -308,64 +342,51 @@ def make_awaited(  # type: ignore[no-untyped-def]
             row, index = active[at], cursors[at] - base_1
             cursors[at] = links_1[form, index, 0]
             own = positions_in[0, row] - base_0
-            cut = window_cut(cuts, ts_target[index] - ts_in[0, row])
-            left = np.uint64(0)
-            for word in range(len(width)):
-                left |= lineage_in[row, word] & lineage_target[index, word] & window_sets[cut, word]
-            ok = left != 0
+            ok = meet(alive, lineage_in, row, lineage_target, index, width)
+            ok = ok and window_allows(
+                alive, cut_starts, cuts, window_sets, 0, ts_target[index] - ts_in[0, row], width
+            )
             for check in range(1, len(own_forms)):
                 here, there = own_forms[check], target_forms[check]
                 ok = ok and links_0[here, own, 1] == links_1[there, index, 1]
-            rows[met] = row
+            own_rows[met] = row
             indexes[met] = index
             met += ok
-        for demand in range(len(numbers)):
-            asked, met = met, 0
-            for at in range(asked):
-                row, index = rows[at], indexes[at]
+        for demand in range(demands):
+            came, met = met, 0
+            for at in range(came):
+                row, index = own_rows[at], indexes[at]
                 own = positions_in[0, row] - base_0
-                code = pair_code(
-                    links_0, own, links_1, index, demand, numbers, starts, places, forms
-                )
-                rows[met] = row
+                code = pair_code(links_0, own, links_1, index, demand, asked)
+                own_rows[met] = row
                 indexes[met] = index
                 codes[met] = code
                 met += has_bit(bits, code, shift)
             maybe, met = met, 0
             for at in range(maybe):
-                slot = slot_of(hashes, codes[at], shift)
-                row = rows[at]
-                rows[met] = row
+                row = own_rows[at]
+                own_rows[met] = row
                 indexes[met] = indexes[at]
-                is_there = hashes[slot] != 0
-                met += is_there and newest[slot] >= shifted(ts_in[0, row], -reach_us[demand])
-            failures[demand] += asked - met
-        failures[len(numbers)] += met
+                met += is_there(codes[at], ts_in[0, row], demand, asked, table)
+            failures[demand] += came - met
+        failures[demands] += met
         for at in range(met):
             if written < positions_out.shape[1]:
-                row, index = rows[at], indexes[at]
-                cut = window_cut(cuts, ts_target[index] - ts_in[0, row])
+                row, index = own_rows[at], indexes[at]
+                meet(alive, lineage_in, row, lineage_target, index, width)
+                window_allows(
+                    alive, cut_starts, cuts, window_sets, 0, ts_target[index] - ts_in[0, row], width
+                )
                 positions_out[0, written] = positions_in[0, row]
                 positions_out[1, written] = base_1 + index
                 ts_out[0, written] = ts_in[0, row]
                 ts_out[1, written] = ts_target[index]
                 for word in range(len(width)):
-                    lineage_out[written, word] = (
-                        lineage_in[row, word] & lineage_target[index, word] & window_sets[cut, word]
-                    )
+                    lineage_out[written, word] = alive[word]
             written += 1
     if written <= positions_out.shape[1]:
         dropped += failures[: len(dropped)]
     return written, failures.sum(), candidates
-
-
-@njit(cache=True, nogil=True, inline="always")
-def window_cut(cuts, distance):  # type: ignore[no-untyped-def]
-    """Between which cuts a distance is."""
-    cut = 0
-    while cut < len(cuts) and cuts[cut] <= distance:
-        cut += 1
-    return cut
 
 
 def as_arrays(parts: Sequence[Sequence[tuple[int, int]]]) -> tuple[NDArray[np.int64], ...]:

@@ -8,7 +8,6 @@ grow. Per packet it gathers the keys and values of the rows and calls one kernel
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from time import thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,9 @@ from cqc.runtime.join.step.probe_kernels import (
     GAVE_UP,
     MOST_STEPS,
     NO_LIMIT,
-    count_slots,
     extend_by_key,
 )
+from cqc.runtime.join.step.row_kernels import count_slots
 from cqc.runtime.join.step.scan_kernels import MOST_SIFTED, extend_by_time
 from cqc.runtime.join.step.theta_lists import PredicateList, code_of
 from cqc.runtime.lineage.rank_lineage import FAR_US, RankSets
@@ -91,6 +90,7 @@ class Rows:
         self.positions = np.empty((self._places, room), np.int64)
         self.ts = np.empty((self._times, room), np.int64)
         self.lineage = np.empty((room, self._words), np.uint64)
+        self.block = (self.positions, self.ts, self.lineage)  # a RowBlock, for kernels
 
     @property
     def room(self) -> int:
@@ -106,42 +106,46 @@ class Rows:
         return int(self.ts[0, : self.count].min())
 
 
-class ProbeStep:
-    """Extends rows over the items of `bound`, in that order, by `target`."""
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """What a step is to do: extend rows over the items of `bound`, in that order, by `target`."""
 
-    def __init__(
-        self,
-        bound: Sequence[JoinInput],
-        target: JoinInput,
-        edges: Sequence[KeyEdge],
-        windows: Sequence[RankSets],  # of target minus each bound item
-        thetas: Sequence[PredicateList],
-        words: int,
-        work: Work,
-        *,
-        before_packet: bool,
-        completes: bool = False,
-    ) -> None:
-        self.target = target
-        self.completes = completes  # its rows are whole combinations of streams, for one host
-        self.before_packet = (
-            before_packet  # only tuples before the packet that is joined (self-joins)
-        )
-        self.rows = Rows(len(bound) + 1, words, 1 if completes else None)
+    bound: tuple[JoinInput, ...]
+    target: JoinInput
+    edges: tuple[KeyEdge, ...]
+    windows: Sequence[RankSets]  # of target minus each bound item
+    thetas: Sequence[PredicateList]
+    words: int
+    before_packet: bool  # only tuples before the packet that is joined (self-joins)
+    completes: bool = False  # its rows are whole combinations of streams, for one host
+
+
+class ProbeStep:
+    """Extends rows as a plan says."""
+
+    def __init__(self, plan: StepPlan, work: Work) -> None:
+        """`work` counts what is done."""
+        words = plan.words
+        self.target = plan.target
+        self.completes = plan.completes
+        self.before_packet = plan.before_packet
+        self.rows = Rows(len(plan.bound) + 1, words, 1 if plan.completes else None)
         # By slot, how many rows were found last, where that is all anybody asks: scans do not write them then.
         self.tally: NDArray[np.int64] | None = None
         self._width: tuple[int] | NDArray[np.int64] = (
             (0,) if words == 1 else np.empty(words, np.int64)
         )
         self._work = work
-        self._bound = tuple(bound)
-        self._edges = tuple(edges)
-        self._forms = np.array([edge.target_form for edge in edges], np.int64)
-        self._check_forms = self._forms[1:]
+        self._bound = plan.bound
+        self._edges = plan.edges
+        self._own_forms = np.array([edge.bound_form for edge in plan.edges], np.int64)
+        self._forms = np.array([edge.target_form for edge in plan.edges], np.int64)
         self.phases: PhaseOrder | None = None  # None: always the fused kernel
-        self._prepare_windows(windows, words)
-        self._prepare_thetas(self._hub_first(thetas), words)
+        self._prepare_windows(plan.windows, words)
+        self._prepare_thetas(self._hub_first(plan.thetas), words)
+        self._lane_columns = np.zeros(0, np.int64)
         self._scratch(_ROOM)
+        self._hub_arguments = (self._hub, self._hub_lists, self._loosest)
         self._scanned: ScanLane | None = None
 
     @property
@@ -154,6 +158,7 @@ class ProbeStep:
         self._scanned = lane
         places = {column: row for row, column in enumerate(lane.columns)}
         self._lane_columns = np.array([places[column] for column in self._thetas[1]], np.int64)
+        self._group_thetas()
 
     @property
     def least_us(self) -> int:
@@ -208,14 +213,29 @@ class ProbeStep:
         """Look at attribute, join and window conditions in the join's order, or in one that adapts."""
         self.phases = PhaseOrder(counts, by_key=self.by_key, has_thetas=self._lists > 0)
 
-    @cached_property
-    def pair_arguments(self) -> tuple[NDArray[Any], ...] | None:
-        """Of a level that only compares keys of two items: key forms here and there, window cuts and sets."""
-        if len(self._bound) > 1 or not self._edges or self._lists:
-            return None
-        own = np.array([edge.bound_form for edge in self._edges], np.int64)
-        there = np.array([edge.target_form for edge in self._edges], np.int64)
-        return own, there, *self._windows[1:]
+    @property
+    def is_pair(self) -> bool:
+        """Whether the level only compares keys of two items."""
+        return len(self._bound) == 1 and self.by_key and not self._lists
+
+    @property
+    def starters(self) -> tuple[Any, ...]:
+        """The state of the first bound item, and the key forms of the equalities: Starters, for kernels."""
+        state = self._bound[0].state
+        return state.chains.links, state.base, self._own_forms, self._forms
+
+    def limit(self, packet_first: int) -> int:
+        """The position behind the last tuple that may be met by rows of the packet that begins there."""
+        return packet_first if self.before_packet else self.target.state.head
+
+    def chain_target(self, limit: int) -> tuple[Any, ...]:
+        """The state that is met: a ChainTarget, for kernels. Where its arrays are may change with every packet."""
+        state = self.target.state
+        chains = state.chains
+        return (
+            chains.heads, chains.links, chains.shift, state.base, state.first, limit,
+            state.ts, state.newest, self.target.lineage.values, state.values,
+        )  # fmt: skip
 
     def note_work(self, probes: int, candidates: int, found: int) -> None:
         """Count what was done in the level's place."""
@@ -254,9 +274,9 @@ class ProbeStep:
             )
         if self.rows.room > _MOST_ROOM and 16 * self.rows.count < self.rows.room:
             self.rows.resize(_ROOM)  # a burst is over
-        limit = packet_first if self.before_packet else self.target.state.head
+        limit = self.limit(packet_first)
         if self.phases is not None and self.phases.takes(self._parts, rows, limit):
-            found, candidates = self.phases.extend(self._parts(), rows, limit)
+            found, candidates = self.phases.extend(self._parts(limit), rows, limit)
             if self.tally is not None and found != GAVE_UP:
                 count_slots(self.rows.lineage, found, self.tally)
         else:
@@ -277,42 +297,36 @@ class ProbeStep:
             self.phases.saw_fused(thread_time() - started)
         return found, candidates
 
-    def _parts(self) -> StepParts:
+    def _parts(self, limit: int) -> StepParts:
         return StepParts(
-            self.target.state,
-            self.target.lineage,
-            self._keys,
-            self._forms,
-            self._windows,
-            self._loosest,
-            self._thetas,
-            self._probing,
-            self.rows,
-        )
+            self.target.state, self.chain_target(limit), self._keys, self._forms, self._windows,
+            self._loosest, self._theta_arguments, self.rows,
+        )  # fmt: skip
 
     def _call(self, rows: Rows, limit: int) -> tuple[int, int]:
-        state, out = self.target.state, self.rows
         if self._edges:
-            chains = state.chains
-            most = MOST_STEPS if rows.count > 2 else NO_LIMIT
             return extend_by_key(  # type: ignore[no-any-return]  # a numba kernel
-                rows.count, rows.positions, rows.ts, rows.lineage,
-                self._keys[0], self._edges[0].target_form, self._keys[1:], self._check_forms,
-                chains.heads, chains.links, chains.shift, state.base, state.first, limit, state.newest, self._loosest_low_us,
-                state.ts, self.target.lineage.values,
-                *self._windows, *self._thetas, self._probing, state.values,
-                out.positions, out.ts, out.lineage, self._width, most,
+                rows.count, rows.block, self._equalities, self.chain_target(limit), self._loosest_low_us,
+                self._windows, self._theta_arguments, self.rows.block, self._width,
+                MOST_STEPS if rows.count > 2 else NO_LIMIT,
             )  # fmt: skip
-        lane = self._scanned
+        lane, first = self._scanned, self.target.state.first
         assert lane is not None
-        lane.drop_before(state.first)
-        most = MOST_SIFTED if rows.count > 2 else NO_LIMIT
+        lane.drop_before(first)
+        target = (
+            lane.ts,
+            lane.positions,
+            lane.lineage,
+            lane.values,
+            lane.start,
+            lane.end,
+            first,
+            limit,
+        )
         return extend_by_time(  # type: ignore[no-any-return]
-            rows.count, rows.positions, rows.ts, rows.lineage, self._hub, self._hub_lists, self._loosest,
-            lane.ts, lane.positions, lane.lineage, lane.values, lane.start, lane.end, state.first, limit,
-            *self._windows, self._thetas[0], self._lane_columns, *self._thetas[2:], self._probing,
-            out.positions, out.ts, out.lineage, _NO_TALLY if self.tally is None else self.tally, self._width,
-            most,
+            rows.count, rows.block, self._hub_arguments, target, self._windows, self._lane_thetas,
+            self.rows.block, _NO_TALLY if self.tally is None else self.tally, self._width,
+            MOST_SIFTED if rows.count > 2 else NO_LIMIT,
         )  # fmt: skip
 
     def _prepare_windows(self, windows: Sequence[RankSets], words: int) -> None:
@@ -372,6 +386,14 @@ class ProbeStep:
     def _scratch(self, room: int) -> None:
         self._keys = np.zeros((max(1, len(self._edges)), room), np.int64)
         self._probing = np.zeros((self._lists, room), np.float64)
+        self._equalities = (self._keys, self._forms)
+        self._group_thetas()
+
+    def _group_thetas(self) -> None:
+        """Thetas for kernels: with columns of the state, and with those of the lane that is scanned."""
+        codes, columns, *others = self._thetas
+        self._theta_arguments = (codes, columns, *others, self._probing)
+        self._lane_thetas = (codes, self._lane_columns, *others, self._probing)
 
     @property
     def nbytes(self) -> int:

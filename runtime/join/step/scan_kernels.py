@@ -15,21 +15,34 @@ combined with each of its rows.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 from numba import njit
 
-from cqc.runtime.join.step.probe_kernels import GAVE_UP, intersect, rank_of, shifted, touches
-from cqc.runtime.join.step.theta_lists import rank
+from cqc.runtime.join.step.conditions import (
+    intersect,
+    rank_of,
+    shifted,
+    theta_allows,
+    touches,
+)
+from cqc.runtime.join.step.probe_kernels import GAVE_UP
+from cqc.runtime.join.step.step_arguments import Hub, RowBlock, Thetas, TimeTarget, Windows
 from cqc.runtime.lineage.bit_rows import lowest_bit
 from cqc.runtime.lineage.rank_lineage import WORD_BITS
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 @njit(cache=True, nogil=True)
-def accepted(code, probing, a, b, c, d):  # type: ignore[no-untyped-def]
+def accepted(code, probing, parameters, at):  # type: ignore[no-untyped-def]
     """(low, high, sure_low, sure_high, sign) of the values that meet the condition; sign is that of its coefficient.
 
     One outside low..high does not meet it, one in the sure range does; between the two rounding decides.
     """
+    a, b, c, d = parameters[at, 0], parameters[at, 1], parameters[at, 2], parameters[at, 3]
     if code & 8:  # a*left + c*right op d
         if code & 32:
             slope, rest, moved = a, d, c * probing
@@ -75,23 +88,11 @@ def accepted_by_list(code, probing, parameters, start, stop):  # type: ignore[no
 @njit(cache=True, nogil=True)
 def ranges_of_list(code, probing, parameters, start, stop):  # type: ignore[no-untyped-def]
     """(low, high, sure_low, sure_high): a value outside low..high meets no condition of the list, one in the sure range all."""
-    low, high, sure_low, sure_high, sign = accepted(
-        code,
-        probing,
-        parameters[start, 0],
-        parameters[start, 1],
-        parameters[start, 2],
-        parameters[start, 3],
-    )
+    low, high, sure_low, sure_high, sign = accepted(code, probing, parameters, start)
     last = stop - 1
     if last > start:
         other_low, other_high, other_sure_low, other_sure_high, other_sign = accepted(
-            code,
-            probing,
-            parameters[last, 0],
-            parameters[last, 1],
-            parameters[last, 2],
-            parameters[last, 3],
+            code, probing, parameters, last
         )
         if other_sign != sign:
             return -np.inf, np.inf, np.inf, -np.inf
@@ -197,61 +198,92 @@ def group_rows(positions, count):  # type: ignore[no-untyped-def]
     return order
 
 
+class _Scratch(NamedTuple):
+    """Room that is used again for every group of rows: for a block of tuples, for each list, and for what is found."""
+
+    alive: NDArray[np.uint64]
+    picks: NDArray[np.int64]
+    lows: NDArray[np.float64]  # of the values that each list accepts
+    highs: NDArray[np.float64]
+    sure: NDArray[np.float64]
+    used: NDArray[np.int64]  # the lists that are asked
+    one: NDArray[np.uint64]
+    entries: NDArray[np.uint32]
+    entry_ts: NDArray[np.int64]
+    entry_lineage: NDArray[np.uint64]
+
+
 @njit(cache=True, nogil=True)
-def partners(  # type: ignore[no-untyped-def]
-    row, hub, group, begin, end, ts_in,
-    order_ts, order_positions, lineage, values, order_start, order_end, first, limit,
-    cut_starts, cuts, window_sets,
-    codes, value_rows, starts, parameters, theta_sets, theta_members, probing, hub_lists,
-    alive, picks, lows, highs, sure, used, one, entries, entry_ts, entry_lineage, width,
-):  # fmt: skip
-    """The tuples that the row's hub may join, with the slots that want both; (how many, candidates seen)."""
-    words = len(width)
-    block = order_start + rank_of(order_ts, order_start, order_end, begin - 1)
-    stretch_end = block + rank_of(order_ts, block, order_end, end)
-    if block == stretch_end:
-        return 0, 0
-    candidates = stretch_end - block
-    cut_start = cut_starts[hub]
-    cut_count = cut_starts[hub + 1] - cut_start
-    hub_ts = ts_in[hub, row]
-    place = rank_of(cuts, cut_start, cut_start + cut_count, order_ts[block] - hub_ts)
+def prepare_lists(row, hub, group, thetas, scratch, width):  # type: ignore[no-untyped-def]
+    """Work out which values each list of the hub accepts: (lists that are asked, by_ends, below, above).
+
+    `by_ends`: all slots have a list, and all lists are of one column and open on one side. Then a value that some list accepts is at
+    most `below` or at least `above`.
+    """
+    lows, highs, sure, used = scratch.lows, scratch.highs, scratch.sure, scratch.used
+    one = scratch.one
     asked = 0
-    # The values that some list accepts, where all slots have a list and all lists are of one column and open on one side.
     below, above, by_ends = -np.inf, np.inf, True
-    for word in range(words):
+    for word in range(len(width)):
         one[word] = group[word]
-    for number in range(hub_lists):
+    for number in range(hub.lists):
         lows[number], highs[number] = -np.inf, np.inf
-        if touches(group, theta_members, number, width):
+        if touches(group, thetas.members, number, width):
             lows[number], highs[number], sure[0, number], sure[1, number] = ranges_of_list(
-                codes[number], probing[number, row], parameters, starts[number], starts[number + 1]
-            )
+                thetas.codes[number], thetas.probing[number, row], thetas.parameters,
+                thetas.starts[number], thetas.starts[number + 1],
+            )  # fmt: skip
             used[asked] = number
             asked += 1
-            for word in range(words):
-                one[word] &= ~theta_members[number, word]
+            for word in range(len(width)):
+                one[word] &= ~thetas.members[number, word]
             if lows[number] == -np.inf:
                 below = max(below, highs[number])
             elif highs[number] == np.inf:
                 above = min(above, lows[number])
             else:
                 by_ends = False
-            by_ends &= value_rows[number] == value_rows[used[0]]
-    for word in range(words):
+            by_ends &= thetas.columns[number] == thetas.columns[used[0]]
+    for word in range(len(width)):
         by_ends &= one[word] == 0
+    return asked, by_ends, below, above
+
+
+@njit(cache=True, nogil=True)
+def partners(  # type: ignore[no-untyped-def]
+    row, hub, group, begin, end, hub_ts, target, windows, thetas, scratch, width
+):
+    """The tuples from begin to end that the row's hub may join, with the slots that want both; (how many, candidates seen)."""
+    words = len(width)
+    order_ts, order_positions, values = target.ts, target.positions, target.values
+    lineage, first, limit, hub_item = target.lineage, target.first, target.limit, hub.item
+    codes, columns, starts, parameters, theta_sets, members, probing = thetas
+    cuts, window_sets, one, used = windows.cuts, windows.sets, scratch.one, scratch.used
+    entries, entry_ts, entry_lineage = scratch.entries, scratch.entry_ts, scratch.entry_lineage
+    lows, highs, sure, alive, picks = (
+        scratch.lows, scratch.highs, scratch.sure, scratch.alive, scratch.picks,
+    )  # fmt: skip
+    block = target.start + rank_of(order_ts, target.start, target.end, begin - 1)
+    stretch_end = block + rank_of(order_ts, block, target.end, end)
+    if block == stretch_end:
+        return 0, 0
+    candidates = stretch_end - block
+    cut_start = windows.starts[hub.item]
+    cut_count = windows.starts[hub.item + 1] - cut_start
+    place = rank_of(cuts, cut_start, cut_start + cut_count, order_ts[block] - hub_ts)
+    asked, by_ends, below, above = prepare_lists(row, hub, group, thetas, scratch, width)
     kept = 0
     while block < stretch_end:
         size = min(_BLOCK, stretch_end - block)
         if by_ends:
-            column = values[value_rows[used[0]]]
+            column = values[columns[used[0]]]
             found = sift_ends(
                 alive, group, lineage, column, block, size, below, above, picks, width
             )
         else:
             found = sift(
                 alive, group, lineage, values, block, size,
-                theta_members, value_rows, lows, highs, picks, width,
+                members, columns, lows, highs, picks, width,
             )  # fmt: skip
         for pick in range(found):
             at = block + picks[pick]
@@ -263,29 +295,27 @@ def partners(  # type: ignore[no-untyped-def]
                 distance = order_ts[at] - hub_ts
                 while place < cut_count and cuts[cut_start + place] <= distance:
                     place += 1
-                if not intersect(one, window_sets, cut_start + hub + place, width):
+                if not intersect(one, window_sets, cut_start + hub_item + place, width):
                     continue
             ok = True
             for turn in range(asked):
                 number = used[turn]
-                if touches(one, theta_members, number, width):
-                    target = values[value_rows[number], at]
-                    if sure[0, number] <= target <= sure[1, number]:
+                if touches(one, members, number, width):
+                    value = values[columns[number], at]
+                    if sure[0, number] <= value <= sure[1, number]:
                         continue
-                    if target < lows[number] or target > highs[number]:
+                    if value < lows[number] or value > highs[number]:
                         left = np.uint64(0)
                         for word in range(words):
-                            one[word] &= ~theta_members[number, word]
+                            one[word] &= ~members[number, word]
                             left |= one[word]
                         if not left:
                             ok = False
                             break
                         continue
-                    start, stop = starts[number], starts[number + 1]
-                    rank_place = rank(
-                        codes[number], probing[number, row], target, parameters, start, stop
-                    )
-                    if not intersect(one, theta_sets, 2 * (start + number) + rank_place, width):
+                    if not theta_allows(
+                        one, codes[number], starts, parameters, theta_sets, number, probing[number, row], value, width
+                    ):  # fmt: skip
                         ok = False
                         break
             if ok:
@@ -299,20 +329,19 @@ def partners(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def settle_windows(  # type: ignore[no-untyped-def]
-    row, hub, begin, end, ts_in, cut_starts, cuts, window_sets, own, walks, width
-):
+def settle_windows(row, hub_item, begin, end, ts_in, windows, own, walks, width):  # type: ignore[no-untyped-def]
     """AND in the slots of all windows that allow the same ones from begin to end; items whose windows do not, how many."""
     varying = 0
+    starts, cuts, sets = windows
     for item in range(len(ts_in)):
-        start, stop = cut_starts[item], cut_starts[item + 1]
-        if item == hub or stop == start:
+        start, stop = starts[item], starts[item + 1]
+        if item == hub_item or stop == start:
             continue
         place = rank_of(cuts, start, stop, begin - ts_in[item, row])
         if start + place < stop and cuts[start + place] <= end - ts_in[item, row]:
             walks[0, varying], walks[1, varying] = item, place
             varying += 1
-        elif not intersect(own, window_sets, start + item + place, width):
+        elif not intersect(own, sets, start + item + place, width):
             return -1
     return varying
 
@@ -329,12 +358,14 @@ def count_bits(slots, tally, width):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def write_pairs(  # type: ignore[no-untyped-def]
-    begin, count, pair_rows, pair_entries, order_ts, order_positions, positions_in, ts_in, positions_out, ts_out
-):  # fmt: skip
+    begin, count, pair_rows, pair_entries, target, rows, out
+):
     """Write the rows extended by the entries beside them from `begin` on, item by item.
 
     Where the output has room for one event time only, the row is complete and the latest one is its result time.
     """
+    positions_in, ts_in, positions_out, ts_out = rows.positions, rows.ts, out.positions, out.ts
+    order_ts, order_positions = target.ts, target.positions
     bound, end = len(positions_in), begin + count
     for item in range(bound):
         given, made = positions_in[item], positions_out[item, begin:end]
@@ -357,23 +388,23 @@ def write_pairs(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def extend_by_time(  # type: ignore[no-untyped-def]
-    count, positions_in, ts_in, lineage_in,  # the rows
-    hub, hub_lists,  # the bound item by which rows are grouped; the first lists are between it and the target
-    loosest,  # per bound item the least and the largest distance that any slot allows
-    order_ts, order_positions, lineage, values, order_start, order_end,  # the tuples to join with, in time order
-    first, limit,  # the positions among them that count
-    cut_starts, cuts, window_sets,
-    codes, value_rows, starts, parameters, theta_sets, theta_members, probing,
-    positions_out, ts_out, lineage_out, tally, width, most,
-):  # fmt: skip
+    count, rows, hub, target, windows, thetas, out, tally, width, most
+):
     """Extend rows by the tuples within their stretch of time; (rows found, candidates seen).
 
     When more than `most` tuples and pairs would be looked at nothing is found: GAVE_UP. With a tally nothing is written:
     tally[slot] is set to how many of the rows found have the slot.
     """
-    bound, lists, words = len(positions_in), len(codes), len(width)
-    lows, highs = np.empty(hub_lists, np.float64), np.empty(hub_lists, np.float64)
-    sure, used = np.empty((2, hub_lists), np.float64), np.empty(hub_lists, np.int64)
+    rows, hub, target, out = RowBlock(*rows), Hub(*hub), TimeTarget(*target), RowBlock(*out)
+    windows, thetas = Windows(*windows), Thetas(*thetas)
+    positions_in, ts_in, lineage_in = rows.positions, rows.ts, rows.lineage
+    hub_item, hub_lists, loosest = hub.item, hub.lists, hub.loosest
+    cut_starts, cuts, window_sets = windows.starts, windows.cuts, windows.sets
+    codes, columns, starts, parameters, theta_sets, members, probing = thetas
+    values, lineage_out = target.values, out.lineage
+    bound, lists, words = len(positions_in), len(thetas.codes), len(width)
+    lows, highs = np.empty(hub.lists, np.float64), np.empty(hub.lists, np.float64)
+    sure, used = np.empty((2, hub.lists), np.float64), np.empty(hub.lists, np.int64)
     alive = np.empty((words, _BLOCK), np.uint64)
     picks = np.empty(_BLOCK + 1, np.int64)
     one, group, own = (
@@ -381,19 +412,20 @@ def extend_by_time(  # type: ignore[no-untyped-def]
         np.empty(words, np.uint64),
         np.empty(words, np.uint64),
     )
-    entries = np.empty(order_end - order_start, np.uint32)
-    entry_ts = np.empty(order_end - order_start, np.int64)
+    entries = np.empty(target.end - target.start, np.uint32)
+    entry_ts = np.empty(target.end - target.start, np.int64)
     # The bound items whose windows differ along a row's entries, and for each the rank of the distance to it there.
     walks = np.empty((2, bound), np.int64)
-    entry_lineage = np.empty((order_end - order_start, words), np.uint64)
+    entry_lineage = np.empty((target.end - target.start, words), np.uint64)
+    scratch = _Scratch(alive, picks, lows, highs, sure, used, one, entries, entry_ts, entry_lineage)
     pair_rows, pair_entries = np.empty(_PAIRS, np.uint32), np.empty(_PAIRS, np.uint32)
     pairs = 0
     tallies = len(tally) > 0
     tally[:] = 0
-    room = 0 if tallies else positions_out.shape[1]
+    room = 0 if tallies else out.positions.shape[1]
     written = 0
     candidates = 0
-    order = group_rows(positions_in[hub], count)
+    order = group_rows(positions_in[hub_item], count)
     group_start = 0
     while group_start < count:
         leader = order[group_start]
@@ -401,23 +433,20 @@ def extend_by_time(  # type: ignore[no-untyped-def]
         for word in range(words):
             group[word] = lineage_in[leader, word]
         while (
-            group_end < count and positions_in[hub, order[group_end]] == positions_in[hub, leader]
+            group_end < count
+            and positions_in[hub_item, order[group_end]] == positions_in[hub_item, leader]
         ):
             for word in range(words):
                 group[word] |= lineage_in[order[group_end], word]
             group_end += 1
-        begin = shifted(ts_in[hub, leader], loosest[hub, 0])
-        end = shifted(ts_in[hub, leader], loosest[hub, 1])
+        begin = shifted(ts_in[hub_item, leader], loosest[hub_item, 0])
+        end = shifted(ts_in[hub_item, leader], loosest[hub_item, 1])
         if group_end - group_start == 1:
             for item in range(bound):
                 begin = max(begin, shifted(ts_in[item, leader], loosest[item, 0]))
                 end = min(end, shifted(ts_in[item, leader], loosest[item, 1]))
         kept, seen = partners(
-            leader, hub, group, begin, end, ts_in,
-            order_ts, order_positions, lineage, values, order_start, order_end, first, limit,
-            cut_starts, cuts, window_sets,
-            codes, value_rows, starts, parameters, theta_sets, theta_members, probing, hub_lists,
-            alive, picks, lows, highs, sure, used, one, entries, entry_ts, entry_lineage, width,
+            leader, hub, group, begin, end, ts_in[hub_item, leader], target, windows, thetas, scratch, width
         )  # fmt: skip
         candidates += seen
         most -= seen
@@ -436,9 +465,7 @@ def extend_by_time(  # type: ignore[no-untyped-def]
                 continue
             for word in range(words):
                 own[word] = lineage_in[row, word]
-            varying = settle_windows(
-                row, hub, begin, end, ts_in, cut_starts, cuts, window_sets, own, walks, width
-            )
+            varying = settle_windows(row, hub_item, begin, end, ts_in, windows, own, walks, width)
             if varying < 0:
                 continue
             entry = rank_of(entry_ts, 0, kept, begin - 1) if begin > entry_ts[0] else 0
@@ -461,13 +488,11 @@ def extend_by_time(  # type: ignore[no-untyped-def]
                     turned += 1
                 number = hub_lists
                 while ok and number < lists:
-                    if touches(one, theta_members, number, width):
-                        start, stop = starts[number], starts[number + 1]
-                        target = values[value_rows[number], entries[entry]]
-                        place = rank(
-                            codes[number], probing[number, row], target, parameters, start, stop
-                        )
-                        ok = intersect(one, theta_sets, 2 * (start + number) + place, width)
+                    if touches(one, members, number, width):
+                        value = values[columns[number], entries[entry]]
+                        ok = theta_allows(
+                            one, codes[number], starts, parameters, theta_sets, number, probing[number, row], value, width
+                        )  # fmt: skip
                     number += 1
                 if ok:
                     if tallies:
@@ -479,9 +504,14 @@ def extend_by_time(  # type: ignore[no-untyped-def]
                         pairs += 1
                         if pairs == _PAIRS:
                             write_pairs(
-                                written + 1 - pairs, pairs, pair_rows, pair_entries, order_ts, order_positions,
-                                positions_in, ts_in, positions_out, ts_out,
-                            )  # fmt: skip
+                                written + 1 - pairs,
+                                pairs,
+                                pair_rows,
+                                pair_entries,
+                                target,
+                                rows,
+                                out,
+                            )
                             pairs = 0
                     written += 1
                 entry += 1
@@ -489,8 +519,5 @@ def extend_by_time(  # type: ignore[no-untyped-def]
             if most < 0:
                 return GAVE_UP, candidates
         group_start = group_end
-    write_pairs(
-        min(written, room) - pairs, pairs, pair_rows, pair_entries, order_ts, order_positions,
-        positions_in, ts_in, positions_out, ts_out,
-    )  # fmt: skip
+    write_pairs(min(written, room) - pairs, pairs, pair_rows, pair_entries, target, rows, out)
     return written, candidates

@@ -165,8 +165,9 @@ def less(x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def holds(code, probing, target, a, b, c, d):  # type: ignore[no-untyped-def]
-    """Whether the condition is TRUE for the values of the probing and of the target tuple."""
+def holds(code, probing, target, parameters, at):  # type: ignore[no-untyped-def]
+    """Whether the condition with the parameters at a place is TRUE for the values of the probing and of the target tuple."""
+    a, b, c, d = parameters[at, 0], parameters[at, 1], parameters[at, 2], parameters[at, 3]
     if code & 32:
         left, right = target, probing
     else:
@@ -212,27 +213,11 @@ def rank(code, probing, target, parameters, start, stop):  # type: ignore[no-unt
     p: the first p of the n; n + 1 + p: those from p on.
     """
     n = stop - start
-    low = holds(
-        code,
-        probing,
-        target,
-        parameters[start, 0],
-        parameters[start, 1],
-        parameters[start, 2],
-        parameters[start, 3],
-    )
+    low = holds(code, probing, target, parameters, start)
     if n == 1:
         return 1 if low else 0
     last = stop - 1
-    high = holds(
-        code,
-        probing,
-        target,
-        parameters[last, 0],
-        parameters[last, 1],
-        parameters[last, 2],
-        parameters[last, 3],
-    )
+    high = holds(code, probing, target, parameters, last)
     if low == high:
         return n if low else 0
     left, right = (
@@ -242,18 +227,7 @@ def rank(code, probing, target, parameters, start, stop):  # type: ignore[no-unt
     while right - left > 1:
         middle = (left + right) >> 1
         at = start + middle
-        if (
-            holds(
-                code,
-                probing,
-                target,
-                parameters[at, 0],
-                parameters[at, 1],
-                parameters[at, 2],
-                parameters[at, 3],
-            )
-            == low
-        ):
+        if holds(code, probing, target, parameters, at) == low:
             left = middle
         else:
             right = middle

@@ -14,13 +14,18 @@ it go and no other gate holds it. A gate asks base tuples only, also those that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit, uint64
 
+from cqc.runtime.join.step.conditions import meet
 from cqc.runtime.join.step.presence import SEED, move_entries
 from cqc.runtime.join.tree.tree_kernels import (
+    AskedPairs,
+    Joined,
+    RowIndex,
+    TreeRows,
     bucket,
     equal_keys,
     gate_slot,
@@ -29,8 +34,9 @@ from cqc.runtime.join.tree.tree_kernels import (
     mixed,
     pair_code,
     place_of,
-    windows_allow,
-    write_joined,
+    windows_between,
+    write_keys,
+    write_side,
 )
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
 
@@ -112,15 +118,29 @@ class PairGates:
         leaf = self.leaves[gate]
         fresh, since = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         count, new = note_rows(
-            rows, leaf.keys, leaf.ts, self._leaf_columns[gate], gate, self.codes, self.newest, self.shift,
-            self.dead_us[gate], self.log_clock, self.log_dead_us, self.logged, fresh, since,
+            rows, leaf.keys, leaf.ts, self._leaf_columns[gate], gate, self.values, self.log, fresh, since
         )  # fmt: skip
         self._noted += int(new)
         return fresh[:count], since[:count]
 
-    def resume_arguments(self, gate: int) -> tuple[NDArray[np.int64], ...]:
-        """The key columns that the leaf, the left and the right row must agree in."""
-        return self._leaf_columns[gate], self._left_columns[gate], self._right_columns[gate]
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values that are there: the end of AskedPairs, for kernels."""
+        return self.codes, self.newest, self.shift, self.dead_us, self.is_on
+
+    @property
+    def log(self) -> tuple[Any, ...]:
+        """A GateLog, for kernels."""
+        return self.log_clock, self.log_dead_us, self.logged, self.on_from, self.on_until
+
+    def asking(
+        self, gate: int, rows: NDArray[np.int64], absent_since: NDArray[np.int64]
+    ) -> tuple[Any, ...]:
+        """Rows of a gate's leaf whose value came: Asking, for kernels."""
+        return (
+            gate, rows, absent_since, self.leaves[gate].keys,
+            self._leaf_columns[gate], self._left_columns[gate], self._right_columns[gate],
+        )  # fmt: skip
 
     def purged(self, gate: int, before_us: int, clock: int) -> None:
         """Tuples of the gate's leaf that are older went, after everything that came up to `clock`."""
@@ -230,28 +250,50 @@ def _dead_rows(state: TreeState, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     return dead
 
 
+class GateLog(NamedTuple):
+    """When values of each gate went, and when each gate was on."""
+
+    clock: NDArray[np.int64]  # [gate, purge]
+    dead_us: NDArray[np.int64]
+    length: NDArray[np.int64]  # [gate]
+    on_from: NDArray[np.int64]
+    on_until: NDArray[np.int64]
+
+
+class Asking(NamedTuple):
+    """Rows of a leaf whose value came, and what must be equal to it."""
+
+    gate: int
+    rows: NDArray[np.int64]
+    absent_since: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    columns: NDArray[np.int64]  # of the leaf: those that meet the left state, then the right one
+    left_columns: NDArray[np.int64]
+    right_columns: NDArray[np.int64]
+
+
 @njit(cache=True, nogil=True, inline="always")
-def went_at(newest_us, gate, log_clock, log_dead_us, logged):  # type: ignore[no-untyped-def]
+def went_at(newest_us, gate, log):  # type: ignore[no-untyped-def]
     """The clock of the purge after which a value whose newest tuple is that old was absent."""
-    low, count = 0, logged[gate]
+    low, count = 0, log.length[gate]
     while count > 0:
         half = count >> 1
-        if log_dead_us[gate, low + half] <= newest_us:
+        if log.dead_us[gate, low + half] <= newest_us:
             low += half + 1
             count -= half + 1
         else:
             count = half
-    return log_clock[gate, low] if low < logged[gate] else ALWAYS
+    return log.clock[gate, low] if low < log.length[gate] else ALWAYS
 
 
 @njit(cache=True, nogil=True)
-def note_rows(  # type: ignore[no-untyped-def]
-    rows, keys, ts, columns, gate, codes, newest, shift, dead_us, log_clock, log_dead_us, logged, fresh, since
-):  # fmt: skip
+def note_rows(rows, keys, ts, columns, gate, values, log, fresh, since):  # type: ignore[no-untyped-def]
     """Enter the values of a leaf's rows; (how many were absent, how many entries are new).
 
     A tuple that comes late may be dead for the future and still meets what is there: it counts as just alive.
     """
+    codes, newest, shift, all_dead_us, _ = values
+    log, dead_us = GateLog(*log), all_dead_us[gate]
     count = 0
     new = 0
     for at in range(len(rows)):
@@ -265,89 +307,101 @@ def note_rows(  # type: ignore[no-untyped-def]
             count += 1
         elif newest[gate, place] < dead_us:
             fresh[count] = rows[at]
-            since[count] = went_at(newest[gate, place], gate, log_clock, log_dead_us, logged)
+            since[count] = went_at(newest[gate, place], gate, log)
             count += 1
         newest[gate, place] = max(newest[gate, place], ts[0, rows[at]], dead_us)
     return count, new
 
 
 @njit(cache=True, nogil=True)
+def held_elsewhere(together, own, row, there, other, gate, asked, log):  # type: ignore[no-untyped-def]
+    """Whether another gate holds a pair whose rows came together at a time."""
+    for third in range(len(asked.widths)):
+        if third == gate or not log.on_from[third] <= together <= log.on_until[third]:
+            continue
+        code = pair_code(
+            own.keys, row, there.keys, other, asked.sources, third, asked.widths[third]
+        )
+        place = gate_slot(asked.codes, third, code, asked.shift)
+        newest_us = asked.newest[third, place]
+        if asked.codes[third, place] == 0:
+            return True
+        if newest_us < asked.dead_us[third] and together > went_at(newest_us, third, log):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def resume_pairs(  # type: ignore[no-untyped-def]
-    rows, absent_since, gate, leaf_keys, leaf_columns, left_columns, right_columns,  # whose value came
-    positions, ts, lineage, keys, since, dead, heads, following, index, shift,  # the left state, by that value
-    join_columns, positions_there, ts_there, lineage_there, keys_there, since_there, dead_there,  # the right one, by the join
-    join_columns_there, heads_there, following_there, index_there, shift_there,
-    pair_here, pair_there, cut_starts, cuts, window_sets,
-    sources, widths, codes, newest, code_shift, gate_dead, log_clock, log_dead_us, logged, on_from, on_until,
-    out_positions, out_ts, out_lineage, out_keys, begin, places, places_there, key_source, most,
-):  # fmt: skip
+    asking, own, index, there, index_there, columns, windows, asked, log, out, most
+):
     """Make the pairs that a gate held because of the values of the rows, unless another gate holds them.
 
-    How many, and for how many of the rows: not for all when that means to look at more than `most` rows.
+    `index` of the left state by what the leaf compares there, `index_there` of the right one by what the join compares (`columns`)
+    and what the leaf compares there. How many were made, and for how many of the rows: not for all when that means to look at
+    more than `most` rows.
     """
-    alive = np.empty(lineage.shape[1], np.uint64)
-    written = begin
-    leaf_left = leaf_columns[: len(left_columns)]
-    leaf_right = leaf_columns[len(left_columns) :]
+    asking, own, there = Asking(*asking), TreeRows(*own), TreeRows(*there)
+    index, index_there = RowIndex(*index), RowIndex(*index_there)
+    asked, log, out = AskedPairs(*asked), GateLog(*log), Joined(*out)
+    here, beside, starts, cuts, sets = windows
+    join_columns, join_columns_there = columns
+    gate, rows = asking.gate, asking.rows
+    alive = np.empty(own.lineage.shape[1], np.uint64)
+    written = out.begin
+    leaf_left = asking.columns[: len(asking.left_columns)]
+    leaf_right = asking.columns[len(asking.left_columns) :]
     for at in range(len(rows)):
         if most < 0:
-            return written - begin, at
-        asking = rows[at]
-        row = heads[index, bucket(leaf_keys, asking, leaf_left, shift)]
+            return written - out.begin, at
+        new = rows[at]
+        row = index.heads[bucket(asking.keys, new, leaf_left, index.shift)]
         while row >= 0:
-            if equal_keys(leaf_keys, asking, leaf_left, keys, row, left_columns) and not is_dead(
-                positions, ts, row, dead
-            ):
-                code = mixed(SEED, keys, row, join_columns)
-                code = mixed(code, leaf_keys, asking, leaf_right)
-                other = heads_there[index_there, place_of(code, shift_there)]
+            is_met = equal_keys(asking.keys, new, leaf_left, own.keys, row, asking.left_columns)
+            if is_met and not is_dead(own.positions, own.ts, row, own.dead):
+                code = mixed(SEED, own.keys, row, join_columns)
+                code = mixed(code, asking.keys, new, leaf_right)
+                other = index_there.heads[place_of(code, index_there.shift)]
                 while other >= 0:
-                    together = max(since[row], since_there[other])
+                    together = max(own.since[row], there.since[other])
                     ok = (
-                        together > absent_since[at]
-                        and on_from[gate] <= together <= on_until[gate]
+                        together > asking.absent_since[at]
+                        and log.on_from[gate] <= together <= log.on_until[gate]
                         and equal_keys(
-                            keys, row, join_columns, keys_there, other, join_columns_there
+                            own.keys, row, join_columns, there.keys, other, join_columns_there
                         )
                         and equal_keys(
-                            leaf_keys,
-                            asking,
-                            leaf_right,
-                            keys_there,
-                            other,
-                            right_columns,
+                            asking.keys, new, leaf_right, there.keys, other, asking.right_columns
                         )
-                        and not is_dead(positions_there, ts_there, other, dead_there)
+                        and not is_dead(there.positions, there.ts, other, there.dead)
+                        and meet(alive, own.lineage, row, there.lineage, other, alive)
+                        and windows_between(
+                            alive, here, beside, starts, cuts, sets, own.ts, row, there.ts, other
+                        )
                     )
-                    if ok:
-                        left = np.uint64(0)
-                        for word in range(len(alive)):
-                            alive[word] = lineage[row, word] & lineage_there[other, word]
-                            left |= alive[word]
-                        ok = left != 0 and windows_allow(
-                            alive, ts, row, ts_there, other, pair_here, pair_there, cut_starts, cuts, window_sets
-                        )  # fmt: skip
-                    third = 0
-                    while ok and third < len(widths):
-                        if third != gate and on_from[third] <= together <= on_until[third]:
-                            code = pair_code(
-                                keys, row, keys_there, other, sources, third, widths[third]
+                    if ok and not held_elsewhere(
+                        together, own, row, there, other, gate, asked, log
+                    ):
+                        if written < out.positions.shape[1]:
+                            write_side(
+                                written,
+                                own.positions,
+                                own.ts,
+                                row,
+                                out.places,
+                                out.positions,
+                                out.ts,
                             )
-                            place = gate_slot(codes, third, code, code_shift)
-                            if codes[third, place] == 0:
-                                ok = False
-                            elif newest[third, place] < gate_dead[third]:
-                                ok = together <= went_at(
-                                    newest[third, place], third, log_clock, log_dead_us, logged
-                                )  # fmt: skip
-                        third += 1
-                    if ok:
-                        written = write_joined(
-                            written, alive, row, positions, ts, keys, other, positions_there, ts_there, keys_there,
-                            out_positions, out_ts, out_lineage, out_keys, places, places_there, key_source,
-                        )  # fmt: skip
-                    other = following_there[other, index_there]
+                            write_side(
+                                written, there.positions, there.ts, other, out.places_there, out.positions, out.ts
+                            )  # fmt: skip
+                            write_keys(
+                                written, own.keys, row, there.keys, other, out.key_source, out.keys
+                            )
+                            out.lineage[written] = alive
+                        written += 1
+                    other = index_there.following[other, index_there.number]
                     most -= 1
-            row = following[row, index]
+            row = index.following[row, index.number]
             most -= 1
-    return written - begin, len(rows)
+    return written - out.begin, len(rows)

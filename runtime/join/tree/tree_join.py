@@ -12,7 +12,6 @@ When bodies come or go the tree is made anew from the base tuples: nothing in it
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,10 +22,12 @@ from cqc.compiler.physical.tree_shape import all_equalities, items_of
 from cqc.compiler.syntax.join_hint import hint_text
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
-from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
-from cqc.runtime.join.execute.member_ranks import rank_members
-from cqc.runtime.join.execute.results import JoinResults
-from cqc.runtime.join.step.probe_kernels import count_slots, keep_rows
+from cqc.runtime.join.execute.flat_join import FlatJoin
+from cqc.runtime.join.execute.join_node import JoinNode, push_packet
+from cqc.runtime.join.execute.result_maker import ResultMaker
+from cqc.runtime.join.membership.membership import JoinMembership
+from cqc.runtime.join.step.key_forms import key_forms
+from cqc.runtime.join.step.row_kernels import keep_rows
 from cqc.runtime.join.tree.feedback import Feedback
 from cqc.runtime.join.tree.tree_kernels import living, take_tuples
 from cqc.runtime.join.tree.tree_node import Node, Way, key_columns_above
@@ -34,42 +35,38 @@ from cqc.runtime.join.tree.tree_state import TreeState
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, bitmap
 from cqc.runtime.metrics.operators import TreeMetrics
 from cqc.runtime.metrics.parts import TreeWork
-from cqc.runtime.state.hash_chains import KeyKind
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.graph.nodes import Body, JoinHost
+    from cqc.compiler.graph.nodes import JoinHost
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.physical.tree_shape import Shape
-    from cqc.runtime.join.membership.slots import JoinSeat, Member, Slot
-    from cqc.runtime.join.plan.join_plan import JoinPlan
+    from cqc.runtime.join.execute.executor import NodeContext, Turn
+    from cqc.runtime.join.execute.metaqueues import TrainSize
+    from cqc.runtime.join.execute.results import JoinResults
+    from cqc.runtime.join.membership.host import HostAtNode
+    from cqc.runtime.join.membership.slots import JoinSeat
+    from cqc.runtime.join.plan.routes import Branch
+    from cqc.runtime.join.step.probe_step import JoinInput, Work
     from cqc.runtime.join.tree.tree_node import Edge, Step
-    from cqc.runtime.lineage.matches import Seat
-    from cqc.runtime.metrics.operators import OperatorMetrics
 
 _AT_ONCE = 4096  # base tuples at a time when the tree is made anew
 
 
-class JoinTree(MultiJoin):
-    """One host at run time, joined pair by pair."""
+class TreeJoin:
+    """The executor of a node with one host, joined pair by pair."""
 
-    _goes_through = False
+    starts_from_state = ranks_last = True
+    may_be_shared = wants_all = False
 
     def __init__(
-        self,
-        host: JoinHost,
-        states: Mapping[str, SharedState],
-        shape: Shape,
-        *,
-        feedback: str = "off",
-        nested_loops: bool = False,
+        self, host: JoinHost, shape: Shape, *, feedback: str = "off", nested_loops: bool = False
     ) -> None:
         """`feedback`: off, exact (presence by index), bloom (by filter) or auto (exact where it pays)."""
-        super().__init__(host, states)
         self.shape = shape
         self._mode = feedback
         self._nested_loops = nested_loops
@@ -82,6 +79,10 @@ class JoinTree(MultiJoin):
         self._forms_of: dict[int, NDArray[np.int64]] = {}  # of the key columns of each leaf
         self._checks_at: dict[Step, list[tuple[Expression, NDArray[np.uint64]]]] = {}
         self._gone = TreeWork()  # of trees that were made anew
+        self._context: NodeContext
+        self._maker: ResultMaker
+        self._part: HostAtNode
+        self._inputs: Sequence[JoinInput] = ()
         self.peak_rows = 0
         self.peak_bytes = 0
         self.chosen = False  # by what was measured
@@ -91,114 +92,108 @@ class JoinTree(MultiJoin):
         """Rows made between the leaves and the root so far."""
         return self._tree_work().partial_results
 
-    def add(self, body: Body, *, past: bool = False) -> JoinSeat:
-        """As for the flat join; the tree is made anew before the next packet."""
+    def name(self, members: JoinMembership) -> str:
+        """As its host is called."""
+        return members.name
+
+    def prepare(self, context: NodeContext) -> None:
+        """Work for these slots; the tree is made when the next packet comes."""
+        self._context = context
+        self._maker = ResultMaker(context)
+        self._part = context.members.parts[0]
+        self._inputs = context.members.inputs
+
+    def forget(self) -> None:
+        """The tree is made anew for other slots."""
         self._drop_tree()
-        return super().add(body, past=past)
 
-    def remove(self, seat: Seat) -> None:
-        """As for the flat join."""
-        self._drop_tree()
-        super().remove(seat)
+    def take_packet(
+        self, relation: str, packet: Packet, *, keep_all: bool
+    ) -> list[JoinResults] | None:
+        """Packets are stored before they meet the tree."""
 
-    def process(
-        self,
-        relation: str,
-        packet: Packet,
-        first: int,
-        rows: NDArray[np.int64] | None = None,
-        *,
-        more: bool = False,
-    ) -> list[JoinResults]:
-        """Join a packet that was inserted at position `first`; nothing waits for a next one."""
-        del more
-        started = perf_counter()
-        self.watch.resume()
-        plan = self._plan or self._prepare()
-        for item in self._items_of[relation]:
-            lineage = self._admitted[item] if rows is None else self._admitted[item][rows]
-            self._store(self._inputs[item], lineage, first)
-        if any(limit.exceeded for limit in plan.whole_limits):
-            plan = self._prepare()
-        found: list[JoinResults] = []
-        if self.is_limited:
-            found = self._join_within(plan, relation, len(packet), first)
-        else:
-            self._join_stored(plan, relation, len(packet), first, found, more=False)
-        self._drop_dead()
-        if self._feedback is not None:
-            self._feedback.judge(len(packet), self._clock)
-        self._seconds += self._paused() - started
-        return found
+    def stored(self, item: int, first: int, lineage: NDArray[np.uint64]) -> None:
+        """Leaves take tuples from their state when these are joined."""
 
-    def _join_stored(
-        self,
-        plan: JoinPlan,
-        relation: str,
-        count: int,
-        first: int,
-        found: list[JoinResults],
-        *,
-        more: bool,
+    def join(
+        self, relation: str, count: int, admitted: Mapping[int, NDArray[np.uint64]], turn: Turn
     ) -> None:
-        """Join the tuples that were stored from `first` on, after everything that was there before them."""
-        del more
+        """Join the tuples that were stored last, after everything that was there before them."""
+        first = turn.packet_first
         if self._root is None:
             self._build(relation, first)
-        for item in self._items_of[relation]:
+        for item in self._context.members.items_of[relation]:
             complete = self._is_stream(item)
-            for combinations in self._grow(item, first, first + count, complete=complete):
-                found += self._deliver(plan, *combinations)
+            for positions, ts_us, lineage in self._grow(
+                item, first, first + count, complete=complete
+            ):
+                turn.found += self._maker.check(self._part, positions, ts_us, lineage)
 
-    def _begin_again(self, relation: str, first: int) -> None:
+    def drain(self, turn: Turn) -> None:
+        """Nothing waits for a next packet."""
+
+    def begin_again(self) -> None:
         """The tree is made anew: rows of the packet are in it, and of slots that are silenced."""
-        del relation, first
         self._drop_tree()
 
-    def _mute(self, relation: str) -> None:
-        """Take the slots that are silenced off all tuples: they will not be served again."""
-        del relation
-        muted = self._muted()
-        if muted:
-            self._clear(muted)
+    def packet_done(self, rows: int) -> None:
+        """Drop old rows, and see which gates pay."""
+        self._drop_dead()
+        if self._feedback is not None:
+            self._feedback.judge(rows, self._clock)
 
-    def _loosest(self, slot: Slot, members: list[Member]) -> list[Member]:
-        """All members: the ranks that tell them apart come last here, so each costs the same."""
-        del slot
-        return members
+    def past(self, seat: JoinSeat, most: int | None) -> list[JoinResults]:
+        """The past is joined flat: the tree has its rows already."""
+        flat = FlatJoin()
+        flat.prepare(self._context)
+        return flat.past(seat, most)
 
-    def _look_at_rows(self, state: TreeState, rows: NDArray[np.int64]) -> None:
-        """Rows of a node have been joined."""
-        if self.watch.clock() > self.watch.look_at:
-            self._look(state.lineage[rows], len(rows))
+    def advance(self, watermarks: Mapping[str, int]) -> list[JoinResults]:
+        """Nothing waits for the watermark in this join."""
+        del watermarks
+        return []
 
     def purge_before(self, relation: str, watermarks: Mapping[str, int]) -> int | None:
-        """As for the flat join; rows of the tree go in step with the tuples."""
-        before = super().purge_before(relation, watermarks)
+        """What the windows allow; rows of the tree go in step with the tuples."""
+        before = self._context.plan.purge_before(relation, watermarks)
         if before is not None:
-            for item in self._items_of[relation]:
+            for item in self._context.members.items_of[relation]:
                 self._dead[item] = before, self._inputs[item].state.head
                 self._move_dead(item)
         return before
 
-    def measure(self) -> OperatorMetrics:
-        """What the join did so far."""
+    def measure(self, split: str) -> TreeMetrics:
+        """What the tree made and held back, and its shape."""
+        members, counts = self._context.members, self._context.counts
+        name = self.name(members)
         names = [each.state.relation.name for each in self._inputs]
+        pairs = sum(node.pairs.nbytes for node in self._nodes if node.pairs)
+        states = sum(node.state.nbytes for node in self._nodes)
         return TreeMetrics(
-            name=self.name,
-            tuples_in=self._tuples_in,
-            tuples_out=self._results,
-            seconds=self._seconds,
-            bytes=sum(each.lineage.nbytes for each in self._inputs) + self._state_bytes(),
-            decisions=tuple(self._feedback.decisions(self.name)) if self._feedback else (),
-            slots=len(self),
-            checked=self._checks.evaluated,
+            name=name,
+            tuples_in=counts.tuples_in,
+            tuples_out=counts.results,
+            seconds=counts.seconds,
+            bytes=sum(each.lineage.nbytes for each in self._inputs) + pairs + states,
+            decisions=tuple(self._feedback.decisions(name)) if self._feedback else (),
+            slots=len(members),
+            checked=self._part.checks.evaluated,
             shape=hint_text(self.shape, names),
             is_chosen=self.chosen,
             work=self._tree_work(),
             peak_rows=self.peak_rows,
-            split=self.why_apart,
+            split=split,
         )
+
+    def work_of_levels(self) -> Iterator[tuple[Branch, TrainSize, Work]]:
+        """There are no routes."""
+        return iter(())
+
+    def _look_at_rows(self, state: TreeState, rows: NDArray[np.int64]) -> None:
+        """Rows of a node have been joined."""
+        limits = self._context.limits
+        if limits.watch.clock() > limits.watch.look_at:
+            limits.look(self._context.members, state.lineage[rows], len(rows))
 
     # The tree
 
@@ -211,11 +206,11 @@ class JoinTree(MultiJoin):
         if self._mode != "off":
             names = [each.state.relation.name for each in self._inputs]
             self._feedback = Feedback(root, edges, self._mode, self._is_static, names)
-        slots = list(self._table.slots.values())
+        slots = self._context.members.slots
         for node in root.all_nodes():
             if node.parent is not None:
                 node.way = Way(
-                    node, edges, slots, self._words, self._checked, self._look_at_rows,
+                    node, edges, slots, self._context.plan.words, self._checked, self._look_at_rows,
                     nested_loops=self._nested_loops,
                 )  # fmt: skip
         self._place_checks(root)
@@ -223,7 +218,7 @@ class JoinTree(MultiJoin):
             self._move_dead(item)
         for item in sorted(items_of(self.shape), key=self._is_stream):  # tables first
             state = self._inputs[item].state
-            stop = first if item in self._items_of[relation] else state.head
+            stop = first if item in self._context.members.items_of[relation] else state.head
             for begin in range(state.first, stop, _AT_ONCE):
                 for _ in self._grow(item, begin, min(begin + _AT_ONCE, stop), complete=False):
                     pass
@@ -234,7 +229,7 @@ class JoinTree(MultiJoin):
         columns = key_columns_above(items, edges) if inner else []
         places = sorted(items) if not inner else list(items)  # results are in host order
         dead = np.full((len(items), 2), BEFORE_ALL_US, np.int64)
-        state = TreeState(places, columns, self._words, dead)
+        state = TreeState(places, columns, self._context.plan.words, dead)
         if isinstance(shape, int):
             leaf = self._leaves[shape] = Node(state, ())
             self._forms_of[shape] = np.array([form for _, form in columns], np.int64)
@@ -244,19 +239,11 @@ class JoinTree(MultiJoin):
     def _edges(self) -> list[Edge]:
         """The equalities, and those that follow from them: whatever meets first, all that must be equal is compared."""
         found: list[Edge] = []
-        for ends in all_equalities(
-            self._equi_joins, [each.state.relation for each in self._inputs]
-        ):
-            states = [self._inputs[item].state for item, _ in ends]
-            types = [
-                state.relation.columns[end[1]].type for state, end in zip(states, ends, strict=True)
-            ]
-            forms = []
-            for state, (item, column), type_ in zip(states, ends, types, strict=True):
-                plain = types[0] is types[1] or type_ is ColumnType.DOUBLE
-                kind = KeyKind.PLAIN if plain else KeyKind.AS_DOUBLE
-                forms.append((item, state.key_form(column, kind)))
-            found.append((forms[0], forms[1]))
+        relations = [each.state.relation for each in self._inputs]
+        for left, right in all_equalities(self._part.equi_joins, relations):
+            one, two = self._inputs[left[0]].state, self._inputs[right[0]].state
+            forms = key_forms((one, left[1]), (two, right[1]))
+            found.append(((left[0], forms[0]), (right[0], forms[1])))
         return found
 
     def _is_static(self, node: Node) -> bool:
@@ -271,12 +258,12 @@ class JoinTree(MultiJoin):
         self._checks_at = {}
         ways = [node.way for node in root.all_nodes() if node.way is not None]
         for step in [step for way in ways for step in way.steps]:
-            for slot in self._table.slots.values():
+            for slot in self._context.members.slots:
                 for at, theta in enumerate(slot.body.theta_joins):
                     if at == 0 and slot.is_family:
                         continue  # the members' ranks decide
                     if (theta.left_item, theta.right_item) in step.new_pairs:
-                        mask = bitmap([slot.number], self._words)
+                        mask = bitmap([slot.number], self._context.plan.words)
                         self._checks_at.setdefault(step, []).append((theta.expression, mask))
 
     # Rows
@@ -329,7 +316,7 @@ class JoinTree(MultiJoin):
         begin = state.count
         state.count += take_tuples(
             self._inputs[item].lineage.values, base.ts, base.chains.links, self._forms_of[item],
-            first, stop, base.base, state.positions, state.ts, state.lineage, state.keys, begin,
+            base.base, (first, stop), state.rows, begin,
         )  # fmt: skip
         return np.arange(begin, state.count)
 
@@ -346,7 +333,7 @@ class JoinTree(MultiJoin):
         for expression, mask in checks:
             asked = np.flatnonzero((lineage & mask).any(axis=1))
             if len(asked):
-                failing = asked[~self._checks.is_true(expression, positions[:, asked])]
+                failing = asked[~self._part.checks.is_true(expression, positions[:, asked])]
                 lineage[failing] &= ~mask
         left = keep_rows(lineage)
         state.lineage[begin + kept] = lineage
@@ -356,40 +343,13 @@ class JoinTree(MultiJoin):
     def _combinations(
         self, root: Node
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]]:
-        state = root.state
-        if state.count:
-            end = state.count
-            yield (
-                state.positions[:, :end].copy(),
-                state.ts[:, :end].copy(),
-                state.lineage[:end].copy(),
-            )
+        """The rows of the root, which are whole, with their result times."""
+        state, end = root.state, root.state.count
+        if end:
+            streams = [each.item for each in self._inputs if self._is_stream(each.item)]
+            latest = state.ts[streams, :end].max(axis=0)
+            yield state.positions[:, :end].copy(), latest, state.lineage[:end].copy()
         state.clear()
-
-    def _deliver(
-        self,
-        plan: JoinPlan,
-        positions: NDArray[np.int64],
-        ts: NDArray[np.int64],
-        lineage: NDArray[np.uint64],
-    ) -> list[JoinResults]:
-        if plan.checks or self._checks.text_edges:
-            self._checks.apply(positions, lineage, plan.checks, plan.check_slots)
-            kept = keep_rows(lineage)
-            positions, ts, lineage = positions[:, kept], ts[:, kept], lineage[kept]
-        if not len(lineage):
-            return []
-        streams = [each.item for each in self._inputs if self._is_stream(each.item)]
-        count_slots(lineage, len(lineage), self._counts)
-        counts = self._counts[: self._table.size].copy()
-        ranges = rank_members(
-            plan, self._table, self._states, self._checks, positions, lineage, counts
-        )
-        self._results += len(lineage)
-        latest = ts[streams].max(axis=0)
-        part = next(iter(self._parts.values()))
-        part.results += len(lineage)
-        return [JoinResults(part, positions, latest, lineage, counts, self._table, ranges)]
 
     # Old rows, counters
 
@@ -417,11 +377,6 @@ class JoinTree(MultiJoin):
         self.peak_rows = max(self.peak_rows, rows)
         self.peak_bytes = max(self.peak_bytes, size)
 
-    def _state_bytes(self) -> int:
-        nodes = self._nodes
-        pairs = sum(node.pairs.nbytes for node in nodes if node.pairs)
-        return pairs + sum(node.state.nbytes for node in nodes)
-
     def _tree_work(self) -> TreeWork:
         nodes, feedback = self._nodes, self._feedback
         own = TreeWork(
@@ -447,7 +402,8 @@ def warm() -> None:
         states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
         (body,) = program.graph.bodies.values()
         assert body.host is not None
-        tree = JoinTree(body.host, states, ((0, 1), 2), feedback=feedback)
+        executor = TreeJoin(body.host, ((0, 1), 2), feedback=feedback)
+        tree = JoinNode(JoinMembership(body.host, states), executor)
         tree.add(body)
         for state in states.values():
             numbers = np.zeros(2, np.int64)

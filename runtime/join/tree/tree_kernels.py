@@ -7,12 +7,79 @@ newest row first: `heads[bucket]` is a row, `following[row, index]` the next old
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 from numba import njit, uint64
 
+from cqc.runtime.join.step.conditions import meet, window_allows
 from cqc.runtime.join.step.presence import SEED, mix
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 ACTIVE = -1  # where a row is: in the indexes; else the number of the gate at which it waits
+
+
+class TreeRows(NamedTuple):
+    """The rows of a state, for kernels (handed over as `step_arguments` says); a place is that of an item in a row."""
+
+    positions: NDArray[np.int64]  # [place, row]
+    ts: NDArray[np.int64]
+    lineage: NDArray[np.uint64]  # [row, word]
+    keys: NDArray[np.int64]  # [row, key column]
+    where: NDArray[np.int64]  # ACTIVE, or where else each is
+    since: NDArray[np.int64]  # when each became active
+    dead: NDArray[np.int64]  # [place, (event time, position)] before which a tuple meets nobody
+
+
+class RowIndex(NamedTuple):
+    """Chains of a state's rows by some key columns."""
+
+    heads: NDArray[np.int64]  # [bucket]
+    following: NDArray[np.int64]  # [row, index]
+    number: int
+    shift: int
+
+
+class PairWindows(NamedTuple):
+    """Windows between pairs of places, as rank sets."""
+
+    here: NDArray[np.int64]
+    there: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    cuts: NDArray[np.int64]
+    sets: NDArray[np.uint64]
+
+
+class AskedPairs(NamedTuple):
+    """Who asks for a pair: for each gate the composite value it wants, and the values that are there."""
+
+    sources: NDArray[
+        np.int64
+    ]  # [gate, part]: a key column of the first row, or -1 - one of the second
+    widths: NDArray[np.int64]
+    codes: NDArray[np.uint64]
+    newest: NDArray[np.int64]
+    shift: int
+    dead_us: NDArray[np.int64]
+    is_on: NDArray[np.bool_]
+
+
+class Joined(NamedTuple):
+    """Where joined rows go: after row `begin`, the tuples of either side at `places`.
+
+    `key_source[column]` is the key column of the probing side, or -1 - the column of the other side.
+    """
+
+    positions: NDArray[np.int64]
+    ts: NDArray[np.int64]
+    lineage: NDArray[np.uint64]
+    keys: NDArray[np.int64]
+    begin: int
+    places: NDArray[np.int64]
+    places_there: NDArray[np.int64]
+    key_source: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -66,10 +133,10 @@ def living(positions, ts, begin, end, dead):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def take_tuples(  # type: ignore[no-untyped-def]
-    base_lineage, base_ts, links, forms, first, stop, base, positions, ts, lineage, keys, begin
-):  # fmt: skip
-    """Append the tuples at positions first..stop-1 that some slot wants to a leaf; how many. There is room."""
+def take_tuples(base_lineage, base_ts, links, forms, base, span, leaf, begin):  # type: ignore[no-untyped-def]
+    """Append the tuples at the positions of a span that some slot wants to a leaf, from row `begin` on; how many. There is room."""
+    positions, ts, lineage, keys, _, _, _ = leaf
+    first, stop = span
     row = begin
     for index in range(first - base, stop - base):
         wanted = np.uint64(0)
@@ -99,53 +166,41 @@ def link_rows(rows, keys, indexes, index_columns, widths, heads, following, shif
 
 
 @njit(cache=True, nogil=True, inline="always")
-def windows_allow(  # type: ignore[no-untyped-def]
-    alive, ts, row, ts_there, other, pair_here, pair_there, cut_starts, cuts, window_sets
-):  # fmt: skip
-    """AND in the slots whose windows allow the distances between two rows; whether any is left."""
+def windows_between(  # type: ignore[no-untyped-def]
+    alive, here, there, starts, cuts, sets, ts, row, ts_there, other
+):
+    """AND in the slots whose windows (the fields of PairWindows) allow the distances between two rows; whether any is left."""
     ok = True
     pair = 0
-    while ok and pair < len(pair_here):
-        distance = ts_there[pair_there[pair], other] - ts[pair_here[pair], row]
-        cut = cut_starts[pair]
-        while cut < cut_starts[pair + 1] and cuts[cut] <= distance:
-            cut += 1
-        left = np.uint64(0)
-        for word in range(len(alive)):
-            alive[word] &= window_sets[cut + pair, word]
-            left |= alive[word]
-        ok = left != 0
+    while ok and pair < len(here):
+        distance = ts_there[there[pair], other] - ts[here[pair], row]
+        ok = window_allows(alive, starts, cuts, sets, pair, distance, alive)
         pair += 1
     return ok
 
 
 @njit(cache=True, nogil=True, inline="always")
-def write_joined(  # type: ignore[no-untyped-def]
-    written, alive, row, positions, ts, keys, other, positions_there, ts_there, keys_there,
-    out_positions, out_ts, out_lineage, out_keys, places, places_there, key_source,
-):  # fmt: skip
-    """Write a joined row where there is room; how many there are now."""
-    if written < out_positions.shape[1]:
-        for place in range(len(places)):
-            out_positions[places[place], written] = positions[place, row]
-            out_ts[places[place], written] = ts[place, row]
-        for place in range(len(places_there)):
-            out_positions[places_there[place], written] = positions_there[place, other]
-            out_ts[places_there[place], written] = ts_there[place, other]
-        for word in range(len(alive)):
-            out_lineage[written, word] = alive[word]
-        for column in range(len(key_source)):
-            source = key_source[column]
-            if source >= 0:
-                out_keys[written, column] = keys[row, source]
-            else:
-                out_keys[written, column] = keys_there[other, -1 - source]
-    return written + 1
+def write_side(written, positions, ts, row, places, positions_out, ts_out):  # type: ignore[no-untyped-def]
+    """Write the tuples of one side of a joined row."""
+    for place in range(len(places)):
+        positions_out[places[place], written] = positions[place, row]
+        ts_out[places[place], written] = ts[place, row]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def write_keys(written, keys, row, keys_there, other, key_source, keys_out):  # type: ignore[no-untyped-def]
+    """Write the join values of a joined row."""
+    for column in range(len(key_source)):
+        source = key_source[column]
+        if source >= 0:
+            keys_out[written, column] = keys[row, source]
+        else:
+            keys_out[written, column] = keys_there[other, -1 - source]
 
 
 @njit(cache=True, nogil=True, inline="always")
 def pair_code(keys, row, keys_there, other, sources, gate, width):  # type: ignore[no-untyped-def]
-    """The composite value of two rows: a source is a key column of the first, or -1 - one of the second."""
+    """The composite value of two rows that a gate wants."""
     code = SEED
     for at in range(width):
         source = sources[gate, at]
@@ -167,25 +222,30 @@ def gate_slot(codes, gate, code, shift):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def join_states(  # type: ignore[no-untyped-def]
-    rows, positions, ts, lineage, keys, columns,  # the rows that probe
-    positions_there, ts_there, lineage_there, keys_there, columns_there,  # the state they meet
-    heads, following, index, shift, dead, where_there, scan_from,
-    pair_here, pair_there, cut_starts, cuts, window_sets,  # windows between pairs of places
-    sources, widths, codes, newest, code_shift, gate_dead, gate_on, held,  # who asks for the pair
-    out_positions, out_ts, out_lineage, out_keys, begin, places, places_there, key_source, most,
-):  # fmt: skip
-    """Append the joined rows to the output from row `begin` on; (rows found, candidates seen, how many of `rows` were joined).
+    rows, own, there, columns, index, scan_from, windows, asked, held, out, most
+):
+    """Append the joined rows to the output; (rows found, candidates seen, how many of `rows` were joined).
 
     Not all of `rows` are when that means to look at more than `most`: the caller goes on with the rest.
 
-    Candidates come from the chains; with `scan_from` >= 0 all active rows up to it are compared (a nested loop). A pair whose
-    composite value (`sources`) nobody of a gate has is not made: `held[gate]` counts it. `places` and `places_there` say where each side's
-    tuples are in the output, `key_source[column]` is the key column of the probing side, or -1 - the column of the other
-    side. Without room the rows are counted and not written.
+    `columns` of either side must be equal. Candidates come from the chains of the index; with `scan_from` >= 0 all active rows up to it
+    are compared (a nested loop). A pair whose composite value nobody of a gate has is not made: `held[gate]` counts it. Without room
+    the rows are counted and not written.
     """
-    words = lineage.shape[1]
-    alive = np.empty(words, np.uint64)
-    written = begin
+    own, there, asked, out = TreeRows(*own), TreeRows(*there), AskedPairs(*asked), Joined(*out)
+    heads, following, number, shift = index
+    here, beside, starts, cuts, sets = windows
+    sources, widths, codes, newest, code_shift, dead_us, is_on = asked
+    columns_here, columns_there = columns
+    positions, ts, lineage, keys = own.positions, own.ts, own.lineage, own.keys
+    positions_there, ts_there, lineage_there, keys_there = (
+        there.positions, there.ts, there.lineage, there.keys,
+    )  # fmt: skip
+    where_there, dead = there.where, there.dead
+    positions_out, ts_out, lineage_out, keys_out = out.positions, out.ts, out.lineage, out.keys
+    places, places_there, key_source = out.places, out.places_there, out.key_source
+    alive = np.empty(lineage.shape[1], np.uint64)
+    begin = written = out.begin
     candidates = 0
     by_scan = scan_from >= 0
     held[:] = 0
@@ -193,44 +253,47 @@ def join_states(  # type: ignore[no-untyped-def]
         if most < 0:
             return written - begin, candidates, at
         row = rows[at]
-        other = scan_from if by_scan else heads[bucket(keys, row, columns, shift)]
+        other = scan_from if by_scan else heads[bucket(keys, row, columns_here, shift)]
         while other >= 0:
-            if equal_keys(keys, row, columns, keys_there, other, columns_there) and (
+            if equal_keys(keys, row, columns_here, keys_there, other, columns_there) and (
                 not by_scan or where_there[other] == ACTIVE
             ):
                 candidates += 1
-                left = np.uint64(0)
-                for word in range(words):
-                    alive[word] = lineage[row, word] & lineage_there[other, word]
-                    left |= alive[word]
-                ok = left != 0 and not is_dead(positions_there, ts_there, other, dead)
-                ok = ok and windows_allow(
-                    alive, ts, row, ts_there, other, pair_here, pair_there, cut_starts, cuts, window_sets
-                )  # fmt: skip
+                ok = meet(alive, lineage, row, lineage_there, other, alive)
+                ok = ok and not is_dead(positions_there, ts_there, other, dead)
+                if ok:
+                    ok = windows_between(
+                        alive, here, beside, starts, cuts, sets, ts, row, ts_there, other
+                    )
                 gate = 0
                 while ok and gate < len(widths):
-                    if gate_on[gate]:
+                    if is_on[gate]:
                         code = pair_code(keys, row, keys_there, other, sources, gate, widths[gate])
                         place = gate_slot(codes, gate, code, code_shift)
-                        if codes[gate, place] == 0 or newest[gate, place] < gate_dead[gate]:
+                        if codes[gate, place] == 0 or newest[gate, place] < dead_us[gate]:
                             held[gate] += 1
                             ok = False
                     gate += 1
                 if ok:
-                    written = write_joined(
-                        written, alive, row, positions, ts, keys, other, positions_there, ts_there, keys_there,
-                        out_positions, out_ts, out_lineage, out_keys, places, places_there, key_source,
-                    )  # fmt: skip
-            other = other - 1 if by_scan else following[other, index]
+                    if written < positions_out.shape[1]:
+                        write_side(written, positions, ts, row, places, positions_out, ts_out)
+                        write_side(
+                            written, positions_there, ts_there, other, places_there, positions_out, ts_out
+                        )  # fmt: skip
+                        write_keys(written, keys, row, keys_there, other, key_source, keys_out)
+                        for word in range(len(alive)):
+                            lineage_out[written, word] = alive[word]
+                    written += 1
+            other = other - 1 if by_scan else following[other, number]
             most -= 1
     return written - begin, candidates, len(rows)
 
 
 @njit(cache=True, nogil=True)
-def find_absent(  # type: ignore[no-untyped-def]
-    rows, keys, columns, positions_there, ts_there, keys_there, columns_there, heads, following, index, shift, dead, absent
-):  # fmt: skip
+def find_absent(rows, keys, columns, there, columns_there, index, absent):  # type: ignore[no-untyped-def]
     """absent[k] = whether no living row of the state has the key of rows[k]; how many."""
+    positions_there, ts_there, _, keys_there, _, _, dead = there
+    heads, following, number, shift = index
     count = 0
     for at in range(len(rows)):
         row = rows[at]
@@ -239,7 +302,7 @@ def find_absent(  # type: ignore[no-untyped-def]
             not equal_keys(keys, row, columns, keys_there, other, columns_there)
             or is_dead(positions_there, ts_there, other, dead)
         ):
-            other = following[other, index]
+            other = following[other, number]
         absent[at] = other < 0
         count += other < 0
     return count

@@ -11,7 +11,7 @@ other, as in the flat join; what is made in between is forgotten at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -108,10 +108,7 @@ class Way:
                 items = own.items + there.state.items
                 unused = np.zeros((len(items), 2), np.int64)
                 out = TreeState(items, key_columns_above(items, edges), words, unused)
-            pairs = parent.pairs or PairGates(own, there.state)
-            step = Step(
-                own, there.state, out, parent, pairs, edges, look, nested_loops=nested_loops
-            )
+            step = Step(own, there.state, out, parent, edges, look, nested_loops=nested_loops)
             step.prepare_windows(slots, words)
             self.steps.append(step)
             own = out
@@ -154,24 +151,23 @@ class Step:
         there: TreeState,
         out: TreeState,
         parent: Node,
-        gates: PairGates,
         edges: Sequence[Edge],
         look: Look,
         *,
         nested_loops: bool,
     ) -> None:
-        """`parent`: the node where it happens; `gates` of the pairs that are made."""
+        """`parent`: the node where it happens, which may have gates for the pairs that are made."""
         self._scans = nested_loops
         self._look = look
-        self._gates = gates
+        gates = self._gates = parent.pairs or PairGates(own, there)
         self._sources = gates.sources(from_left=own is gates.left)
         self._held = np.zeros(len(gates), np.int64)
         self._own, self._there, self.out = own, there, out
         self._parent = parent
         own_columns, columns_there = columns_between(edges, own.items, there.items)
-        self._columns = own.columns(own_columns)
+        columns = own.columns(own_columns)
         self._index = there.add_index(there.columns(columns_there))
-        self._columns_there = there.index_columns(self._index)
+        self._equal_columns = (columns, there.index_columns(self._index))
         self._places = _places(own.items, out.items)
         self._places_there = _places(there.items, out.items)
         self._key_source = np.array([self._source(each) for each in out.key_columns], np.int64)
@@ -221,33 +217,32 @@ class Step:
             fresh, absent_since = fresh[joined:], absent_since[joined:]
         return np.arange(begin, out.count)
 
+    @property
+    def _into(self) -> tuple[Any, ...]:
+        """Joined, for kernels: behind the rows that are there."""
+        out = self.out
+        return (
+            out.positions, out.ts, out.lineage, out.keys, out.count,
+            self._places, self._places_there, self._key_source,
+        )  # fmt: skip
+
     def _call(self, rows: NDArray[np.int64]) -> tuple[int, int, int]:
-        own, there, out, gates = self._own, self._there, self.out, self._gates
+        there, gates = self._there, self._gates
         return join_states(  # type: ignore[no-any-return]  # a numba kernel
-            rows, own.positions, own.ts, own.lineage, own.keys, self._columns,
-            there.positions, there.ts, there.lineage, there.keys, self._columns_there,
-            there.heads[self._index], there.following, self._index, there.shift, there.dead,
-            there.where, there.count - 1 if self._scans else -1, *self._pairs, *self._windows,
-            *self._sources, gates.codes, gates.newest, gates.shift, gates.dead_us, gates.is_on, self._held,
-            out.positions, out.ts, out.lineage, out.keys, out.count, self._places, self._places_there, self._key_source,
-            _MOST_STEPS,
+            rows, self._own.rows, there.rows, self._equal_columns, there.index(self._index),
+            there.count - 1 if self._scans else -1, self._windows, (*self._sources, *gates.values),
+            self._held, self._into, _MOST_STEPS,
         )  # fmt: skip
 
     def _resume(
         self, gate: int, rows: NDArray[np.int64], absent_since: NDArray[np.int64]
     ) -> tuple[int, int]:
-        own, there, out, gates = self._own, self._there, self.out, self._gates
-        left_index, right_index = gates.indexes[gate]
-        return resume_pairs(  # type: ignore[no-any-return, call-arg]  # a numba kernel
-            rows, absent_since, gate, gates.leaves[gate].keys, *gates.resume_arguments(gate),
-            own.positions, own.ts, own.lineage, own.keys, own.since, own.dead, own.heads, own.following, left_index, own.shift,
-            self._columns, there.positions, there.ts, there.lineage, there.keys, there.since, there.dead,
-            self._columns_there, there.heads, there.following, right_index, there.shift,
-            *self._pairs, *self._windows,
-            *self._sources, gates.codes, gates.newest, gates.shift, gates.dead_us,
-            gates.log_clock, gates.log_dead_us, gates.logged, gates.on_from, gates.on_until,
-            out.positions, out.ts, out.lineage, out.keys, out.count, self._places, self._places_there, self._key_source,
-            _MOST_STEPS,
+        own, there, gates = self._own, self._there, self._gates
+        left, right = gates.indexes[gate]
+        return resume_pairs(  # type: ignore[no-any-return]  # a numba kernel
+            gates.asking(gate, rows, absent_since), own.rows, own.index(left), there.rows,
+            there.index(right), self._equal_columns, self._windows,
+            (*self._sources, *gates.values), gates.log, self._into, _MOST_STEPS,
         )  # fmt: skip
 
     def _source(self, column: KeyColumn) -> int:
@@ -270,8 +265,11 @@ class Step:
                 starts.append(starts[-1] + len(window.cuts))
                 cuts.append(window.cuts)
                 sets.append(window.sets)
-        self._pairs = (np.array(here, np.int64), np.array(there, np.int64))
-        self._windows = (np.array(starts, np.int64), np.concatenate(cuts), np.concatenate(sets))
+        # PairWindows, for kernels.
+        self._windows = (
+            np.array(here, np.int64), np.array(there, np.int64),
+            np.array(starts, np.int64), np.concatenate(cuts), np.concatenate(sets),
+        )  # fmt: skip
 
 
 def key_columns_above(items: Sequence[int], edges: Sequence[Edge]) -> list[KeyColumn]:

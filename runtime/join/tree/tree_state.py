@@ -7,7 +7,7 @@ Everything here is derived from base tuples; rows that can meet no future tuple 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -150,10 +150,13 @@ class TreeState:
         """For which of the given rows (of another state) no living row here has the value."""
         missing = np.empty(len(rows), np.bool_)
         find_absent(
-            rows, keys, columns, self.positions, self.ts, self.keys, self._indexes[index],
-            self.heads[index], self.following, index, self.shift, self.dead, missing,
-        )  # fmt: skip
+            rows, keys, columns, self.rows, self._indexes[index], self.index(index), missing
+        )
         return missing
+
+    def index(self, number: int) -> tuple[Any, ...]:
+        """A RowIndex, for kernels."""
+        return self.heads[number], self.following, number, self.shift
 
     def index_columns(self, index: int) -> NDArray[np.int64]:
         return self._indexes[index]
@@ -219,6 +222,10 @@ class TreeState:
         arrays = (
             self.positions, self.ts, self.lineage, self.keys, self.where, self.since,
             self.following, self.next_parked, self.heads, self.parked_heads,
+        )  # fmt: skip
+        # TreeRows, for kernels.
+        self.rows = (
+            self.positions, self.ts, self.lineage, self.keys, self.where, self.since, self.dead,
         )  # fmt: skip
         self.nbytes = sum(int(each.nbytes) for each in arrays)
         self.row_bytes = self.nbytes // room  # what one row takes, indexes included

@@ -14,18 +14,21 @@ import numpy as np
 from cqc.compiler import compile as compile_program
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.physical.executors import Flat, Rows
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.columns.columns import from_python, to_python
 from cqc.runtime.columns.packet import Packet
-from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
-from cqc.runtime.join.execute.rows_join import RowsJoin
+from cqc.runtime.join.choice.build_join import build_join
+from cqc.runtime.join.execute.join_node import push_packet
 from cqc.runtime.state.shared_state import SharedState
 from tests.support.oracle.brute_force import push_answer
 
 if TYPE_CHECKING:
     from random import Random
 
+    from cqc.compiler.graph.nodes import JoinHost
     from cqc.compiler.meaning.bound import Query
+    from cqc.runtime.join.execute.join_node import JoinNode
     from cqc.runtime.lineage.matches import Found, Seat
 
 COLUMNS = "id BIGINT, a BIGINT, d DOUBLE, s STRING, x BIGINT"
@@ -164,7 +167,7 @@ class Running:
 
     query: Query
     seat: Seat
-    join: MultiJoin | RowsJoin
+    join: JoinNode
     positions: tuple[int, ...]
     since: dict[str, int]
     found: Answer = field(default_factory=list)
@@ -179,7 +182,7 @@ class Bench:
         self.states = {
             name: SharedState(each) for name, each in self._program.catalog.relations.items()
         }
-        self.joins: dict[int, MultiJoin | RowsJoin] = {}
+        self.joins: dict[int, JoinNode] = {}
         self.queries: list[Running] = []
         self.input: dict[str, list[tuple[tuple[Any, ...], int]]] = {name: [] for name in "abc"}
         self.newest: dict[str, int] = dict.fromkeys("abc", -(10**15))
@@ -188,32 +191,30 @@ class Bench:
         if self._table:
             self.states["w"].insert(packet_of(self._table, None, 0))
 
+    def new_join(self, host: JoinHost) -> JoinNode:
+        return build_join(host, Flat(), self.states)
+
     def add(self, text: str, *, past: bool = False) -> Running:
         query = self._bound(text)
         node = self._graph.add(normalise(query)).query
         body = node.body
         assert body.host is not None
-        join: MultiJoin | RowsJoin
         if body.rows:
-            join = RowsJoin(body, self.states)
+            join = build_join(body.host, Rows(), self.states, body=body)
             self.joins[-1 - len(self.joins)] = join
-            seat: Seat = join.seat
+        elif body.host.number in self.joins:
+            join = self.joins[body.host.number]
         else:
-            shared = self.joins.get(body.host.number)
-            if shared is None:
-                shared = self.joins[body.host.number] = MultiJoin(body.host, self.states)
-            assert isinstance(shared, MultiJoin)
-            join, seat = shared, shared.add(body, past=past)
+            join = self.joins[body.host.number] = self.new_join(body.host)
+        seat = join.add(body, past=past)
         since = dict.fromkeys(self.input, 0) if past else self._lengths()
         running = Running(query, seat, join, node.positions, since)
         self.queries.append(running)
         if past:
-            assert isinstance(join, MultiJoin)
             self._collect(join.past(seat))
         return running
 
     def remove(self, running: Running) -> None:
-        assert isinstance(running.join, MultiJoin)
         assert running.seat.results == len(running.found)
         running.until = self._lengths()
         running.join.remove(running.seat)
@@ -232,7 +233,7 @@ class Bench:
             ((ts, *row), len(self.input[name]) + at)
             for at, (ts, row) in enumerate(zip(times, rows, strict=True))
         ]
-        joins = [join for join in self.joins.values() if name in join._items_of]
+        joins = [join for join in self.joins.values() if name in join.relations]
         self._collect(push_packet(self.states[name], joins, packet, keep_all=keep_all, more=more))
 
     def end_batch(self, *, at_end: bool = False, purge: bool = True) -> None:
@@ -245,7 +246,7 @@ class Bench:
             self._collect(join.advance(watermarks))
         if purge:
             for name in "abc":
-                joins = [join for join in self.joins.values() if name in join._items_of]
+                joins = [join for join in self.joins.values() if name in join.relations]
                 befores = [join.purge_before(name, watermarks) for join in joins]
                 if None not in befores:
                     self.states[name].purge(
@@ -268,7 +269,7 @@ class Bench:
                 if id(running.seat) in hits:
                     running.found += self._answer(each, running)
 
-    def _join_of(self, found: Found, running: Running) -> MultiJoin | RowsJoin | None:
+    def _join_of(self, found: Found, running: Running) -> JoinNode | None:
         """The query's join when the finding is of it (a seat is hit only by its own join's findings)."""
         return running.join if any(seat is running.seat for seat in found.hits()) else None
 

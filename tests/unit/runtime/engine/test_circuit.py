@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import cqc
 from cqc.compiler.physical.physical_plan import plan_of
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.join.execute.flat_join import FlatJoin
+
+if TYPE_CHECKING:
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (ts BIGINT, k BIGINT, l BIGINT, m BIGINT);" for name in "abcd"
@@ -39,12 +45,18 @@ def test_the_joins_that_run_are_those_of_the_plan(program: str, strategy: Strate
     plan = plan_of(compiled.graph, strategy)
     with cqc.Engine(compiled, strategy=strategy) as engine:
         built = [
-            (node.executor, node.past, len(node.hosts), type(join).__name__)
+            (node.executor, node.past, len(node.hosts), kind_of(join))
             for node, join in engine._circuit.nodes
         ]
     assert [(each[0], each[1], each[2]) for each in built] == [
         (each.executor, each.keeps_past, len(each.hosts)) for each in plan.joins
     ]
-    classes = {"Flat": "MultiJoin", "Routed": "RoutedJoin", "Tree": "JoinTree", "Rows": "RowsJoin"}
+    kinds = {"Flat": "PlainSteps", "Routed": "RoutedSteps", "Tree": "TreeJoin", "Rows": "RowsJoin"}
     for executor, _, _, name in built:
-        assert name == classes.get(type(executor).__name__, "DemandJoin")
+        assert name == kinds.get(type(executor).__name__, "DemandSteps")
+
+
+def kind_of(join: JoinNode) -> str:
+    """The class that says how combinations are found: the executor's, or that of its steps where it is flat."""
+    executor = join.executor
+    return type(executor.steps if isinstance(executor, FlatJoin) else executor).__name__

@@ -10,15 +10,17 @@ import cqc
 from cqc.compiler import compile as compile_program
 from cqc.compiler.physical.executors import choose_executor
 from cqc.compiler.physical.strategy import Strategy, parse_join
-from cqc.runtime.join.choice.build_join import build_join
-from cqc.runtime.join.execute.demand_join import DemandJoin
-from cqc.runtime.join.execute.flat_join import MultiJoin
-from cqc.runtime.join.execute.routed_join import RoutedJoin
-from cqc.runtime.join.tree.tree_join import JoinTree
+from cqc.runtime.join.choice.build_join import JoinOptions, build_join
+from cqc.runtime.join.execute.demand_join import DemandSteps
+from cqc.runtime.join.execute.flat_join import FlatJoin
+from cqc.runtime.join.execute.route_steps import PlainSteps
+from cqc.runtime.join.execute.routed_join import RoutedSteps
+from cqc.runtime.join.tree.tree_join import TreeJoin
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (ts BIGINT, k BIGINT, l BIGINT, m BIGINT);" for name in "abcd"
@@ -34,22 +36,34 @@ SAME_VALUE = (
 )
 
 
-def join_of(query: str, strategy: Strategy) -> MultiJoin:
+def join_of(query: str, strategy: Strategy) -> JoinNode:
     program = compile_program(STREAMS + query)
     (body,) = program.graph.bodies.values()
     assert body.host is not None
     states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
-    return build_join(body.host, choose_executor(body.host, strategy), states, strategy.order)
+    executor = choose_executor(body.host, strategy)
+    return build_join(body.host, executor, states, JoinOptions(strategy.order))
+
+
+def shape_of(join: JoinNode | None) -> Shape | None:
+    """The shape of a tree."""
+    assert join is not None
+    return join.executor.shape if isinstance(join.executor, TreeJoin) else None
+
+
+def steps_of(join: JoinNode | None) -> type:
+    """How a flat join takes its steps."""
+    assert join is not None
+    assert isinstance(join.executor, FlatJoin)
+    return type(join.executor.steps)
 
 
 @pytest.mark.parametrize("feedback", ["off", "on", "exact", "bloom", "auto"])
 def test_shapes_are_those_that_were_asked_for(feedback: str) -> None:
     left = join_of(CHAIN, Strategy(join="left-deep", feedback=feedback))
     pairs = join_of(CHAIN, Strategy(join="bushy", feedback=feedback))
-    assert isinstance(left, JoinTree)
-    assert isinstance(pairs, JoinTree)
-    assert left.shape == (((0, 1), 2), 3)
-    assert pairs.shape == ((0, 1), (2, 3))
+    assert shape_of(left) == (((0, 1), 2), 3)
+    assert shape_of(pairs) == ((0, 1), (2, 3))
 
 
 @pytest.mark.parametrize(
@@ -69,20 +83,20 @@ def test_a_tree_that_is_written_out_has_nodes_of_any_number_of_inputs(
     text: str, shape: Shape | None
 ) -> None:
     join = join_of(CHAIN, Strategy(join=parse_join(text), feedback="off"))
-    assert (join.shape if isinstance(join, JoinTree) else None) == shape
+    assert shape_of(join) == shape
 
 
 def test_the_flat_join_asks_only_where_a_pair_has_two_values_to_ask_for() -> None:
-    assert type(join_of(TRIANGLE, Strategy())) is DemandJoin
-    assert type(join_of(TRIANGLE, Strategy(feedback="off"))) is MultiJoin
-    assert type(join_of(CHAIN, Strategy(feedback="demand"))) is MultiJoin
-    assert type(join_of(SAME_VALUE, Strategy())) is MultiJoin
+    assert steps_of(join_of(TRIANGLE, Strategy())) is DemandSteps
+    assert steps_of(join_of(TRIANGLE, Strategy(feedback="off"))) is PlainSteps
+    assert steps_of(join_of(CHAIN, Strategy(feedback="demand"))) is PlainSteps
+    assert steps_of(join_of(SAME_VALUE, Strategy())) is PlainSteps
 
 
 @pytest.mark.parametrize("routing", ["lottery", "random", "fixed"])
 def test_a_forced_routing_comes_before_feedback_that_nobody_forced(routing: str) -> None:
-    assert type(join_of(TRIANGLE, Strategy(routing=routing))) is RoutedJoin
-    assert type(join_of(TRIANGLE, Strategy(routing=routing, feedback="demand"))) is DemandJoin
+    assert steps_of(join_of(TRIANGLE, Strategy(routing=routing))) is RoutedSteps
+    assert steps_of(join_of(TRIANGLE, Strategy(routing=routing, feedback="demand"))) is DemandSteps
 
 
 HINTED = "SELECT /*+ JOIN({}) */ a.k AS x FROM {}, d WHERE a.k = b.k AND b.l = c.l AND c.m = d.m MAXWINDOW {} SEC;"
@@ -94,7 +108,7 @@ def test_a_hint_gives_its_queries_a_join_of_their_own() -> None:
     text += HINTED.format("(a b c) d", "c, b, a", 7) + HINTED.format("bushy", "a, b, c", 9)
     engine = cqc.Engine(cqc.compile(text))
     joins = [engine._circuit.join(f"q{number}") for number in range(1, 6)]
-    shapes = [each.shape if isinstance(each, JoinTree) else None for each in joins]
+    shapes = [shape_of(each) for each in joins]
     assert shapes == [None, ((0, 1, 2), 3), (3, (2, 0, 1)), ((0, 1, 2), 3), ((0, 1), (2, 3))]
     assert joins[1] is joins[3]
     for number in range(1, 6):
@@ -105,4 +119,4 @@ def test_a_hint_gives_its_queries_a_join_of_their_own() -> None:
 def test_a_switch_comes_before_a_hint() -> None:
     text = STREAMS + HINTED.format("(a b c) d", "a, b, c", 9)
     engine = cqc.Engine(cqc.compile(text), strategy=Strategy(join="flat"))
-    assert type(engine._circuit.join("q1")) is MultiJoin
+    assert steps_of(engine._circuit.join("q1")) is PlainSteps

@@ -14,12 +14,13 @@ import cqc
 from cqc.runtime.adapt import settings
 from cqc.runtime.join.choice.shape_costs import ShapeCosts, Statistics
 from cqc.runtime.join.choice.shape_trials import ShapeTrials
-from cqc.runtime.join.execute.demand_join import DemandJoin
-from cqc.runtime.join.tree.tree_join import JoinTree
+from cqc.runtime.join.execute.demand_join import DemandSteps
+from cqc.runtime.join.execute.flat_join import FlatJoin
+from cqc.runtime.join.tree.tree_join import TreeJoin
 
 if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
-    from cqc.runtime.join.execute.flat_join import MultiJoin
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 STREAMS = "".join(f"CREATE STREAM {name} (ts BIGINT, v BIGINT, w BIGINT);" for name in "abc")
 # Few a and b agree; c comes after both and agrees with all, so the flat join meets every a and b again for every c.
@@ -91,7 +92,9 @@ def test_auto_takes_the_tree_that_costs_less_and_stays_with_it(
     for clock in range(40):
         push(engine, clock)
         join = engine._circuit.join("q1")
-        shapes.append(join.shape if isinstance(join, JoinTree) else None)
+        assert join is not None
+        executor = join.executor
+        shapes.append(executor.shape if isinstance(executor, TreeJoin) else None)
     assert shapes[0] is None
     assert shapes[-1] == ((0, 1), 2)
     changes = sum(one != two for one, two in itertools.pairwise(shapes))
@@ -103,6 +106,7 @@ def test_auto_takes_the_tree_that_costs_less_and_stays_with_it(
 class Timed:
     """A join that takes so many seconds a tuple in each shape, and whose statistics speak for a tree."""
 
+    executor = None
     alone = SimpleNamespace(
         inputs=[
             SimpleNamespace(state=SimpleNamespace(relation=SimpleNamespace(name=name)))
@@ -122,7 +126,7 @@ class Timed:
 
 
 def looks(flat_s: float, tree_s: float, monkeypatch: pytest.MonkeyPatch) -> ShapeTrials:
-    def choose(self: ShapeTrials, subject: MultiJoin, each_s: float) -> bool:
+    def choose(self: ShapeTrials, subject: JoinNode, each_s: float) -> bool:
         """The estimate is always for the tree."""
         if self.arm is not None:
             self._wait_longer()
@@ -133,7 +137,7 @@ def looks(flat_s: float, tree_s: float, monkeypatch: pytest.MonkeyPatch) -> Shap
     monkeypatch.setattr(ShapeTrials, "_choose", choose)
     eager(monkeypatch)
     trials, timed = ShapeTrials(), Timed(flat_s, tree_s)
-    join = cast("MultiJoin", timed)
+    join = cast("JoinNode", timed)
     for _ in range(10_000):
         timed.run(trials, 100)
         if trials.is_due(join) and trials.look(join):
@@ -169,5 +173,6 @@ def test_join_that_makes_no_unawaited_pairs_keeps_its_shape(
                 name, [{"ts": start + at, "v": v, "w": w} for at, (v, w) in enumerate(rows)]
             )
     (join,) = engine._circuit.joins_of("a")
-    assert isinstance(join, DemandJoin)
-    assert join.is_asking
+    assert isinstance(join.executor, FlatJoin)
+    assert isinstance(join.executor.steps, DemandSteps)
+    assert join.executor.steps.is_asking

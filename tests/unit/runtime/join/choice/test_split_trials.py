@@ -15,7 +15,7 @@ from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.adapt import settings
 from cqc.runtime.join.choice.sharing_costs import LevelWork, SharingCosts
 from cqc.runtime.join.choice.split_trials import SharedNodes, SplitTrials
-from cqc.runtime.join.execute.flat_join import MultiJoin
+from cqc.runtime.join.execute.join_node import JoinNode
 from cqc.runtime.lineage.rank_lineage import bitmap, move_bits
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def push(engine: cqc.Engine, clock: int, rows: int = 30) -> None:
 
 def nodes_of(engine: cqc.Engine, query: str = "q1") -> SharedNodes:
     join = engine._circuit.join(query)
-    assert isinstance(join, MultiJoin)
+    assert isinstance(join, JoinNode)
     return engine._circuit._shared_nodes[join]
 
 
@@ -88,9 +88,9 @@ def test_a_host_with_work_is_split_from_one_with_many_slots(eager: pytest.Monkey
     assert set(nodes_of(engine).groups) == set(APART)
     assert nodes_of(engine).trials.changes == 1
     narrow, wide = engine._circuit.join("q1"), engine._circuit.join("q2")
-    assert isinstance(narrow, MultiJoin)
-    assert isinstance(wide, MultiJoin)
-    assert (narrow._words, wide._words) == (1, 4)
+    assert isinstance(narrow, JoinNode)
+    assert isinstance(wide, JoinNode)
+    assert (narrow.members.words, wide.members.words) == (1, 4)
     assert engine._circuit.join("q201") is wide
     rows = {name: (origin, why) for name, origin, why in split_rows(engine.measure())}
     assert rows["join0"][0] == rows["join1"][0] == "join0+1"
@@ -200,7 +200,7 @@ class Timed:
     def __init__(self, together_s: float, apart_s: float) -> None:
         self._each_s = {1: together_s, 2: apart_s}
         self.tuples_in, self.seconds = 0, 0.0
-        self.joins: list[MultiJoin] = []
+        self.joins: list[JoinNode] = []
         self.groups: Groups = (frozenset((0, 1)),)
 
 

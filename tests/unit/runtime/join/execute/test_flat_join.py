@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from cqc.runtime.join.execute.flat_join import FlatJoin
 from tests.support.generators.random_joins import (
     SECOND,
     Bench,
@@ -95,7 +96,7 @@ def test_freed_slots_are_used_again_without_old_bits() -> None:
         gone = bench.add(text.format(at % 5 + 1))
         bench.push("a", [(at, 7, 0.0, "", 5)], [SECOND])
         bench.remove(gone)
-    assert join._table.size < 40
+    assert join.members.table.size < 40
     last = bench.add(text.format(1))
     bench.push("b", [(99, 7, 0.0, "", 0)], [SECOND])
     assert last.found == []
@@ -136,7 +137,8 @@ def test_a_forced_order_gives_the_same_answer() -> None:
             " WHERE p.d < q.d AND q.d < r.d MAXWINDOW 5 SEC;"
         )
         (join,) = bench.joins.values()
-        join.set_order(0, order)
+        assert isinstance(join.executor, FlatJoin)
+        join.executor.steps.orders[0] = order
         for clock in range(6):
             for value, name in enumerate("bca"):
                 bench.push(name, [(clock, 0, (3.0 * clock + value) % 5, "", 0)], [clock * SECOND])

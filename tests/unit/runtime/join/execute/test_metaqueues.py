@@ -13,6 +13,7 @@ import cqc
 from cqc.benchmarks.papers.teddies import workload
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.adapt.settings import TRAINS
+from cqc.runtime.join.execute.flat_join import FlatJoin
 from cqc.runtime.join.execute.metaqueues import (
     MetaQueue,
     MetaQueues,
@@ -285,7 +286,8 @@ def test_what_waits_between_packets_is_found_once(seed: int) -> None:
             packets = random.randint(1, 3)
             for at in range(packets):
                 for join in bench.joins.values():
-                    for size in join.queues.sizes().values():  # type: ignore[union-attr]
+                    assert isinstance(join.executor, FlatJoin)
+                    for size in join.executor.queues.sizes().values():
                         size.most = random.choice((1, 2, 5, 64))
                         size.worth.value = random.choice((1, 3, 1000))
                 count = random.randint(0, 2)

@@ -1,4 +1,4 @@
-"""Small packets by few calls (`arrival`, `through_route`) beside the longer way, which the oracle judges elsewhere."""
+"""Small packets by few calls (`fused_insert`, `fused_probe`) beside the longer way, which the oracle judges elsewhere."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 import cqc
 from cqc.compiler.physical.strategy import Strategy
-from cqc.runtime.join.execute import fused_insert as arrival
-from cqc.runtime.join.execute.demand_join import DemandJoin
-from cqc.runtime.join.execute.flat_join import MultiJoin
-from cqc.runtime.join.step import fused_probe as through_route
+from cqc.runtime.join.execute import fused_insert
+from cqc.runtime.join.execute.demand_join import DemandSteps
+from cqc.runtime.join.execute.route_steps import PlainSteps
+from cqc.runtime.join.step import fused_probe
 
 DECLARATIONS = """
 CREATE STREAM R (ts BIGINT, id BIGINT, a BIGINT, d DOUBLE);
@@ -75,7 +75,7 @@ class Calls:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts: Counter[str] = Counter()
-        for module, name in ((arrival, "arrive"), (through_route, "extend_through")):
+        for module, name in ((fused_insert, "arrive"), (fused_probe, "extend_through")):
             monkeypatch.setattr(module, name, self._counted(name, getattr(module, name)))
 
     def _counted(self, name: str, kernel: Any) -> Any:
@@ -106,7 +106,7 @@ def test_few_calls_find_what_many_find(
     quick = answers(text, given)
     assert calls.counts["arrive"] > 20
     assert calls.counts["extend_through"] > 20
-    monkeypatch.setattr(MultiJoin, "_goes_through", False)
+    monkeypatch.setattr(PlainSteps, "goes_through", False)
     calls.counts.clear()
     assert quick == answers(text, given)
     assert quick
@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_made_again_with_more_room(monkeypatch: pytest.Monk
     text, given = program(random, 2, 4), batches(random, 2, 6)
     monkeypatch.setattr("cqc.runtime.join.step.probe_step._ROOM", 4)
     quick = answers(text, given)
-    monkeypatch.setattr(MultiJoin, "_goes_through", False)
+    monkeypatch.setattr(PlainSteps, "goes_through", False)
     assert quick == answers(text, given)
 
 
@@ -130,7 +130,7 @@ def test_pairs_on_demand_go_on_through_the_rest(monkeypatch: pytest.MonkeyPatch)
     calls = Calls(monkeypatch)
     quick = answers(text, given, strategy)
     assert calls.counts["arrive"] > 20
-    monkeypatch.setattr(DemandJoin, "_goes_through", False)
+    monkeypatch.setattr(DemandSteps, "goes_through", False)
     assert quick == answers(text, given, strategy)
 
 
@@ -150,7 +150,7 @@ def test_tuples_that_hardly_anybody_wants_are_picked_first(monkeypatch: pytest.M
         kept = len(engine.states["r"])
         quick = Counter((r.ts, *r.row.values()) for r in engine.drain())
     assert kept < 40
-    monkeypatch.setattr(MultiJoin, "_goes_through", False)
+    monkeypatch.setattr(PlainSteps, "goes_through", False)
     with cqc.Engine(cqc.compile(text), keep_past=False) as engine:
         for batch in given:
             engine.push_batch(batch)

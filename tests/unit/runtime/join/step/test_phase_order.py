@@ -104,7 +104,7 @@ def test_the_fused_kernel_is_measured_before_it_is_left_and_again_later(
         order = PhaseOrder(PhaseCounts(), by_key=False, has_thetas=True)
         steps: list[bool] = []
         for _ in range(400):
-            steps.append(order.takes(lambda: None, nothing, 0))  # type: ignore[arg-type, return-value]  # nobody looks
+            steps.append(order.takes(lambda _: None, nothing, 0))  # type: ignore[arg-type, return-value]  # nobody looks
             if steps[-1]:
                 order._saw(3.5e-4, 1e4, fused=False)
             elif order.measures:

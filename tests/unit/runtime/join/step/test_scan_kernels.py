@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cqc.runtime.join.step.probe_kernels import count_slots_of
+from cqc.runtime.join.step.row_kernels import count_slots_of
 from cqc.runtime.join.step.scan_kernels import count_bits, group_rows, sift, sift_ends, write_pairs
+from cqc.runtime.join.step.step_arguments import RowBlock, TimeTarget
 
 
 @pytest.mark.parametrize("words", [1, 3])
@@ -65,7 +66,11 @@ def test_pairs_are_written_item_by_item(complete: bool) -> None:
     rows, entries = random.integers(0, 30, 40), random.integers(0, 20, 40)
     made, times = np.zeros((3, 50), np.int64), np.zeros((1 if complete else 3, 50), np.int64)
     pairs = rows.astype(np.uint32), entries.astype(np.uint32)
-    write_pairs(5, 40, *pairs, lane_ts, lane_positions, positions, ts, made, times)
+    nothing = np.zeros((0, 1), np.uint64)
+    target = TimeTarget(lane_ts, lane_positions, nothing, np.zeros((0, 20)), 0, 20, 0, 99)
+    write_pairs(
+        5, 40, *pairs, target, RowBlock(positions, ts, nothing), RowBlock(made, times, nothing)
+    )
     assert made[:, 5:45].tolist() == [
         *positions[:, rows].tolist(),
         lane_positions[entries].tolist(),

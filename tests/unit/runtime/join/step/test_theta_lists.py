@@ -107,7 +107,10 @@ def test_a_value_outside_the_accepted_range_meets_no_condition_and_a_sure_one_al
                 ends = (low, high, sure_low, sure_high)
                 near = [np.nextafter(end, way) for end in ends for way in (-np.inf, np.inf)]
                 for value in (*_VALUES, *ends, *near):
-                    found = [holds(code, probing, value, *row) for row in each.parameters.tolist()]
+                    found = [
+                        holds(code, probing, value, each.parameters, at)
+                        for at in range(len(each.parameters))
+                    ]
                     assert not any(found) or not (value < low or value > high)
                     assert all(found) or not sure_low <= value <= sure_high
 

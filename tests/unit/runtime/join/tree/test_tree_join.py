@@ -12,24 +12,28 @@ import pytest
 
 from cqc.compiler import compile as compile_program
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.physical.executors import Flat, OnDemand, Tree
 from cqc.compiler.physical.tree_shape import bushy, left_deep
 from cqc.runtime.adapt import settings
 from cqc.runtime.columns.columns import from_python
 from cqc.runtime.columns.packet import Packet
-from cqc.runtime.join.execute.demand_join import DemandJoin
-from cqc.runtime.join.execute.flat_join import MultiJoin, push_packet
+from cqc.runtime.join.choice.build_join import build_join
+from cqc.runtime.join.execute.demand_join import DemandSteps
+from cqc.runtime.join.execute.flat_join import FlatJoin
+from cqc.runtime.join.execute.join_node import push_packet
 from cqc.runtime.join.tree import feedback_trials
 from cqc.runtime.join.tree.pair_gate import PairGates
-from cqc.runtime.join.tree.tree_join import JoinTree
 from cqc.runtime.state.shared_state import SharedState
 from tests.support.generators import random_joins
+from tests.support.generators.random_joins import Bench
 from tests.unit.runtime.join.execute import test_flat_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cqc.compiler.graph.nodes import JoinHost
     from cqc.compiler.physical.tree_shape import Shape
+    from cqc.runtime.join.execute.join_node import JoinNode
 
 SECOND = 1_000_000
 TABLE_1 = """
@@ -63,11 +67,8 @@ class Running:
         self.states = {name: SharedState(each) for name, each in compiled.catalog.relations.items()}
         (body,) = compiled.graph.bodies.values()
         assert body.host is not None
-        self.join: MultiJoin
-        if shape is None:
-            self.join = MultiJoin(body.host, self.states)
-        else:
-            self.join = JoinTree(body.host, self.states, shape, feedback=feedback)
+        executor = Flat() if shape is None else Tree(shape, feedback)
+        self.join = build_join(body.host, executor, self.states)
         self.join.add(body)
         self.found = 0
 
@@ -321,7 +322,7 @@ def test_demands_that_drop_little_are_given_up(monkeypatch: pytest.MonkeyPatch) 
     (body,) = compiled.graph.bodies.values()
     assert body.host is not None
     states = {name: SharedState(each) for name, each in compiled.catalog.relations.items()}
-    join = DemandJoin(body.host, states, ((0, 1), 2), measured=True)
+    join = build_join(body.host, OnDemand(((0, 1), 2), measured=True), states)
     join.add(body)
     found = 0
     for _ in range(4):
@@ -333,7 +334,9 @@ def test_demands_that_drop_little_are_given_up(monkeypatch: pytest.MonkeyPatch) 
             )
     assert found == 8**3
     assert join.measure().detail["partial results not made"] == 0
-    assert not join._demands
+    assert isinstance(join.executor, FlatJoin)
+    assert isinstance(join.executor.steps, DemandSteps)
+    assert not join.executor.steps.is_asking
 
 
 @pytest.mark.parametrize("make", [left_deep, bushy])
@@ -344,12 +347,11 @@ def test_random_joins_in_trees_give_the_oracles_answer(
 ) -> None:
     shape_of = left_deep if make is left_deep else bushy
 
-    class Tree(JoinTree):
-        def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
-            shape = shape_of(len(host.relations), host.equi_joins)
-            super().__init__(host, states, shape, feedback=feedback)
+    def tree(self: Bench, host: JoinHost) -> JoinNode:
+        shape = shape_of(len(host.relations), host.equi_joins)
+        return build_join(host, Tree(shape, feedback), self.states)
 
-    monkeypatch.setattr(random_joins, "MultiJoin", Tree)
+    monkeypatch.setattr(Bench, "new_join", tree)
     test_flat_join._run(100 * seed + len(feedback), rows=False)
 
 
@@ -369,12 +371,11 @@ def test_random_joins_in_any_tree_give_the_oracles_answer(
 ) -> None:
     random = Random(seed)
 
-    class Tree(JoinTree):
-        def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
-            items = random.sample(range(len(host.relations)), len(host.relations))
-            super().__init__(host, states, nested(random, items), feedback=feedback)
+    def tree(self: Bench, host: JoinHost) -> JoinNode:
+        items = random.sample(range(len(host.relations)), len(host.relations))
+        return build_join(host, Tree(nested(random, items), feedback), self.states)
 
-    monkeypatch.setattr(random_joins, "MultiJoin", Tree)
+    monkeypatch.setattr(Bench, "new_join", tree)
     test_flat_join._run(100 * seed + len(feedback), rows=False)
 
 
@@ -422,10 +423,9 @@ def test_a_row_of_a_node_of_three_inputs_waits_for_what_is_above() -> None:
 def test_random_joins_on_demand_give_the_oracles_answer(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class OnDemand(DemandJoin):
-        def __init__(self, host: JoinHost, states: Mapping[str, SharedState]) -> None:
-            shape = bushy(len(host.relations), host.equi_joins)
-            super().__init__(host, states, shape, measured=seed % 2 == 0)
+    def on_demand(self: Bench, host: JoinHost) -> JoinNode:
+        shape = bushy(len(host.relations), host.equi_joins)
+        return build_join(host, OnDemand(shape, measured=seed % 2 == 0), self.states)
 
     def dense(random: Random) -> random_joins.Shape:
         shape = random_joins.random_shape(random)
@@ -436,7 +436,7 @@ def test_random_joins_on_demand_give_the_oracles_answer(
                     shape.equalities.append(f"t{earlier}.{column} = t{later}.{column}")
         return shape
 
-    monkeypatch.setattr(random_joins, "MultiJoin", OnDemand)
+    monkeypatch.setattr(Bench, "new_join", on_demand)
     monkeypatch.setattr(test_flat_join, "random_shape", dense)
     test_flat_join._run(seed, rows=False)
 
