@@ -43,8 +43,9 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
         return nothing_to_run()
     run = open_run(program, options)
     shown = Progress(enabled=wants_progress(options, quiet=quiet, asked=progress))
-    # On Spark micro-batches are done in another thread, and a stop lets the one in hand finish.
-    interrupts = Interrupts(deferred=options.engine == "local", give_up=run.give_up)
+    # On executors micro-batches are done elsewhere, and a stop lets the one in hand finish.
+    elsewhere = options.engine == "spark" and options.distribute
+    interrupts = Interrupts(deferred=not elsewhere, give_up=run.give_up)
     with interrupts:
         try:
             drive(run, shown, interrupts)
@@ -73,21 +74,28 @@ def open_run(program: Program, options: RunOptions) -> Run:
         with loading():
             from cqc.runtime.spark.run import SparkRun
 
+        _leave_signals_alone()
         return SparkRun(program, options)
     with loading():
-        import pyarrow as pa
-
         from cqc.runtime.run.batch_run import BatchRun
         from cqc.runtime.run.durable.durable_run import DurableRun
         from cqc.runtime.run.finite_run import LocalRun
         from cqc.runtime.sources.connections import is_connection
 
-    pa.enable_signal_handlers(False)  # else reading a file answers Ctrl-C with an error of its own
+    _leave_signals_alone()
     if options.checkpoint is not None:
         return DurableRun(program, options)
     relations = program.catalog.relations.values()
     endless = options.follow or any(is_connection(each, options.binds) for each in relations)
     return BatchRun(program, options) if endless else LocalRun(program, options)
+
+
+def _leave_signals_alone() -> None:
+    """Else reading a file answers Ctrl-C with an error of its own."""
+    with loading():
+        import pyarrow as pa
+
+    pa.enable_signal_handlers(False)
 
 
 def drive(run: Run, shown: Progress, interrupts: Interrupts) -> None:

@@ -15,6 +15,7 @@ from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, Severi
 from cqc.compiler.diagnostics.source import BadByte, SourceFile
 from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.graph.graph import Graph
+from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.parse.follow_ons import without_follow_ons
 from cqc.compiler.parse.parser import parse
 from cqc.compiler.pipeline import normalise
@@ -106,6 +107,11 @@ def compile_sources(sources: Sequence[tuple[SourceFile, str]]) -> Program:
     Raises:
         CompileError: when the program has errors; `diagnostics` holds all of them, and the warnings.
     """
+    with COLLECTOR.is_still():
+        return _compile(sources)
+
+
+def _compile(sources: Sequence[tuple[SourceFile, str]]) -> Program:
     diagnostics: list[Diagnostic] = []
     parsed = []
     for source, folder in sources:

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 MODULES = (
     "cqc.runtime.intake.far_ahead",
     "cqc.runtime.columns.event_time",
+    "cqc.runtime.columns.repeated_text",
     "cqc.runtime.lineage.bitmaps",
     "cqc.runtime.join.execute.fused_insert",
     "cqc.runtime.join.execute.demand_join",
     "cqc.runtime.filter.visit_order",
+    "cqc.runtime.filter.literal_search",
+    "cqc.runtime.filter.packet_index",
     "cqc.runtime.filter.grouped_filter",
     "cqc.runtime.state.hash_chains",
     "cqc.runtime.join.membership.item_filter",

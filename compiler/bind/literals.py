@@ -31,6 +31,8 @@ def bind_number(scope: Scope, node: syntax.NumberLiteral, sign: str = "") -> Lit
     """`12` is a BIGINT, `1.5` and `1e3` are DOUBLE; a minus sign belongs to the number for the sake of its range."""
     text = node.text
     if text.isdecimal():
+        if not sign and len(text) < _DIGITS:
+            return Literal(int(text), ColumnType.BIGINT, node.span)
         value = whole_number(sign + text)
         if value is not None:
             return Literal(value, ColumnType.BIGINT, node.span)

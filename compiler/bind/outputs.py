@@ -32,17 +32,17 @@ _FOLDED = re.compile(
 
 
 class BoundOutput:
-    """An output on its way to a name: `qualified` is the longer name of a plain column."""
+    """An output on its way to a name; `column` is the plain column that it is, which has a longer name too."""
 
-    __slots__ = ("expression", "name", "qualified", "span")
+    __slots__ = ("column", "expression", "name", "span")
 
     def __init__(
-        self, name: str, expression: Expression | None, span: Span, qualified: str | None = None
+        self, name: str, expression: Expression | None, span: Span, column: ColumnRef | None = None
     ) -> None:
         self.name = name
         self.expression = expression
         self.span = span
-        self.qualified = qualified
+        self.column = column
 
 
 def bind_outputs(
@@ -98,10 +98,9 @@ def _plain_column(
 ) -> BoundOutput:
     if not isinstance(expression, ColumnRef):
         return BoundOutput(node.column.text, None, span)
-    qualified = scope.show(expression)
     relation = scope.relations[expression.item]
     name = node.column.text if relation is None else relation.columns[expression.column].name
-    return BoundOutput(name, expression, span, qualified)
+    return BoundOutput(name, expression, span, expression)
 
 
 def _star(scope: Scope, node: syntax.Star) -> Iterator[BoundOutput]:
@@ -142,8 +141,8 @@ def _settle_names(scope: Scope, outputs: list[BoundOutput]) -> None:
     if len(taken) == len(outputs):
         return
     for output in outputs:
-        if output.qualified is not None and taken[fold(output.name)] > 1:
-            output.name = output.qualified
+        if output.column is not None and taken[fold(output.name)] > 1:
+            output.name = scope.show(output.column)
     _report_same_names(scope, outputs)
 
 

@@ -21,17 +21,21 @@ if TYPE_CHECKING:
 
 _STRING = ColumnType.STRING
 _NULL = ColumnType.NULL
+_KINDS = {kind.value: kind for kind in PatternKind}
 
 
 def is_written_out(pattern: syntax.Expression) -> bool:
     """Whether a pattern is a text in the query (or NULL), and not something to be worked out."""
+    if type(pattern) is syntax.StringLiteral:
+        return True
     return isinstance(_inner(pattern), syntax.StringLiteral | syntax.NullLiteral)
 
 
 def bind_match(scope: Scope, node: syntax.Like, operand: Expression | None) -> Expression | None:
     """A match of a bound operand (None: a mistake already reported) with a pattern that is written out."""
-    operand = _text_operand(scope, node, operand)
-    escape = _escape(scope, node)
+    if operand is not None and operand.type is not _STRING:
+        operand = _text_operand(scope, node, operand)
+    escape = "\\" if node.escape is None else _escape(scope, node)
     pattern = _inner(node.pattern)
     text = pattern.value if isinstance(pattern, syntax.StringLiteral) else None
     if text is not None and escape is not None:
@@ -41,7 +45,7 @@ def bind_match(scope: Scope, node: syntax.Like, operand: Expression | None) -> E
             return None
     if operand is None or escape is None:
         return None
-    match = Match(PatternKind(node.operator), operand, text, escape, node.span)
+    match = Match(_KINDS[node.operator], operand, text, escape, node.span)
     return Not(match, node.span) if node.negated else match
 
 

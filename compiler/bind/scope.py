@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Folded column name -> position and type.
 Columns = dict[str, tuple[int, "ColumnType"]]
 
+_NO_COLUMNS: Columns = {}
 _LISTED = 20  # names in "columns of ...": more than that helps nobody
 
 
@@ -134,6 +135,11 @@ def bind_column(scope: Scope, node: syntax.ColumnName) -> Expression | None:
     """The column (or the output) that a name means."""
     if node.qualifier is not None:
         return _qualified(scope, node, node.qualifier)
+    if len(scope.columns) == 1 and scope.output_names is OutputNames.HIDDEN:
+        # The usual query, by the shortest way: a name in lower case is its own folded form.
+        known = (scope.columns[0] or _NO_COLUMNS).get(node.column.text)
+        if known is not None:
+            return ColumnRef(0, known[0], known[1], node.span)
     name = fold(node.column.text)
     outputs_seen = scope.output_names is not OutputNames.HIDDEN and scope.inside_aggregate is None
     if outputs_seen and scope.output_names is OutputNames.FIRST and name in scope.outputs:

@@ -6,12 +6,15 @@ out only when a diagnostic is shown, so that a span costs two integers and a ref
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from cqc.compiler.diagnostics.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class BadByte:
     """The first byte of a file that is not UTF-8: at which character it is, and its value."""
 
@@ -30,9 +33,7 @@ class SourceFile:
     @cached_property
     def line_starts(self) -> list[int]:
         """Offsets at which the lines begin."""
-        starts = [0]
-        starts.extend(at + 1 for at, char in enumerate(self.text) if char == "\n")
-        return starts
+        return [0, *(line_end.end() for line_end in re.finditer("\n", self.text))]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """The 1-based line and column (in characters) of an offset."""
@@ -46,7 +47,7 @@ class SourceFile:
         return self.text[start:end].rstrip("\r\n")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """The characters `start` up to but not including `end` of a source file."""
 

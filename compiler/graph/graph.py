@@ -23,6 +23,7 @@ from cqc.compiler.graph.lower import lower, restore
 from cqc.compiler.graph.nodes import Change, QueryNode
 from cqc.compiler.graph.picture import draw
 from cqc.compiler.graph.share import Shared
+from cqc.compiler.meaning.bound import ColumnRef
 from cqc.compiler.meaning.catalog import fold
 
 if TYPE_CHECKING:
@@ -84,14 +85,11 @@ class Graph:
         if name in self._queries:
             raise InternalError(f"query {query.name} is in the graph already")
         hosts_before = len(self.hosts)
-        body = self._shared.find_body(parts)
-        is_new = body is None
-        if body is None:
-            body = self._shared.add_body(parts, number, host_number)
+        body, is_new = self._shared.body_of(parts, number, host_number)
         node = QueryNode(
             query.name,
             body,
-            self._outputs.take(query.outputs, query.outputs),
+            self._outputs.take(_outputs_key(query.outputs), query.outputs),
             query.pull,
             parts.positions,
             self._items.take(_items_key(query.items), query.items),
@@ -112,7 +110,7 @@ class Graph:
         """Take a query out, with everything that only it used. KeyError when there is none of this name."""
         key = _key(name)
         node = self._queries.pop(key)
-        self._outputs.release(node.outputs)
+        self._outputs.release(_outputs_key(node.outputs))
         self._items.release(_items_key(node.items))
         body = node.body
         _detach(body, key)
@@ -143,6 +141,17 @@ class Graph:
     def to_dot(self) -> str:
         """The picture in Graphviz's language."""
         return render_dot(self.nodes, self.edges)
+
+
+def _outputs_key(outputs: tuple[Output, ...]) -> Hashable:
+    # Plain columns by what they are: names and numbers are hashed and compared much faster than nodes.
+    flat: list[Hashable] = []
+    for output in outputs:
+        expression = output.expression
+        if type(expression) is not ColumnRef:
+            return outputs
+        flat += (output.name, expression.item, expression.column, expression.type)
+    return tuple(flat)
 
 
 def _items_key(items: tuple[Item, ...]) -> Hashable:

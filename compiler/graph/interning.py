@@ -13,25 +13,38 @@ if TYPE_CHECKING:
 Kept = TypeVar("Kept")
 
 
+class _Entry(Generic[Kept]):
+    __slots__ = ("users", "value")
+
+    def __init__(self, value: Kept) -> None:
+        self.value = value
+        self.users = 0
+
+
 class Interner(Generic[Kept]):
     """A pool of equal values. A hundred thousand queries that select the same columns hold one tuple of outputs."""
 
-    __slots__ = ("_kept", "_users")
+    __slots__ = ("_kept",)
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, Kept] = {}
-        self._users: dict[Hashable, int] = {}
+        self._kept: dict[
+            Hashable, _Entry[Kept]
+        ] = {}  # one lookup: hashing a key is most of the work
 
     def take(self, key: Hashable, value: Kept) -> Kept:
         """The value kept under an equal key, this one when there is none; it has one more user now."""
-        self._users[key] = self._users.get(key, 0) + 1
-        return self._kept.setdefault(key, value)
+        entry = self._kept.get(key)
+        if entry is None:
+            entry = self._kept[key] = _Entry(value)
+        entry.users += 1
+        return entry.value
 
     def release(self, key: Hashable) -> None:
         """One user less."""
-        self._users[key] -= 1
-        if self._users[key] == 0:
-            del self._users[key], self._kept[key]
+        entry = self._kept[key]
+        entry.users -= 1
+        if entry.users == 0:
+            del self._kept[key]
 
     def __len__(self) -> int:
         return len(self._kept)

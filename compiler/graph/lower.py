@@ -9,9 +9,10 @@ one star per class of equals, and conditions are sorted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.normal import EquiJoin, NormalQuery, Residual, ThetaJoin, TimeBounds
 from cqc.compiler.rewrites.mentioned_items import renumber
@@ -27,7 +28,7 @@ Place = tuple[int, int]
 Classes = tuple[tuple[Place, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lowered:
     """The parts of a body; see `nodes.Body` for what they mean."""
 

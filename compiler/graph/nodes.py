@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.normal import NEVER
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class JoinHost:
         return f"join{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """What adding or removing a query did; for `remove` read "is new" as "is gone"."""
 

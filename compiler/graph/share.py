@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
 
 
+_NO_NUMBER = -1
+
+
 class Shared:
     """All bodies, hosts and families, by number and by content."""
 
@@ -39,17 +42,34 @@ class Shared:
         self._body_numbers = Numbers()
         self._host_numbers = Numbers()
 
-    def find_body(self, parts: Lowered) -> Body | None:
-        """The body that asks the same, if there is one."""
-        return self._body_by_key.get(_body_key(parts))
-
-    def add_body(
+    def body_of(
         self, parts: Lowered, number: int | None = None, host_number: int | None = None
-    ) -> Body:
-        """A new body with these parts; the numbers are given when a graph is read back."""
+    ) -> tuple[Body, bool]:
+        """The body that asks the same, or a new one with these parts; and whether it is new.
+
+        The numbers are given when a graph is read back.
+        """
+        key = _body_key(parts)
+        if len(parts.relations) > 1:
+            known = self._body_by_key.get(key)
+            if known is not None:
+                return known, False
         host = None if len(parts.relations) == 1 else self._host_of(parts, host_number)
-        body = Body(
-            _claim(self._body_numbers, number),
+        fresh = self._fresh_body(parts, host)
+        # Hashing a long formula takes longer than making a body in vain, so it is looked up and entered at once.
+        body = self._body_by_key.setdefault(key, fresh)
+        if body is not fresh:
+            return body, False
+        body.number = _claim(self._body_numbers, number)
+        self.bodies[body.number] = body
+        if host is not None:
+            host.bodies[body.number] = body
+            self._join_family(host, body)
+        return body, True
+
+    def _fresh_body(self, parts: Lowered, host: JoinHost | None) -> Body:
+        return Body(
+            _NO_NUMBER,
             self._relations.setdefault(tuple(map(id, parts.relations)), parts.relations),
             parts.filters,
             () if host is None else host.equi_joins,
@@ -62,12 +82,6 @@ class Shared:
             None,
             None,
         )
-        self.bodies[body.number] = body
-        self._body_by_key[_body_key(parts)] = body
-        if host is not None:
-            host.bodies[body.number] = body
-            self._join_family(host, body)
-        return body
 
     def remove_body(self, body: Body) -> None:
         """Forget a body that no query uses, and what only it used."""

@@ -11,10 +11,11 @@ BIGINT when whole); `max_window_us`, `range_us`, `Instant` and delays are always
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class ComparisonOp(Enum):
     LE = "<="
     GT = ">"
     GE = ">="
+
+    __hash__ = object.__hash__  # as in `ColumnType`
 
     @property
     def negated(self) -> ComparisonOp:
@@ -78,6 +81,8 @@ class PatternKind(Enum):
     ILIKE = "ILIKE"
     RLIKE = "RLIKE"
 
+    __hash__ = object.__hash__  # as in `ColumnType`
+
 
 class AggregateFunction(Enum):
     """The aggregates; COUNT_ALL is COUNT(*)."""
@@ -90,7 +95,7 @@ class AggregateFunction(Enum):
     MAX = "MAX"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Literal:
     """A constant; `value` is None for NULL (of any type)."""
 
@@ -110,7 +115,7 @@ class Literal:
         return hash((self.type, self.value if self.value == self.value else "NaN"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ColumnRef:
     """Column number `column` of FROM item number `item`."""
 
@@ -120,7 +125,7 @@ class ColumnRef:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arithmetic:
     """`left op right`.
 
@@ -135,7 +140,7 @@ class Arithmetic:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Negate:
     """`-operand`."""
 
@@ -144,7 +149,7 @@ class Negate:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Comparison:
     """`left op right`; the types are equal, or both numeric (then compared as DOUBLE when they differ), or one is NULL."""
 
@@ -155,7 +160,7 @@ class Comparison:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class And:
     """Three-valued AND of two or more operands, flattened."""
 
@@ -164,7 +169,7 @@ class And:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Or:
     """Three-valued OR of two or more operands, flattened."""
 
@@ -173,7 +178,7 @@ class Or:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Not:
     """Three-valued NOT."""
 
@@ -182,7 +187,7 @@ class Not:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InList:
     """`operand IN (values)`: the values are any expressions of a comparable type (NOT IN is Not(InList))."""
 
@@ -192,7 +197,7 @@ class InList:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Match:
     """`operand LIKE|ILIKE|RLIKE pattern`; the pattern is a constant text (None for NULL). NOT LIKE is Not(Match)."""
 
@@ -204,7 +209,7 @@ class Match:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IsNull:
     """`operand IS NULL`, never NULL itself (IS NOT NULL is Not(IsNull))."""
 
@@ -213,7 +218,7 @@ class IsNull:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IsTruth:
     """`operand IS TRUE` or `IS FALSE`, never NULL itself."""
 
@@ -223,7 +228,7 @@ class IsTruth:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IsDistinct:
     """`left IS DISTINCT FROM right`, never NULL itself."""
 
@@ -233,7 +238,7 @@ class IsDistinct:
     type: ColumnType = ColumnType.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """Searched CASE: the first branch whose condition is TRUE; values are already of `type` (casts added)."""
 
@@ -243,7 +248,7 @@ class Case:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cast:
     """`CAST(operand AS type)`; a value that cannot be cast is NULL and counted. Also the implicit BIGINT -> DOUBLE."""
 
@@ -252,7 +257,7 @@ class Cast:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionCall:
     """A built-in scalar function by its name in the registry (`functions/registry.py`), never by an alias.
 
@@ -266,7 +271,7 @@ class FunctionCall:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UserCall:
     """A registered user function by its folded name."""
 
@@ -276,7 +281,7 @@ class UserCall:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Aggregate:
     """An aggregate over the rows of a group; occurs in outputs, HAVING and ORDER BY of pull queries only."""
 
@@ -312,7 +317,7 @@ Expression = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Item:
     """One FROM item. `alias` is how the item is shown: its alias as written, or its name as written in FROM."""
 
@@ -323,7 +328,7 @@ class Item:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instant:
     """An end of BEGIN-END: `NOW + offset_us` when `from_now`, else the fixed instant `offset_us` (both microseconds)."""
 
@@ -332,7 +337,7 @@ class Instant:
     exclusive: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Output:
     """One output column."""
 
@@ -340,7 +345,7 @@ class Output:
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Order:
     """One ORDER BY key with its NULL placement decided."""
 
@@ -349,7 +354,7 @@ class Order:
     nulls_first: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pull:
     """Everything that only a query with BEGIN-END has."""
 
@@ -367,7 +372,7 @@ class Pull:
 JoinShape = Union[int, tuple["JoinShape", ...]]  # noqa: UP007  # a recursive alias needs the name as text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Query:
     """A bound query. `where` and `window` are single conditions as written (ON conditions are part of `where`)."""
 

@@ -13,8 +13,10 @@ Only "is TRUE" matters for a condition, so a formula is AND/OR over atoms that a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import Span
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 Value = int | float | str | bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interval:
     """Values between `low` and `high` in the order of the column's type; None is no limit on that side.
 
@@ -46,7 +48,7 @@ class Interval:
     high_closed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ValueAtom:
     """TRUE where the column's value is in one of the intervals (sorted, disjoint, none touching the next).
 
@@ -60,7 +62,7 @@ class ValueAtom:
     matches_null: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PatternAtom:
     """TRUE where the text matches the pattern, or with `negated` where it does not; for NULL only with `matches_null`."""
 
@@ -72,7 +74,7 @@ class PatternAtom:
     matches_null: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FoldedAtom:
     """TRUE where the text in lower case is one of these (sorted), or with `negated` none of them; for NULL only with `matches_null`."""
 
@@ -82,7 +84,7 @@ class FoldedAtom:
     matches_null: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExpressionAtom:
     """TRUE where an expression over columns of this item alone (its ColumnRefs have item 0) is TRUE, with `negated` where it is not."""
 
@@ -93,14 +95,14 @@ class ExpressionAtom:
 Atom = ValueAtom | PatternAtom | FoldedAtom | ExpressionAtom
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AllOf:
     """TRUE where every part is; without parts always TRUE."""
 
     parts: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AnyOf:
     """TRUE where some part is; without parts never TRUE."""
 
@@ -112,7 +114,7 @@ ALWAYS = AllOf(())
 NEVER = AnyOf(())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EquiJoin:
     """`left = right`, one column of each of two items. Types are equal, or BIGINT with DOUBLE (compared as DOUBLE)."""
 
@@ -122,7 +124,7 @@ class EquiJoin:
     right_column: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ThetaJoin:
     """`left_scale * left.column + left_offset  op  right_scale * right.column + right_offset`, as written.
 
@@ -146,7 +148,7 @@ class ThetaJoin:
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Residual:
     """A condition over several items, evaluated on combinations that survive everything else."""
 
@@ -154,7 +156,7 @@ class Residual:
     items: tuple[int, ...]  # the FROM items it mentions, ascending
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimeBounds:
     """The closed difference-bound matrix of a query, over its FROM items.
 
@@ -179,7 +181,7 @@ class TimeBounds:
         return self.most_us[item][item] is not None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NormalQuery:
     """A query whose conditions are classified.
 

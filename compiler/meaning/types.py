@@ -21,6 +21,10 @@ class ColumnType(Enum):
     INTERVAL = "INTERVAL"
     NULL = "NULL"
 
+    __hash__ = (
+        object.__hash__
+    )  # that of Enum is a function in Python, and types are hashed with every node
+
     @property
     def is_numeric(self) -> bool:
         return self in (ColumnType.BIGINT, ColumnType.DOUBLE)

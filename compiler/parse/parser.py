@@ -7,15 +7,13 @@ Every statement is parsed on its own, so that all mistakes of a file are found i
 
 from __future__ import annotations
 
-import gc
 import re
-import threading
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.source import Span
+from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.parse.mistakes.mend import mend, parses_but_is_wrong
 from cqc.compiler.parse.mistakes.quotes import close_quotes
 from cqc.compiler.syntax import tree as syntax
@@ -23,16 +21,14 @@ from cqc.compiler.syntax.tables import Failure, read_kinds
 from cqc.compiler.syntax.tokens import tokenize_in_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
     from cqc.compiler.diagnostics.source import BadByte, SourceFile
     from cqc.compiler.syntax.pieces import Make
     from cqc.compiler.syntax.tokens import Tokens
 
 _DECLARATION = re.compile(r"""\bCREATE\s+(?:STREAM|TABLE)\s+(\w+|"[^"]*"|`[^`]*`)""", re.IGNORECASE)
-_LONGEST_KEPT = 1_000
-"""Tokens of a statement worth keeping: a query of thousands of conditions is hardly ever repeated."""
+_LONGEST_KEPT = 200
+"""Tokens of a statement worth keeping: a query of dozens of conditions is hardly ever repeated."""
 
 
 def parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
@@ -46,7 +42,7 @@ def parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
     """
     if source.bad_byte is not None:
         return _undecoded(source, source.bad_byte)
-    with _collector.is_still():
+    with COLLECTOR.is_still():
         return _parse(source)
 
 
@@ -75,37 +71,6 @@ def _parse(source: SourceFile) -> tuple[syntax.Program, list[Diagnostic]]:
             diagnostics += [each for each in mistakes if not _follows(each, tokens, unclosed)]
             broken |= _declared_names(tokens) if not mended else set()
     return syntax.Program(tuple(statements), frozenset(broken)), diagnostics
-
-
-class _Collector:
-    """Keeps the garbage collector still while somebody parses: trees have no cycles, and walking a million nodes is slow.
-
-    It is one for the whole process, so several threads that parse must be counted: the first switches it off, and the last on
-    again. Otherwise one that looks while another has it off would leave it off for good.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()  # a finalizer may parse in the thread that holds it
-        self._parsing = 0
-        self._was_enabled = False
-
-    @contextmanager
-    def is_still(self) -> Iterator[None]:
-        with self._lock:
-            if not self._parsing:
-                self._was_enabled = gc.isenabled()
-                gc.disable()
-            self._parsing += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._parsing -= 1
-                if not self._parsing and self._was_enabled:
-                    gc.enable()
-
-
-_collector = _Collector()
 
 
 def _find_maker(kinds: list[str]) -> Make | None:

@@ -82,7 +82,7 @@ def conjoin(parts: Iterable[Formula]) -> Formula:
     for part in _one_folded(_flat(parts, AllOf), negated=True):
         if type(part) is ValueAtom:
             values.setdefault(part.column, []).append(part)
-        elif part == NEVER:
+        elif type(part) is AnyOf and not part.parts:
             return NEVER
         else:
             others[part] = None
@@ -103,7 +103,7 @@ def disjoin(parts: Iterable[Formula]) -> Formula:
     for part in _one_folded(_flat(parts, AnyOf), negated=False):
         if type(part) is ValueAtom:
             values.setdefault(part.column, []).append(part)
-        elif part == ALWAYS:
+        elif type(part) is AllOf and not part.parts:
             return ALWAYS
         else:
             others[part] = None
@@ -118,17 +118,38 @@ def disjoin(parts: Iterable[Formula]) -> Formula:
     return merged[0] if len(merged) == 1 else AnyOf(tuple(merged)) if merged else NEVER
 
 
-def _flat(parts: Iterable[Formula], kind: type[AllOf] | type[AnyOf]) -> Iterable[Formula]:
+def _flat(parts: Iterable[Formula], kind: type[AllOf] | type[AnyOf]) -> list[Formula]:
+    flat: list[Formula] = []
     for part in parts:
         if type(part) is kind:
-            yield from part.parts
+            flat.extend(part.parts)
         else:
-            yield part
+            flat.append(part)
+    return flat
 
 
 def _in_order(others: list[Formula]) -> list[Formula]:
     """One order for the same conditions, however they were written, so that equal formulas are equal."""
-    return others if len(others) < 2 else sorted(others, key=repr)
+    return others if len(others) < 2 else sorted(others, key=_text)
+
+
+def _text(formula: Formula) -> str:
+    """`repr` of a formula; that of a pattern, of which rules have thousands, is written out, which takes a fifth of the time."""
+    kind = type(formula)
+    if kind is PatternAtom:
+        return (
+            f"PatternAtom(column={formula.column}, kind={_PATTERN_KINDS[formula.kind]}, "  # type: ignore[union-attr]
+            f"pattern={formula.pattern!r}, escape={formula.escape!r}, "  # type: ignore[union-attr]
+            f"negated={formula.negated}, matches_null={formula.matches_null})"  # type: ignore[union-attr]
+        )
+    if kind is AllOf or kind is AnyOf:
+        parts = ", ".join(map(_text, formula.parts))  # type: ignore[union-attr]
+        comma = "," if len(formula.parts) == 1 else ""  # type: ignore[union-attr]
+        return f"{kind.__name__}(parts=({parts}{comma}))"
+    return repr(formula)
+
+
+_PATTERN_KINDS = {kind: repr(kind) for kind in PatternKind}
 
 
 def _is_empty(atom: ValueAtom) -> bool:
@@ -156,7 +177,11 @@ def _any(atoms: list[ValueAtom]) -> ValueAtom:
 
 
 def _atom(condition: Expression) -> Formula:
-    folded = _folded(condition)
+    # A column compared with a constant, or matched with a pattern, is most of what real rules hold.
+    if type(condition) is Match and type(condition.operand) is ColumnRef and condition.pattern:
+        return _pattern(condition.operand, condition, negated=False)
+    is_column = type(condition) is Comparison and type(condition.left) is ColumnRef
+    folded = None if is_column else _folded(condition)
     if folded is not None:
         return _some_text(folded)
     found = value_set(condition)
@@ -236,16 +261,20 @@ def _some_text(atom: FoldedAtom) -> Formula:
     return ValueAtom(atom.column, ColumnType.STRING, intervals, atom.matches_null)
 
 
-def _one_folded(parts: Iterable[Formula], *, negated: bool) -> Iterable[Formula]:
+def _one_folded(parts: list[Formula], *, negated: bool) -> list[Formula]:
     """Lists of texts on one column as one list: `lower(c) IN` joined by OR, `NOT IN` by AND."""
+    if FoldedAtom not in map(type, parts):
+        return parts
     lists: dict[int, set[str]] = {}
+    others: list[Formula] = []
     for part in parts:
         if type(part) is FoldedAtom and part.negated == negated and not part.matches_null:
             lists.setdefault(part.column, set()).update(part.texts)
         else:
-            yield part
+            others.append(part)
     for column, texts in lists.items():
-        yield FoldedAtom(column, tuple(sorted(texts)), negated, False)
+        others.append(FoldedAtom(column, tuple(sorted(texts)), negated, False))
+    return others
 
 
 def _of_one_item(condition: Expression) -> Expression:
@@ -256,12 +285,12 @@ def _pattern(
     column: ColumnRef, match_: Match, *, negated: bool, matches_null: bool = False
 ) -> Formula:
     pattern = match_.pattern or ""
-    special = {"%", "_", match_.escape}
-    if match_.kind is PatternKind.LIKE and special.isdisjoint(pattern):
+    is_text = "%" not in pattern and "_" not in pattern and match_.escape not in pattern
+    if match_.kind is PatternKind.LIKE and is_text:
         op = ComparisonOp.NE if negated else ComparisonOp.EQ
         values = compared(column.type, op, pattern)
         return ValueAtom(column.column, column.type, values, matches_null)
-    if match_.kind is PatternKind.ILIKE and special.isdisjoint(pattern):
+    if match_.kind is PatternKind.ILIKE and is_text:
         return FoldedAtom(column.column, (pattern.lower(),), negated, matches_null)
     return PatternAtom(column.column, match_.kind, pattern, match_.escape, negated, matches_null)
 

@@ -48,6 +48,9 @@ class Classes:
 def classify_predicates(query: Query, conditions: Sequence[Expression]) -> Classes:
     """Classify conditions with NOT pushed down and AND split. Their conjunction is what the classes say together."""
     classes = Classes([[] for _ in query.items])
+    if len(query.items) == 1:
+        classes.attributes[0] = [formula_of(condition) for condition in conditions]
+        return classes
     for condition in conditions:
         mask = item_mask(condition)
         if mask & (mask - 1) == 0:  # one item, or none: then the first item answers for it

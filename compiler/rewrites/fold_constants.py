@@ -9,6 +9,7 @@ User functions are never called here: they may have effects, and they belong to 
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import is_
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
@@ -81,7 +82,12 @@ def _fold_pair(expression: Arithmetic | Comparison | IsDistinct) -> Expression:
 
 
 def _fold_one(expression: Negate | Not | IsNull | IsTruth | Cast | Match) -> Expression:
-    operand = fold(expression.operand)
+    operand = expression.operand
+    if type(operand) is ColumnRef and not (
+        type(expression) is Match and expression.pattern is None
+    ):
+        return expression
+    operand = fold(operand)
     if operand is not expression.operand:
         expression = replace(expression, operand=operand)
     if isinstance(expression, Match):
@@ -96,6 +102,8 @@ def _fold_logical(expression: And | Or) -> Expression:
     """Drop operands that decide nothing; stop at one that decides all."""
     decisive = isinstance(expression, Or)
     operands = [fold(operand) for operand in expression.operands]
+    if Literal not in map(type, operands) and all(map(is_, operands, expression.operands)):
+        return expression
     kept: list[Expression] = []
     for operand in operands:
         if isinstance(operand, Literal) and operand.value is decisive:

@@ -23,6 +23,8 @@ def infer_time_bounds(
     query: Query, conditions: Sequence[TimeLimit], filters: Sequence[Formula]
 ) -> TimeBounds:
     """The bounds from MAXWINDOW, RANGE, the limits of the window conditions, and the filters of the items."""
+    if len(query.items) == 1 and not conditions:  # windows are between items
+        return close((query.items[0].relation.event_time is not None,), ())
     streams = tuple([item.relation.event_time is not None for item in query.items])
     limits = [*limits_of_windows(query), *conditions]
     bounds = close(streams, limits)

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
+from operator import is_
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
     And,
+    ColumnRef,
     Comparison,
     ComparisonOp,
     Expression,
@@ -113,6 +115,8 @@ def _ask_comparison(expression: Comparison, question: Question) -> Expression:
 
 def _compared_with_truth(expression: Comparison) -> Expression | None:
     """`condition = TRUE` and its like as the condition, or NOT the condition; a plain column stays as it is."""
+    if type(expression.left) is ColumnRef and type(expression.right) is Literal:
+        return None
     for condition, other in (
         (expression.left, expression.right),
         (expression.right, expression.left),
@@ -134,9 +138,7 @@ def _ask_logical(expression: And | Or, question: Question) -> Expression:
     affirmative = question in (Question.TRUE, Question.NOT_FALSE)
     operands = [ask(operand, question) for operand in expression.operands]
     kind = And if isinstance(expression, And) == affirmative else Or
-    if kind is type(expression) and all(
-        new is old for new, old in zip(operands, expression.operands, strict=True)
-    ):
+    if kind is type(expression) and all(map(is_, operands, expression.operands)):
         return expression
     return flatten(kind, operands, expression.span)
 

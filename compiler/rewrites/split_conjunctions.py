@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 from cqc.compiler.meaning.bound import And, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cqc.compiler.meaning.bound import Expression, Query
 
 
 def split_conjunctions(query: Query) -> tuple[Expression, ...]:
     """The conditions of a query whose negations are pushed down; constants that are TRUE are left out."""
-    conditions = [each for each in (query.where, query.window) if each is not None]
-    return tuple([part for condition in conditions for part in _parts(condition)])
+    found: list[Expression] = []
+    for condition in (query.where, query.window):
+        if condition is not None:
+            _split(condition, found)
+    return tuple(found)
 
 
-def _parts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, And):
+def _split(condition: Expression, found: list[Expression]) -> None:
+    if type(condition) is And:
         for operand in condition.operands:
-            yield from _parts(operand)
-    elif not (isinstance(condition, Literal) and condition.value is True):
-        yield condition
+            _split(operand, found)
+    elif not (type(condition) is Literal and condition.value is True):
+        found.append(condition)

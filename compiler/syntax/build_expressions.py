@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lark import Transformer, v_args
 
+from cqc.compiler.diagnostics.source import Span
 from cqc.compiler.meaning.durations import UNITS
 from cqc.compiler.meaning.types import type_named
 from cqc.compiler.syntax import tree as syntax
@@ -42,10 +43,17 @@ class ExpressionPieces(Transformer[Any, Any]):
     """The rules of expressions."""
 
     def number(self, at: int) -> Piece:
-        return leaf(at, lambda t: syntax.NumberLiteral(t.texts[at], span_of(t, at, at)))
+        def make(t: Tokens) -> syntax.NumberLiteral:
+            return syntax.NumberLiteral(t.texts[at], Span(t.source, t.starts[at], t.ends[at]))
+
+        return Piece(make, at, at)
 
     def string(self, at: int) -> Piece:
-        return leaf(at, lambda t: syntax.StringLiteral(text_of(t, at), span_of(t, at, at)))
+        def make(t: Tokens) -> syntax.StringLiteral:
+            span = Span(t.source, t.starts[at], t.ends[at])
+            return syntax.StringLiteral(text_of(t, at), span)
+
+        return Piece(make, at, at)
 
     def true(self, at: int) -> Piece:
         return leaf(at, lambda t: syntax.BooleanLiteral(True, span_of(t, at, at)))
@@ -84,7 +92,7 @@ class ExpressionPieces(Transformer[Any, Any]):
             column = name_at(t, name)
             return syntax.ColumnName(None, column, column.span)
 
-        return leaf(name, make)
+        return Piece(make, name, name)
 
     def qualified_column(self, qualifier: int, _dot: int, name: int) -> Piece:
         def make(t: Tokens) -> syntax.ColumnName:
@@ -161,11 +169,13 @@ class ExpressionPieces(Transformer[Any, Any]):
         make_operand, make_pattern, make_escape = operand.make, pattern.make, maker_of(escape)
 
         def make(t: Tokens) -> syntax.Like:
-            word, written = t.kinds[operator], make_optional(make_escape, t)
-            span = span_of(t, first, last)
-            return syntax.Like(word, make_operand(t), make_pattern(t), written, is_negated, span)
+            written = None if make_escape is None else make_escape(t)
+            span = Span(t.source, t.starts[first], t.ends[last])
+            matched, text = make_operand(t), make_pattern(t)
+            return syntax.Like(t.kinds[operator], matched, text, written, is_negated, span)
 
-        return Piece(make, first, last, pieces_of((operand, pattern, escape)))
+        inner = (operand, pattern) if escape is None else (operand, pattern, escape)
+        return Piece(make, first, last, inner)
 
     def is_(self, operand: Piece, _is: int, negated: int | None, what: int) -> Piece:
         make_operand, first, is_negated = operand.make, operand.first, negated is not None

@@ -153,14 +153,15 @@ def name_at(t: Tokens, at: int) -> Name:
     text = t.texts[at]
     span = Span(t.source, t.starts[at], t.ends[at])
     quote = text[0]
-    if quote != '"' and quote != "`":
+    if quote not in '"`':
         return Name(text, span)
     return Name(text[1:-1].replace(quote + quote, quote), span, True)
 
 
 def text_of(t: Tokens, at: int) -> str:
     """The text that a string token says."""
-    return t.texts[at][1:-1].replace("''", "'")
+    text = t.texts[at][1:-1]
+    return text.replace("''", "'") if "'" in text else text
 
 
 def make_all(makes: Sequence[Make], t: Tokens) -> tuple[Any, ...]:

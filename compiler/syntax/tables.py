@@ -4,6 +4,10 @@ A kind can be several of the grammar's terminals: RANGE is the keyword inside `[
 contextual lexer, the state of the parser decides: the first of the kind's terminals that the state accepts is meant.
 The loop is our own because the kinds need no second lexer, which halves the time for a query of thousands of conditions.
 
+Of a name the grammar makes a column, which is a primary, a signed value, a product, a sum, a comparison and so on up to an
+expression. These steps make nothing, and what they lead to depends only on the states before and after the name and on
+the terminal that follows, so a chain of them is walked once and remembered (`Reduce.leads`).
+
 Building the tables takes a quarter of a second, so they are kept in the user's cache folder; where that cannot be
 written they are built each time.
 """
@@ -12,7 +16,8 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +27,7 @@ from lark.parsers.lalr_analysis import Shift
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.syntax.build_statements import StatementPieces
+from cqc.compiler.syntax.rule_values import make_value, single_helpers
 from cqc.compiler.syntax.tokens import (
     COMPARISON,
     CONTEXTUAL,
@@ -79,11 +85,16 @@ TERMINALS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """The end of a rule: how many values it takes, its name, and what makes one value of them."""
+    """The end of a rule: how many values it takes, its name, and what makes one value of them (None: the value stays).
+
+    `leads` remembers, by terminal and by the state before the rule, the state after it and after the rules of one value that
+    follow and make nothing.
+    """
 
     size: int
     rule: str
-    make: Callable[[list[Any]], Any]
+    make: Callable[..., Any] | None
+    leads: dict[str, dict[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,10 @@ class Tables:
     actions: dict[int, dict[str, int | Reduce]]
     start: int
     end: int
+    meant: dict[int, dict[str, tuple[str, int | Reduce | None]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    """By state and kind which terminal is meant and what it does, as far as it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +137,23 @@ def _built() -> Tables:
         lexer="contextual",
         keep_all_tokens=True,
         maybe_placeholders=True,
-        transformer=StatementPieces(),
         cache=_cache_file() or False,
     )
     machine: Any = lark.parser.parser.parser
-    callbacks, table = machine.callbacks, machine.parse_table
+    table, pieces = machine.parse_table, StatementPieces()
+    rows = table.states
+    rules = {end for row in rows.values() for does, end in row.values() if does is not Shift}
+    single = single_helpers(rules)
+    ends = {
+        rule: Reduce(len(rule.expansion), rule.origin.name, make_value(rule, pieces, single))
+        for rule in rules
+    }
     actions = {
         state: {
-            symbol: target
-            if action is Shift
-            else Reduce(len(target.expansion), target.origin.name, callbacks[target])
-            for symbol, (action, target) in row.items()
+            symbol: target if does is Shift else ends[target]
+            for symbol, (does, target) in row.items()
         }
-        for state, row in table.states.items()
+        for state, row in rows.items()
     }
     return Tables(actions, table.start_states["statement"], table.end_states["statement"])
 
@@ -156,29 +175,59 @@ def read_kinds(kinds: Sequence[str]) -> Piece | Failure:
         read_kinds(["SELECT", "*", "FROM", "x"]) is a Piece.
     """
     found = tables()
-    actions, end = found.actions, found.end
-    states = [found.start]
+    actions, meant, end = found.actions, found.meant, found.end
+    state = found.start
+    states = [state]
     values: list[Any] = []
     # Twenty thousand tokens in one statement are normal, so the loop is written out.
     for at, kind in enumerate((*kinds, END)):
-        terminal = _terminal(actions[states[-1]], kind)
-        while (action := actions[states[-1]].get(terminal)) is not None:
-            if isinstance(action, int):
-                states.append(action)
+        try:
+            terminal, action = meant[state][kind]
+        except KeyError:
+            terminal = _terminal(actions[state], kind)
+            action = actions[state].get(terminal)
+            meant[state][kind] = terminal, action
+        while action is not None:
+            if type(action) is int:
+                state = action
+                states.append(state)
                 values.append(at)
                 break
-            first = len(values) - action.size
-            made = action.make(values[first:])
-            del values[first:], states[first + 1 :]
-            values.append(made)
-            target = actions[states[-1]][action.rule]
-            states.append(target)  # type: ignore[arg-type]  # a rule always leads to a state
-            if target == end and kind == END:
-                piece: Piece = made
+            size, make = action.size, action.make  # type: ignore[union-attr]  # no number, so the end of a rule
+            if size == 1:
+                if make is not None:
+                    values[-1] = make(values[-1])
+                states.pop()
+            else:
+                first = len(values) - size
+                values[first:] = (make(*values[first:]),)  # type: ignore[misc]  # only one value is passed on
+                del states[first + 1 :]
+            before = states[-1]
+            try:
+                state = action.leads[terminal][before]  # type: ignore[union-attr]
+            except KeyError:
+                state = _lead(found, before, action, terminal)  # type: ignore[arg-type]
+            states.append(state)
+            if state == end and kind == END:
+                piece: Piece = values[-1]
                 return piece
+            action = actions[state].get(terminal)
         else:
             return Failure(at, accepted(states_after(kinds[:at])))
     raise InternalError("the parser went on after the end")
+
+
+def _lead(found: Tables, before: int, ended: Reduce, terminal: str) -> int:
+    """Where the end of a rule leads, with the rules after it that only pass its value on; remembered."""
+    action: int | Reduce | None = ended
+    state = before
+    while isinstance(action, Reduce):
+        state = found.actions[before][action.rule]  # type: ignore[assignment]  # a rule always leads to a state
+        following = found.actions[state].get(terminal)
+        passes = isinstance(following, Reduce) and following.size == 1 and following.make is None
+        action = following if passes and state != found.end else None
+    ended.leads.setdefault(terminal, {})[before] = state
+    return state
 
 
 def _terminal(row: dict[str, int | Reduce], kind: str) -> str:

@@ -6,8 +6,10 @@ user left out are None. Spans do not take part in equality, so a formatted progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.types import ColumnType
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """An identifier as written (quotes removed)."""
 
@@ -28,7 +30,7 @@ class Name:
 # Expressions
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumberLiteral:
     """`12`, `1.5`, `1e-3`: the text as written; one with a point or an exponent is a DOUBLE."""
 
@@ -36,7 +38,7 @@ class NumberLiteral:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StringLiteral:
     """A single-quoted string, unescaped."""
 
@@ -44,7 +46,7 @@ class StringLiteral:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BooleanLiteral:
     """TRUE or FALSE."""
 
@@ -52,14 +54,14 @@ class BooleanLiteral:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NullLiteral:
     """NULL."""
 
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimestampLiteral:
     """`TIMESTAMP '2024-01-01 00:00:00'`; the text is checked by the binder."""
 
@@ -67,7 +69,7 @@ class TimestampLiteral:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Duration:
     """`6 SEC`, `1.5h`, `INTERVAL '5' MINUTE`: the number as written and the microseconds of one unit."""
 
@@ -76,14 +78,14 @@ class Duration:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Now:
     """NOW, which has a meaning only in BEGIN-END."""
 
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ColumnName:
     """`column` or `qualifier.column`."""
 
@@ -92,7 +94,7 @@ class ColumnName:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unary:
     """`-x`, `+x` or `NOT x`; `operator` is `-`, `+` or `NOT`."""
 
@@ -101,7 +103,7 @@ class Unary:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binary:
     """`left operator right` with `+ - * / % = <> < <= > >=` (`!=` is stored as `<>`)."""
 
@@ -111,7 +113,7 @@ class Binary:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Logical:
     """An AND or OR chain, flattened through parentheses (thousands of operands are normal)."""
 
@@ -120,7 +122,7 @@ class Logical:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Between:
     """`operand [NOT] BETWEEN low AND high`."""
 
@@ -131,7 +133,7 @@ class Between:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InList:
     """`operand [NOT] IN (values)`."""
 
@@ -141,7 +143,7 @@ class InList:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Like:
     """`operand [NOT] LIKE|ILIKE|RLIKE pattern [ESCAPE escape]`; `operator` is `LIKE`, `ILIKE` or `RLIKE`."""
 
@@ -153,7 +155,7 @@ class Like:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Is:
     """`operand IS [NOT] NULL|TRUE|FALSE`; `what` is `NULL`, `TRUE` or `FALSE`."""
 
@@ -163,7 +165,7 @@ class Is:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IsDistinct:
     """`left IS [NOT] DISTINCT FROM right`."""
 
@@ -173,7 +175,7 @@ class IsDistinct:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """`CASE [operand] WHEN .. THEN .. [ELSE ..] END`."""
 
@@ -183,7 +185,7 @@ class Case:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cast:
     """`CAST(operand AS type)`."""
 
@@ -192,7 +194,7 @@ class Cast:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """`name(arguments)`, an ordinary function, a user function or an aggregate; `star` for COUNT(*)."""
 
@@ -203,7 +205,7 @@ class Call:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parenthesised:
     """`(inner)`, kept so that source text is exact; several pairs around one thing are one."""
 
@@ -237,7 +239,7 @@ Expression = (
 # Queries
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Star:
     """`*` or `qualifier.*` in a SELECT list."""
 
@@ -245,7 +247,7 @@ class Star:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SelectItem:
     """`expression [AS name]`."""
 
@@ -262,7 +264,7 @@ def plain_column(item: SelectItem) -> ColumnName | None:
     return inner if isinstance(inner, ColumnName) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FromItem:
     """`relation [[AS] alias] [RANGE duration | ROWS n]`."""
 
@@ -273,7 +275,7 @@ class FromItem:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowEnd:
     """`BEGIN [AFTER] instant` or `END [BEFORE] instant`."""
 
@@ -282,7 +284,7 @@ class WindowEnd:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OrderItem:
     """`expression [ASC|DESC] [NULLS FIRST|LAST]`; `nulls_first` is None where the user did not say."""
 
@@ -292,7 +294,7 @@ class OrderItem:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Select:
     """One SELECT with its clauses. `JOIN .. ON c` adds its item to `items` and c to `join_conditions`."""
 
@@ -316,7 +318,7 @@ class Select:
 # Statements
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ColumnDeclaration:
     """`name TYPE` in CREATE STREAM or CREATE TABLE."""
 
@@ -325,7 +327,7 @@ class ColumnDeclaration:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Watermark:
     """`WATERMARK FOR column AS column - delay`; the right side is kept as an expression for the binder to check."""
 
@@ -334,7 +336,7 @@ class Watermark:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Option:
     """`key = 'value'` in WITH (...)."""
 
@@ -343,7 +345,7 @@ class Option:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CreateRelation:
     """CREATE STREAM or CREATE TABLE."""
 
@@ -355,7 +357,7 @@ class CreateRelation:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CreateQuery:
     """`CREATE QUERY name AS select`, or a bare SELECT (name is None)."""
 
@@ -364,7 +366,7 @@ class CreateQuery:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetOption:
     """`SET name = value`: RETENTION, IDLE and MAX_AHEAD take durations."""
 
@@ -376,7 +378,7 @@ class SetOption:
 Statement = CreateRelation | CreateQuery | SetOption
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """The statements of one file, in order.
 

@@ -94,9 +94,18 @@ class StreamClock:
         self._observe(*(span(ts_us[on_time]) if on_time.any() else (None, None)))
         return on_time
 
+    def stand_at(self, first_us: int | None, largest_us: int | None, watermark_us: int) -> None:
+        """Be as far as another clock was."""
+        self.first_us, self.largest_us, self.watermark_us = first_us, largest_us, watermark_us
+
     def end_input(self) -> None:
         """No tuple will follow."""
         self.watermark_us = ALL_SEEN
+
+    def set_idle(self, is_idle: bool) -> None:
+        """Hear from somebody who sees the whole stream whether nothing has arrived for long."""
+        assert self._clock is not None
+        self._last_arrival = -float("inf") if is_idle else self._clock()
 
     def is_idle(self) -> bool:
         """Whether nothing has arrived for longer than the idle timeout."""

@@ -69,7 +69,8 @@ def repeated_text(array: Any) -> RepeatedText | None:
     if indices.null_count:
         valid = indices.is_valid().to_numpy(zero_copy_only=False)
         indices = indices.fill_null(0)
-    codes = indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    # A copy, because Arrow's own memory is read-only: kernels would be compiled once more for that.
+    codes = np.array(indices.to_numpy(zero_copy_only=False), np.int32)
     return RepeatedText(distinct, codes, valid)
 
 

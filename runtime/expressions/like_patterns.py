@@ -8,6 +8,7 @@ every tuple may have a pattern of its own, tuples are taken together by distinct
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -35,6 +36,7 @@ class Wildcard(Enum):
     MANY = "%"
 
 
+_WILDCARDS = {wildcard.value: wildcard for wildcard in Wildcard}
 Token = str | Wildcard  # a literal stretch, never empty, or a wildcard
 
 
@@ -95,7 +97,8 @@ _matcher_of = lru_cache(maxsize=4096)(make_matcher)
 
 def _regex_matcher(pattern: str) -> Matcher:
     try:
-        pc.match_substring_regex(pa.array([""]), pattern)
+        # Not `pa.array([""])`: that loads pandas, which takes longer than a thousand patterns.
+        pc.match_substring_regex(pa.nulls(1, pa.string()), pattern)
     except pa.ArrowInvalid:
         return _FAILS
     return Matcher(False, lambda texts: pc.match_substring_regex(texts, pattern))
@@ -108,20 +111,23 @@ def parse_like(pattern: str, escape: str) -> tuple[Token, ...] | None:
         parse_like("a_b%", "\\") == ("a", Wildcard.ONE, "b", Wildcard.MANY)
     """
     tokens: list[Token] = []
-    literal = ""
-    characters = iter(pattern)
-    for character in characters:
-        if character == escape:
-            escaped = next(characters, None)
-            if escaped is None or escaped not in ("_", "%", escape):
+    parts = _specials(escape).split(pattern)
+    literal = parts[0]
+    for special, following in zip(parts[1::2], parts[2::2], strict=True):
+        if special[0] == escape:
+            if special[1:] not in ("_", "%", escape):
                 return None
-            literal += escaped
-        elif character in ("_", "%"):
-            tokens.extend([literal, Wildcard(character)] if literal else [Wildcard(character)])
-            literal = ""
+            literal += special[1] + following
         else:
-            literal += character
+            tokens += [literal, _WILDCARDS[special]] if literal else [_WILDCARDS[special]]
+            literal = following
     return tuple([*tokens, literal] if literal else tokens)
+
+
+@lru_cache(maxsize=64)
+def _specials(escape: str) -> re.Pattern[str]:
+    """What is no literal of a pattern: an escape with what it escapes, or a wildcard."""
+    return re.compile(f"({re.escape(escape)}.?|[%_])", re.DOTALL)
 
 
 def lower(text: str) -> str:
@@ -153,8 +159,14 @@ def _like_test(tokens: tuple[Token, ...]) -> Callable[[Any], Any]:
 
 
 def _regex_test(tokens: tuple[Token, ...]) -> Callable[[Any], Any]:
-    expression = r"(?s)\A" + "".join(map(_regex_part, tokens)) + r"\z"
-    return lambda texts: pc.match_substring_regex(texts, expression)
+    made: list[str] = []  # when it is first run: of thousands of patterns few have candidates
+
+    def test(texts: Any) -> Any:
+        if not made:
+            made.append(r"(?s)\A" + "".join(map(_regex_part, tokens)) + r"\z")
+        return pc.match_substring_regex(texts, made[0])
+
+    return test
 
 
 def _regex_part(token: Token) -> str:

@@ -198,6 +198,10 @@ class Atoms:
     def _pattern_leaf(self, atom: PatternAtom) -> Leaf:
         plan = plan_pattern(atom.kind, atom.pattern, atom.escape)
         end = self._cuts(atom.column).end
+        if not (atom.negated or atom.matches_null) and type(plan) is Literal:
+            # The usual atom of a rule, by the shortest way.
+            row_id = self._shared(atom)
+            return Leaf(((row_id, NO_TUPLE),), row_id)
         null = ((EVERY_TUPLE, end),) if atom.matches_null else ()
         match plan:
             case Other.NO_TEXT:  # its evaluation fails: NULL, negated or not
@@ -206,7 +210,7 @@ class Atoms:
                 every = () if atom.negated else ((end, NO_TUPLE),)
                 return Leaf((*every, *null)) if every or null else FALSE
             case Other.RUN | Literal():
-                row_id = self._shared(replace(atom, negated=False, matches_null=False))
+                row_id = self._shared(_unsigned(atom))
         if atom.negated:
             return Leaf(((EVERY_TUPLE if null else end, row_id),))
         guard = row_id if isinstance(plan, Literal) and not null else None
@@ -220,14 +224,14 @@ class Atoms:
         row_id = self._id_of[atom] = self.ids.take()
         self._atom_of[row_id] = atom
         match atom:
+            case PatternAtom():
+                self._add_pattern(row_id, atom)
             case Points():
                 indexes = self._folded_points if atom.folded else self._points
                 index = indexes.get(atom.column)
                 if index is None:
                     index = indexes[atom.column] = PointIndex(self._types[atom.column])
                 index.add(row_id, atom.values)
-            case PatternAtom():
-                self._add_pattern(row_id, atom)
             case ExpressionAtom():
                 self._masks[row_id] = compile_expression(atom.expression)
         return row_id
@@ -235,7 +239,9 @@ class Atoms:
     def _add_pattern(self, row_id: int, atom: PatternAtom) -> None:
         plan = plan_pattern(atom.kind, atom.pattern, atom.escape)
         if isinstance(plan, Literal):
-            index = self._texts.setdefault(atom.column, TextIndex())
+            index = self._texts.get(atom.column)
+            if index is None:
+                index = self._texts[atom.column] = TextIndex()
             index.add(row_id, atom, plan)
         else:
             self._masks[row_id] = make_matcher(atom.kind, atom.pattern, atom.escape)
@@ -255,3 +261,10 @@ class Atoms:
                 self._texts[atom.column].remove(row_id, atom)
             case ExpressionAtom():
                 pass
+
+
+def _unsigned(atom: PatternAtom) -> PatternAtom:
+    """The pattern that an atom and its opposite share."""
+    if not atom.negated and not atom.matches_null:
+        return atom
+    return PatternAtom(atom.column, atom.kind, atom.pattern, atom.escape, negated=False)

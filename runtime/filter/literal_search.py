@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cqc.runtime.filter.point_index import Hits
 
 _PLACES = len(Place)
+_INSIDE = (Place.ANYWHERE, Place.CANDIDATE)  # the others are at the start, but for END
 _ROOM = 4096  # occurrences that a search has room for at first
 _NONE = np.int32(-1)
 
@@ -52,6 +53,7 @@ class LiteralSearch:
         self._ends = Growing(np.int64)
         self._ends.append(0)
         self._bytes = Growing(np.uint8)
+        self._waiting: list[bytes] = []  # literals whose bytes are not yet there
         self._anywhere = [_Grams(size) for size in range(1, LONGEST_GRAM + 1)]
         self._start, self._end = _Ends(backwards=False), _Ends(backwards=True)
 
@@ -67,18 +69,15 @@ class LiteralSearch:
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._numbers)
-            self._bytes.extend(np.frombuffer(key, np.uint8))
-            self._ends.append(len(self._bytes))
-            for _ in range(_PLACES):
-                self._lists.new_list()
+            self._waiting.append(key)
+            self._lists.reserve((number + 1) * _PLACES)
         self._lists.add(number * _PLACES + place.value, atom)
-        match place:
-            case Place.ANYWHERE | Place.CANDIDATE:
-                self._anywhere[min(len(key), LONGEST_GRAM) - 1].want(number)
-            case Place.START | Place.WHOLE:
-                self._start.want(number)
-            case Place.END:
-                self._end.want(number)
+        if place in _INSIDE:
+            self._anywhere[min(len(key), LONGEST_GRAM) - 1].want(number)
+        elif place is Place.END:
+            self._end.want(number)
+        else:
+            self._start.want(number)
 
     def remove(self, literal: str, place: Place, atom: int) -> None:
         """Undo `add`. A literal without atoms stays until there are many of them."""
@@ -89,7 +88,7 @@ class LiteralSearch:
     def hits(self, texts: Any) -> tuple[Hits, Hits]:
         """Hits that are certain, and candidates."""
         offsets, data = text_buffers(texts)
-        literals = Literals(self._ends.view(), self._bytes.view())
+        literals = self._literals()
         sure: list[Hits] = []
         maybe: list[Hits] = []
         if not len(data):
@@ -112,6 +111,15 @@ class LiteralSearch:
             lists = found.literals * np.int32(_PLACES)
             sure.append(self._spread(found.texts, lists, Place.END))
         return together(sure), together(maybe)
+
+    def _literals(self) -> Literals:
+        """The bytes of all literals, with those of new ones: thousands of queries bring theirs at once."""
+        if self._waiting:
+            lengths = np.fromiter(map(len, self._waiting), np.int64, len(self._waiting))
+            self._ends.extend(len(self._bytes) + np.cumsum(lengths))
+            self._bytes.extend(np.frombuffer(b"".join(self._waiting), np.uint8))
+            self._waiting = []
+        return Literals(self._ends.view(), self._bytes.view())
 
     def _spread(self, texts: NDArray[np.int32], lists: NDArray[np.int32], place: Place) -> Hits:
         return self._lists.spread(texts, lists + np.int32(place.value))

@@ -289,3 +289,9 @@ def aligned_rows(rows: int, blocks: int = 1) -> NDArray[np.uint64]:
     memory = np.zeros(size + WORDS, np.uint64)
     skip = -(memory.ctypes.data // 8) % WORDS
     return memory[skip : skip + size].reshape(rows, blocks * WORDS)
+
+
+def warm() -> None:
+    """Compile the kernel that only packets of several blocks need."""
+    one = np.zeros(1, np.int32)
+    sort_by_block(one, one, 1)

@@ -233,8 +233,9 @@ class ProgramStore:
         if guards is None:
             self._place_in_always[number] = self._always.append(number)
             return
+        if guards:
+            self._guarded.reserve(max(guards) + 1)
         for guard in guards:
-            self._guarded.reserve(guard + 1)
             self._guarded.add(guard, number)
 
     def _unhook(self, number: int) -> None:

@@ -11,9 +11,10 @@ ILIKE is searched in the texts folded to lower case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import PatternKind
 from cqc.runtime.expressions.like_patterns import Token, Wildcard, lower, parse_like
 
@@ -40,7 +41,7 @@ class Other(Enum):
     RUN = "run the pattern"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Literal:
     """Search for a literal, in the texts as they are or folded."""
 
@@ -49,16 +50,44 @@ class Literal:
     folded: bool
 
 
+@lru_cache(maxsize=1 << 14)
 def plan_pattern(kind: PatternKind, pattern: str, escape: str) -> Literal | Other:
     """How to find the texts that match a pattern."""
     if kind is PatternKind.RLIKE:
         required = required_literal(pattern)
         return Literal(required, Place.CANDIDATE, folded=False) if required else Other.RUN
+    folded = kind is PatternKind.ILIKE
+    plain = _plan_plain(pattern, escape, folded=folded)
+    if plain is not None:
+        return plain
     tokens = parse_like(pattern, escape)
     if tokens is None:
         return Other.NO_TEXT
-    folded = kind is PatternKind.ILIKE
     return _plan_like(_without_repeats(tokens, folded=folded), folded=folded)
+
+
+_PLACES = {
+    (False, False): Place.WHOLE,
+    (False, True): Place.START,
+    (True, False): Place.END,
+    (True, True): Place.ANYWHERE,
+}
+
+
+def _plan_plain(pattern: str, escape: str, *, folded: bool) -> Literal | None:
+    """The plan of one literal with or without `%` at its ends, which most patterns are; None for any other."""
+    begins, ends = pattern[:1] == "%", pattern[-1:] == "%"
+    literal = pattern[begins : len(pattern) - ends]
+    if "%" in literal or "_" in literal or "\0" in literal or escape in ("%", "_"):
+        return None
+    if escape in literal:
+        literal = literal.replace(escape + escape, "\0")
+        if escape in literal:  # it escapes a wildcard, or nothing
+            return None
+        literal = literal.replace("\0", escape)
+    if not literal:
+        return None
+    return Literal(lower(literal) if folded else literal, _PLACES[begins, ends], folded)
 
 
 def _without_repeats(tokens: tuple[Token, ...], *, folded: bool) -> tuple[Token, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.runtime.columns.event_time import StreamClock
+from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN, StreamClock
 from cqc.runtime.intake.far_ahead import AheadGuard
 from cqc.runtime.intake.typed_batch import Intake
 
@@ -29,6 +29,22 @@ class StreamCount:
     rejected: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """How far one stream has come: its counters and its clock, and the rows that wait because they are far ahead."""
+
+    read: int = 0
+    late: int = 0
+    rejected: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    arrivals: int = 0
+    first_us: int | None = None
+    largest_us: int | None = None
+    watermark_us: int = NOTHING_SEEN
+    aside: str = ""  # the rows that wait, as text (`far_ahead`)
+    company: list[int] = field(default_factory=list)  # that each of them had
 
 
 class StreamInput:
@@ -118,7 +134,41 @@ class StreamInput:
         first_us = int(taken.ts_us.min()) if self.first_us is None else self.first_us
         return first_us, latest_us
 
-    # What a checkpoint holds of the rows that are set aside
+    def start_over(self, watermark_us: int) -> None:
+        """Count from nothing, where somebody else keeps the counts; `watermark_us` says what is late."""
+        self.count = StreamCount()
+        self.clock.stand_at(None, None, watermark_us)
+
+    # What a checkpoint holds
+
+    def state(self, after_end_us: int) -> StreamState:
+        """How far the stream has come.
+
+        Args:
+            after_end_us: the watermark of an input that has ended and of which more is found later.
+        """
+        count, clock = self.count, self.clock
+        aside, company = self.saved_aside()
+        return StreamState(
+            count.read,
+            count.late,
+            count.rejected,
+            dict(count.reasons),
+            self._arrivals,
+            clock.first_us,
+            clock.largest_us,
+            after_end_us if clock.watermark_us == ALL_SEEN else clock.watermark_us,
+            aside,
+            company,
+        )
+
+    def restore(self, state: StreamState) -> None:
+        """Stand where `state` was taken; where rows are not set aside any more, those that waited are rejected."""
+        self.count.read, self.count.late = state.read, state.late
+        self.count.rejected, self.count.reasons = state.rejected, Counter(state.reasons)
+        self._arrivals = state.arrivals
+        self.clock.stand_at(state.first_us, state.largest_us, state.watermark_us)
+        self.restore_aside(state.aside, state.company)
 
     def saved_aside(self) -> tuple[str, list[int]]:
         """The waiting rows as text, each with the number of rows that confirm it so far."""

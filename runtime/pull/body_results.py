@@ -20,6 +20,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.controller import Controller
 from cqc.runtime.adapt.decision import Decision, counted
+from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.selections import SelectionSeat
 from cqc.runtime.pull.aggregate.group_tree import GroupTree
@@ -239,6 +240,13 @@ class BodyResults:
             return states[at].column(column, rows[at])
 
         return column
+
+    def oldest_times(self, rows: Positions) -> NDArray[np.int64]:
+        """The oldest event time among the tuples of each row."""
+        oldest = np.full(len(rows[0]), ALL_SEEN)
+        for at in self._timed:
+            oldest = np.minimum(oldest, self._states[at].ts_at(rows[at]))
+        return oldest
 
     @property
     def _timed(self) -> list[int]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.lineage.matches import Seat
     from cqc.runtime.pull.aggregate.group_tree import GroupTree, Request
+    from cqc.runtime.pull.aggregate.partial_groups import PartialGroups, PartialRows
     from cqc.runtime.pull.body_results import BodyResults, Fetch
     from cqc.runtime.pull.history.result_history import Positions
 
@@ -139,6 +140,24 @@ class PullClause:
         rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
         window = np.repeat(some, [len(each[0]) for each in found][: len(some)])
         return self.plan.answer_rows(window, self._fetch(rows), count)
+
+    def part(
+        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+    ) -> PartialRows | PartialGroups:
+        """What is known here of the answers over some windows, when others hold more rows of them."""
+        self.kept.settle()
+        if self.plan.has_partials:
+            request = self.request_for(begins_us, ends_us)
+            if request is not None:
+                return request.tree.parts(request, begins_us, ends_us)
+        windows = zip(begins_us.tolist(), ends_us.tolist(), strict=True)
+        found = [self.kept.rows(begin_us, end_us) for begin_us, end_us in windows]
+        rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        window = np.repeat(np.arange(len(found)), [len(each[0]) for each in found])
+        fetch = self.kept.fetch(self._items, rows)
+        if self.plan.is_aggregate:
+            return self.plan.partial_groups(window, fetch)
+        return self.plan.partial_rows(window, self.kept.oldest_times(rows), fetch)
 
     def request_for(
         self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]

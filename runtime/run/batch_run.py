@@ -1,12 +1,11 @@
 """A run whose micro-batches are lists of ranges: what runs on Spark, follows its input, or survives a crash.
 
-What a micro-batch holds is decided by the planner, and who drives the batches (Spark, or the loop in `BatchRun.to_end`) does
-not matter. Between two micro-batches the query set may change: a folder of programs is looked at each time.
+What a micro-batch holds is decided by the planner; on which way its ranges come, at once or through Spark's stream, is the
+carrier's business. Between two micro-batches the query set may change: a folder of programs is looked at each time.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,31 +13,32 @@ from typing import TYPE_CHECKING
 from cqc.compiler import Program
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake.typed_batch import join_taken
 from cqc.runtime.notices import say
 from cqc.runtime.run.finite_run import LocalRun, source_path
 from cqc.runtime.run.input_plan import Planner
 from cqc.runtime.run.live_programs import LivePrograms, new_relations, refuse
 from cqc.runtime.run.query_set import first_set, texts_of
+from cqc.runtime.run.range_feed import RangeFeed, read_ranges
 from cqc.runtime.sources import open_source
 from cqc.runtime.sources.connections import is_connection
-from cqc.runtime.sources.read_range import read_range
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.run.driver import Feed as BatchFeed
+    from cqc.runtime.run.driver import MicroBatch
     from cqc.runtime.run.durable.program_book import Sources
     from cqc.runtime.run.finite_run import RunSummary
     from cqc.runtime.run.input_plan import Positions
+    from cqc.runtime.run.range_feed import Carrier
     from cqc.runtime.sources.connections import Feed
     from cqc.runtime.sources.range import Range
 
 RETENTION_US = 3_600_000_000
 MAX_AHEAD_US = 86_400_000_000  # of a service
-LOOK_S = 0.1  # how often a run that follows looks for new input
 
 
 class BatchRun(LocalRun):
@@ -48,9 +48,10 @@ class BatchRun(LocalRun):
         RunError: when data is missing or a place to write to cannot be opened.
     """
 
+    carrier: Carrier | None = None  # for the ranges of micro-batches
+
     def __init__(self, program: Program, options: RunOptions) -> None:
         super().__init__(with_retention(program) if options.follow else program, options)
-        self._latest_us: dict[str, int] = {}
         self._queries = first_set(self.engine, program, options.only)
         self._live = LivePrograms(options) if options.is_live else None
         self._in_force: Sources | None = None  # the files that changed the queries last
@@ -63,57 +64,32 @@ class BatchRun(LocalRun):
             self._left_out.close()
             raise
 
-    def to_end(self, progress: Callable[[int], None] | None = None) -> None:
-        """Run micro-batches until the input has ended; with `follow` until somebody interrupts."""
-        waiting = getattr(progress, "waiting", None)
-        self.read_tables()
-        while True:
-            ranges = self.next_ranges()
-            if ranges:
-                self.process(ranges)
-                if progress is not None:
-                    progress(self.engine.tuples_read)
-            elif self.awaits_more():
-                time.sleep(LOOK_S)
-                if waiting is not None:
-                    waiting()
-            else:
-                break
-        self.end_of_input()
+    def _feed(self) -> BatchFeed:
+        return RangeFeed(self, self.carrier)
 
     def next_ranges(self) -> list[Range]:
         """What the next micro-batch reads; nothing at the end of the input (for one that follows: at present)."""
         program = None if self._live is None else self._live.look()
         if program is not None:
             self._change_to(program)
-        return self._planner.next_batch(self._latest_us)
+        return self._planner.next_batch(self._driver.reached_us)
 
     def awaits_more(self) -> bool:
         """Whether there may be more input although there is none at present."""
         return self._options.follow or not self._planner.ended
 
+    def read(self, ranges: Sequence[Range]) -> MicroBatch:
+        """The rows of ranges, as one micro-batch."""
+        return read_ranges(self._catalog.relations, ranges)
+
     def process(self, ranges: Sequence[Range]) -> None:
         """Read the ranges as one micro-batch, write its results and make it count."""
-        self._read(ranges)
-        self._count(ranges)
+        self._driver.take(self.read(ranges))
+
+    def count(self, batch: MicroBatch) -> None:
+        """A micro-batch is done: what it read will not be asked for again."""
+        del batch
         self._planner.done_with_all()
-
-    def _read(self, ranges: Sequence[Range]) -> None:
-        """Read the ranges as one micro-batch and write its results."""
-        parts: dict[str, list[TypedBatch]] = {}
-        for part in ranges:
-            relation = self._catalog.relations[part.stream]
-            parts.setdefault(part.stream, []).extend(read_range(relation, part))
-        rows = {name: join_taken(taken) for name, taken in parts.items() if taken}
-        self.engine.push_typed(rows)
-        for name in rows:
-            latest_us = self.engine.lines[name].latest_us
-            if latest_us is not None:
-                self._latest_us[name] = latest_us
-        self._write()
-
-    def _count(self, ranges: Sequence[Range]) -> None:
-        """A micro-batch is done."""
 
     def close(self) -> RunSummary:
         """Let go of the files, and say what was done."""

@@ -1,7 +1,6 @@
 """One finite run of a program on the local engine: sources in, sink out, a summary at the end.
 
-Streams are read a chunk at a time, always from the one that is furthest behind in event time, so that joins keep no more
-state than the windows ask for, and memory does not depend on the size of the files.
+The driver takes the micro-batches through; the run has opened what they come from and go to, and closes it.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.expressions.function_faults import FunctionFaults
+from cqc.runtime.run.chunk_feed import ChunkFeed
+from cqc.runtime.run.driver import Driver, Observer
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.left_out_rows import LeftOut
 from cqc.runtime.sinks.output import Output
@@ -26,14 +27,16 @@ from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
 from cqc.runtime.sources.connections import is_connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cqc.compiler import Program
     from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.run.driver import Feed, MicroBatch
     from cqc.runtime.sinks.growing import Growing
     from cqc.runtime.sinks.protocol import Shape
 
@@ -75,15 +78,6 @@ class RunSummary:
         }
 
 
-@dataclass(slots=True)
-class _Feed:
-    """A stream being read: its chunks to come, and how far in event time it is."""
-
-    name: str
-    chunks: Iterator[TypedBatch]
-    latest_us: int = field(default=-(2**63))
-
-
 class LocalRun:
     """A run in this process.
 
@@ -105,6 +99,7 @@ class LocalRun:
             collect=options.sink != "none",
         )
         self.engine.bound_instants(options.max_instants)
+        self._driver = Driver(self.engine, outlet=self, ledger=self)
         self._used = self.engine.relations_used()
         self._places = {
             name: source_path(relation, options.binds)
@@ -121,24 +116,13 @@ class LocalRun:
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Read the input to its end, then invoke the pull queries once."""
         self.read_tables()
-        feeds = [
-            _Feed(name, self._open(name))
-            for name in self._places
-            if self._catalog.relations[name].is_stream
-        ]
-        while feeds:
-            feed = min(feeds, key=lambda each: each.latest_us)
-            chunk = next(feed.chunks, None)
-            if chunk is None:
-                feeds.remove(feed)
-                continue
-            self.engine.push_typed({feed.name: chunk})
-            latest_us = self.engine.lines[feed.name].latest_us
-            feed.latest_us = feed.latest_us if latest_us is None else latest_us
-            self._write()
-            if progress is not None:
-                progress(self.engine.tuples_read)
+        self._driver.run(self._feed(), Observer.of(progress))
         self.end_of_input()
+
+    def _feed(self) -> Feed:
+        """Where the micro-batches of this run come from."""
+        streams = [name for name in self._places if self._catalog.relations[name].is_stream]
+        return ChunkFeed({name: self._open(name) for name in streams})
 
     def read_tables(self) -> None:
         """Fill the tables, before the first tuple of a stream."""
@@ -149,13 +133,27 @@ class LocalRun:
 
     def end_of_input(self) -> None:
         """Deliver what only the end decides, and invoke the pull queries once."""
-        self.engine.finish()
-        self.engine.closing_invocations(self._options.at_us)
-        self._write()
+        self._driver.finish(self._options.at_us)
 
     def give_up(self) -> None:
         """Let the micro-batch in hand stop in the middle, with `Halted`; called by a signal or from another thread."""
-        self.engine.watch.halt("the run is stopping")
+        self._driver.give_up()
+
+    # What the driver asks for
+
+    def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
+        """Write results, by micro-batch."""
+        del batch
+        for blocks in results:
+            self._sink.write(blocks)
+
+    def count(self, batch: MicroBatch) -> None:
+        """A micro-batch is done; nothing is remembered of it."""
+
+    def count_end(self) -> None:
+        """The input has ended; nothing is remembered of it."""
+
+    # The end
 
     def abandon(self) -> RunSummary:
         """Close the sink after a failure: what was found is shown, and nothing is said of what was not."""
@@ -213,10 +211,6 @@ class LocalRun:
             self._sink.abandon()
         else:
             self._sink.close()
-
-    def _write(self) -> None:
-        for blocks in self.engine.drain_blocks():
-            self._sink.write(blocks)
 
 
 def _shapes_of(program: Program, engine: Engine) -> dict[str, Shape] | None:

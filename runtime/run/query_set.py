@@ -1,28 +1,35 @@
 """The queries in force while a run goes on: registered, replaced and removed as their files change.
 
-The wanted set is compared with the running one by name and text; only the difference is registered or unregistered, and each
-registration remembers its place in the input, so that a checkpoint can repeat it.
+The wanted set is compared with the running one by name and text; only the difference is registered or unregistered.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.engine.snapshot import QueryState, arrivals
+from cqc.runtime.engine.snapshot import QueryState, same_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cqc.compiler import Program
-    from cqc.runtime.engine.engine import Engine, QueryHandle
+    from cqc.runtime.engine.query_book import QueryHandle
+
+
+class Registrar(Protocol):
+    """Where queries are registered: an engine, or what stands for many."""
+
+    def register(self, text: str, name: str | None = None) -> QueryHandle: ...
+
+    def unregister(self, query: QueryHandle | str) -> None: ...
 
 
 class QuerySet:
-    """The running queries of an engine, in the order of their registration."""
+    """The running queries by name and text, in the order of their registration."""
 
-    def __init__(self, engine: Engine, running: Sequence[QueryState]) -> None:
-        self._engine = engine
+    def __init__(self, registrar: Registrar, running: Sequence[QueryState]) -> None:
+        self._registrar = registrar
         self._running = {fold(query.name): query for query in running}
 
     @property
@@ -35,14 +42,13 @@ class QuerySet:
         Raises:
             CompileError: when the text has errors.
         """
-        handle = self._engine.register(text, name)
-        state = QueryState(handle.name, text, arrivals(self._engine))
-        self._running[fold(handle.name)] = state
+        handle = self._registrar.register(text, name)
+        self._running[fold(handle.name)] = QueryState(handle.name, text, {})
         return handle
 
     def remove(self, query: QueryHandle | str) -> None:
         """Unregister a query."""
-        self._engine.unregister(query)
+        self._registrar.unregister(query)
         self._running.pop(fold(query if isinstance(query, str) else query.name), None)
 
     def change_to(self, wanted: dict[str, str]) -> list[str]:
@@ -54,7 +60,7 @@ class QuerySet:
         changes: list[str] = []
         for query in self.running:
             text = wanted.get(query.name)
-            if text is None or text.split() != query.text.split():
+            if text is None or not same_text(text, query.text):
                 self.remove(query.name)
                 if text is None:
                     changes.append(f"query {query.name} removed")
@@ -76,7 +82,7 @@ def texts_of(program: Program, only: Sequence[str]) -> dict[str, str]:
     }
 
 
-def first_set(engine: Engine, program: Program, only: Sequence[str]) -> QuerySet:
+def first_set(registrar: Registrar, program: Program, only: Sequence[str]) -> QuerySet:
     """The queries that an engine was made with."""
     texts = texts_of(program, only)
-    return QuerySet(engine, [QueryState(name, text, {}) for name, text in texts.items()])
+    return QuerySet(registrar, [QueryState(name, text, {}) for name, text in texts.items()])

@@ -97,7 +97,7 @@ class Feeding:
 
     async def _read_batch(self, worker: Worker) -> bool:
         try:
-            rows, ranges = await asyncio.to_thread(self._source.read)
+            batch = await asyncio.to_thread(self._source.next_batch)
         except LostSourceError:
             raise
         except RunError as error:
@@ -106,12 +106,12 @@ class Feeding:
         finally:
             while self._source.notes:
                 self._tell(self._source.notes.popleft())
-        if not ranges:
+        if batch is None:
             return False
 
         def push(service: Service) -> dict[str, int]:
-            service.push(rows, ranges)
-            return service.reached(rows)
+            service.push(batch.rows, batch.ranges)
+            return service.reached(batch.rows)
 
         self._source.reached(
             await worker.change(push, queue_anyway=True, what="rows of the program's sources")

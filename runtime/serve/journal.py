@@ -136,8 +136,8 @@ class Durable:
         self.positions = heads[0]["positions"]
         alive = _alive(heads)
         last = [head for head in heads if "tables" in head][-1]
-        restore_marks(self._engine, self._registry, heads[0], alive)
         self._fill_tables(last["tables"])
+        restore_marks(self._engine, self._registry, heads[0], alive)
         keep_rows = self._replay(alive)
         next_result, keep_results = self._load_results(results, int(heads[0]["next_result"]))
         if next_result != last["next_result"]:
@@ -411,7 +411,7 @@ class Durable:
         }
 
     def _heads(self) -> dict[str, int]:
-        return {name: state.head for name, state in self._engine.states.items()}
+        return self._engine.heads()
 
     def _delete_old(self, oldest_result: int) -> None:
         forgotten = 0

@@ -1,7 +1,7 @@
 """Counters, clocks and the query set at one point in a service's life, as JSON.
 
-What concerns the engine's streams is `engine_state.py`'s business, as in the checkpoints of runs; what a service adds is who
-registered which query, and under which number.
+What concerns the engine is in its snapshot, as in the checkpoints of runs; the tuples are not taken from it, because the journal
+has them as they came. What a service adds is who registered which query, and under which number.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cqc.runtime.engine.snapshot import LineState, line_states, set_lines
+from cqc.runtime.engine.snapshot import EngineState, QueryState, Snapshot
 from cqc.runtime.errors import RunError
+from cqc.runtime.intake.stream_input import StreamState
 from cqc.runtime.serve.registry import Entry
 
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ Marks = dict[str, Any]
 
 def make_marks(engine: Engine, registry: Registry) -> Marks:
     """Describe where everything stands now, as JSON can hold it."""
+    state = engine.snapshot(since=engine.heads()).state
     return {
         "declared": _declared(engine),
         "queries": [entry_json(entry) for entry in registry],
         "next_query": registry.next_number,
-        "streams": {name: asdict(state) for name, state in line_states(engine).items()},
-        "instants": engine.next_instants(),
+        "streams": {name: asdict(each) for name, each in state.lines.items()},
+        "instants": state.next_instants,
     }
 
 
@@ -49,25 +51,32 @@ def check_declarations(engine: Engine, marks: Marks, folder: Path) -> None:
 def restore_marks(
     engine: Engine, registry: Registry, marks: Marks, wanted: Mapping[int, str]
 ) -> None:
-    """Bring a new engine to where the marks say, with the wanted queries (and why they were stopped)."""
-    set_lines(engine, {name: LineState(**each) for name, each in marks["streams"].items()})
-    for each in marks["queries"]:
-        if each["number"] in wanted:
-            restore_query(engine, registry, entry_from_json(each), wanted)
+    """Bring an engine that has only tables to where the marks say, with the wanted queries (and why they were stopped)."""
+    entries = [entry_from_json(each) for each in marks["queries"] if each["number"] in wanted]
+    state = EngineState(
+        {name: StreamState(**each) for name, each in marks["streams"].items()},
+        [QueryState(each.name, each.text, {}) for each in entries if not wanted[each.number]],
+        next_instants=marks["instants"],
+    )
+    engine.restore(Snapshot(state))
+    for entry in entries:
+        _add_entry(engine, registry, entry, wanted[entry.number])
     registry.next_number = marks["next_query"]
-    engine.resume_instants(marks["instants"])
 
 
 def restore_query(
     engine: Engine, registry: Registry, entry: Entry, wanted: Mapping[int, str]
 ) -> None:
     """Start a query that was registered before; one that was stopped later is not started."""
-    entry.stopped = wanted[entry.number]
-    entry.gone = bool(entry.stopped)
-    if entry.stopped:
-        engine.reserve(entry.name)
-    else:
+    if not wanted[entry.number]:
         engine.register(entry.text, name=entry.name)
+    _add_entry(engine, registry, entry, wanted[entry.number])
+
+
+def _add_entry(engine: Engine, registry: Registry, entry: Entry, stopped: str) -> None:
+    entry.stopped, entry.gone = stopped, bool(stopped)
+    if stopped:
+        engine.reserve(entry.name)
     registry.add(entry)
 
 

@@ -21,6 +21,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.intake.far_ahead import COMPANY
 from cqc.runtime.join.execute.result_limits import TOO_MANY
 from cqc.runtime.run.batch_run import with_guard, with_retention
+from cqc.runtime.run.driver import Driver, MicroBatch
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.memory_return import MemoryReturn
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.metrics.engine import DeliveryMetrics
-    from cqc.runtime.pull.pull_queries import Invocation
+    from cqc.runtime.pull.pull_query import Invocation
     from cqc.runtime.serve.journal import Durable
     from cqc.runtime.sources.range import Range
 
@@ -111,6 +112,8 @@ class Service:
         self._memory = MemoryReturn()
         self._pushes = 0
         self._pending: list[Piece] = []
+        self._found: Counter[int] = Counter()  # results of the last micro-batch, by query number
+        self._pieces: list[Piece] = []  # and their lines
         self._leaving: list[Entry] = []
         self._told_waiting: set[str] = set()
         settled = with_guard(with_retention(program))
@@ -140,6 +143,7 @@ class Service:
                 self.adopt(PROGRAM, statements_of_program(settled, others))
             except Refusal as error:
                 raise RunError(str(error)) from error
+        self._driver = Driver(self.engine, outlet=self, ledger=self)
         # Not before: what was registered once is there again, and what was processed is not stopped afterwards.
         self.engine.bound(
             found=self.limits.batch_results,
@@ -350,42 +354,56 @@ class Service:
 
     def reached(self, streams: Iterable[str]) -> dict[str, int]:
         """How far streams are in event time, by folded name; those without a row are left out."""
-        lines = ((name, self.engine.lines[fold(name)]) for name in map(fold, streams))
-        return {name: line.latest_us for name, line in lines if line.latest_us is not None}
+        reached_us = self._driver.reached_us
+        return {name: reached_us[name] for name in map(fold, streams) if name in reached_us}
 
     def _push(self, rows: Mapping[str, TypedBatch], ranges: Sequence[Range]) -> Accepted:
         started, credited = time.thread_time(), self.engine.credited_seconds
         counts = [self.engine.lines[fold(name)].count for name in rows]
         before = [replace(count, reasons=Counter(count.reasons)) for count in counts]
         try:
-            self.engine.push_typed(rows)
+            self._driver.take(MicroBatch(rows, ranges))
         except RunError as error:
             raise Refusal(Status.CONFLICT, str(error)) from error
-        found: Counter[int] = Counter()
-        pieces: list[Piece] = []
-        all_blocks = self._without_floods(list(self.engine.drain_blocks()), rows)
-        for blocks in all_blocks:
-            for block in blocks:
-                entry = self.registry.of(block.query)
-                entry.results += len(block)
-                found[entry.number] += len(block)
-            pieces += render(
-                blocks,
-                pieces[-1].stop if pieces else self._next_result,
-                lambda name: self.registry.of(name).number,
-            )
-        self._next_result = pieces[-1].stop if pieces else self._next_result
-        self._pending += pieces
-        if self._durable is not None and (rows or ranges or pieces):
-            # Whether a stream was idle cannot be found out again, so what followed from it is written down.
-            instants = self.engine.next_instants() if self.has_idle_timeout else None
-            self._durable.pushed(Batch(rows, ranges, found, pieces, instants))
         self._stop_crowded()
         self._tell_waiting(rows)
         self._give_back()
         credited = self.engine.credited_seconds - credited
-        self.registry.share(time.thread_time() - started - credited, found)
+        self.registry.share(time.thread_time() - started - credited, self._found)
         return _accepted(before, counts)
+
+    # What the driver asks for
+
+    def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
+        """Give the results of a micro-batch their numbers; they become visible with the next commit."""
+        self._found, self._pieces = Counter(), []
+        first = self._next_result
+        for blocks in self._without_floods(list(results), batch.rows):
+            for block in blocks:
+                entry = self.registry.of(block.query)
+                entry.results += len(block)
+                self._found[entry.number] += len(block)
+            self._pieces += render(
+                blocks,
+                self._pieces[-1].stop if self._pieces else first,
+                lambda name: self.registry.of(name).number,
+            )
+        self._next_result = self._pieces[-1].stop if self._pieces else first
+        self._pending += self._pieces
+
+    def count(self, batch: MicroBatch) -> None:
+        """Have a micro-batch written down with the next commit."""
+        if self._durable is not None and (batch.rows or batch.ranges or self._pieces):
+            # Whether a stream was idle cannot be found out again, so what followed from it is written down.
+            instants = self.engine.next_instants() if self.has_idle_timeout else None
+            self._durable.pushed(
+                Batch(batch.rows, batch.ranges, self._found, self._pieces, instants)
+            )
+
+    def count_end(self) -> None:
+        """The input of a service does not end."""
+
+    # Limits
 
     def _give_back(self) -> None:
         """Return memory to the system after much of it was let go."""

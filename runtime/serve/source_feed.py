@@ -4,37 +4,26 @@ from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import join_taken
 from cqc.runtime.run.input_plan import Planner, Positions
+from cqc.runtime.run.range_feed import RangeFeed, read_ranges
 from cqc.runtime.sources import open_source
 from cqc.runtime.sources.connections import is_connection
-from cqc.runtime.sources.read_range import read_range
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cqc.compiler.meaning.catalog import Catalog, Relation
+    from cqc.runtime.errors import RunError
     from cqc.runtime.intake.typed_batch import TypedBatch
+    from cqc.runtime.run.driver import MicroBatch
+    from cqc.runtime.run.range_feed import Carrier
     from cqc.runtime.sources.range import Range
 
 ROWS_PER_BATCH = 65_536  # small enough that clients do not wait long behind a micro-batch
-
-
-class Carrier(Protocol):
-    """Takes the ranges of a micro-batch on a way of its own, such as Spark's stream."""
-
-    def deliver(self, ranges: list[Range]) -> list[Range]:
-        """Wait for the ranges to arrive and return them. The call also says that everything delivered before counts."""
-
-    def stop(self) -> None:
-        """End every wait."""
-
-    def close(self) -> None:
-        """End it."""
 
 
 class SourceFeed:
@@ -79,7 +68,8 @@ class SourceFeed:
             spool=spool,
             warn=self.notes.append,
         )
-        self._latest_us: dict[str, int] = {}
+        self._feed = RangeFeed(self, carrier)
+        self._reached_us: dict[str, int] = {}
         self._failures: deque[RunError] = deque()  # of files, told one at a time
 
     def tables(self) -> dict[str, TypedBatch]:
@@ -93,8 +83,8 @@ class SourceFeed:
             for name, place in self._tables.items()
         }
 
-    def read(self) -> tuple[dict[str, TypedBatch], list[Range]]:
-        """The next micro-batch and where it comes from; nothing when there is nothing new.
+    def next_batch(self) -> MicroBatch | None:
+        """The next micro-batch; None when there is nothing new.
 
         Raises:
             RunError: when a file cannot be read; it is left out until it changes, and nothing else is.
@@ -102,40 +92,35 @@ class SourceFeed:
         """
         if self._failures:
             raise self._failures.popleft()
-        ranges = self._planner.next_batch(self._latest_us)
-        if self._carrier is not None:
-            ranges = self._carrier.deliver(ranges)
-        parts, read = self._read_each(ranges)
-        rows = {name: join_taken(taken) for name, taken in parts.items() if taken}
-        if self._failures and not read:
+        batch = self._feed.next_batch(self._reached_us)
+        if batch is not None and batch.ranges:
+            return batch
+        if self._failures:
             raise self._failures.popleft()
-        return rows, read
+        return None
 
-    def _read_each(self, ranges: list[Range]) -> tuple[dict[str, list[TypedBatch]], list[Range]]:
-        """The rows of each stream, and the ranges that could be read: one bad file takes no other with it."""
-        parts: dict[str, list[TypedBatch]] = {}
-        read: list[Range] = []
-        bad: set[tuple[str, str]] = set()
-        for part in ranges:
-            if (part.stream, part.path) in bad:
-                continue
-            try:
-                taken = list(read_range(self._catalog.relations[part.stream], part))
-            except RunError as error:
-                bad.add((part.stream, part.path))
-                self._planner.give_back(part)
-                self._failures.append(error)
-                continue
-            parts.setdefault(part.stream, []).extend(taken)
-            read.append(part)
-        return parts, read
+    def next_ranges(self) -> list[Range]:
+        """What the next micro-batch reads."""
+        return self._planner.next_batch(self._reached_us)
+
+    def read(self, ranges: Sequence[Range]) -> MicroBatch:
+        """The rows of the ranges that can be read: one bad file takes no other with it."""
+        return read_ranges(self._catalog.relations, ranges, self._leave_out)
+
+    def awaits_more(self) -> bool:
+        """Files are followed."""
+        return True
+
+    def _leave_out(self, part: Range, error: RunError) -> None:
+        self._planner.give_back(part)
+        self._failures.append(error)
 
     def reached(self, latest_us: Mapping[str, int]) -> None:
         """How far streams are in event time: the one that is behind is read first."""
-        self._latest_us.update(latest_us)
+        self._reached_us.update(latest_us)
 
     def stop(self) -> None:
-        """End a `read` that waits; it returns nothing."""
+        """End a `next_batch` that waits; it returns nothing."""
         if self._carrier is not None:
             self._carrier.stop()
 

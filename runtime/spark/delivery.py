@@ -1,30 +1,39 @@
-"""Micro-batches through Spark for a service, which takes them one at a time.
+"""Micro-batches through Spark, for a run or a service that takes them one at a time.
 
-The service plans what it reads next and asks for it; Spark's stream delivers that as a micro-batch, and counts it as done
-when the service asks for the next one, which it does after it has committed the last. Nothing here touches the engine: the
-thread that Spark calls only hands on which ranges its micro-batch has, so that the engine's own thread stays the only one.
+Whoever drives plans what is read next and asks for it; Spark's stream delivers that as a micro-batch, and counts it as done
+when the next one is asked for, which is after the last was committed. Nothing here touches the engine: the thread that Spark calls
+only hands on which ranges its micro-batch has, so that the engine's own thread stays the only one.
 
-Where the input stands is written down by the service. Spark's own checkpoint lasts as long as its session; after a crash the
-service plans again from what it committed.
+Where the input stands is written down by the run or the service. Spark's own checkpoint lasts as long as its session; after a
+crash the input is planned again from what was committed.
+
+Spark remembers every file of a feed for as long as its query runs, so that a query is followed by another one after a while.
 """
 
 from __future__ import annotations
 
+import shutil
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import LostSourceError, RunError
+from cqc.runtime.run.driver import LOOK_S
 from cqc.runtime.spark.session.feed import Feed
 from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed
 from cqc.runtime.spark.session.starting import Starting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.runtime.sources.range import Range
     from cqc.runtime.spark.session.session import Session
+
+
+BATCHES_PER_QUERY = 2_000
 
 
 class Delivery:
@@ -33,13 +42,25 @@ class Delivery:
     Args:
         master: where Spark runs; local mode by default.
         session: a session to use and leave open; one is started (and ended by `close`) without it.
+        advice: for the user, at the end of the sentence that says that Spark has gone.
+        waiting: called every now and then while Spark is waited for; it may raise to end that.
     """
 
-    def __init__(self, master: str | None = None, session: Session | None = None) -> None:
+    def __init__(
+        self,
+        master: str | None = None,
+        session: Session | None = None,
+        *,
+        advice: str = "",
+        waiting: Callable[[], None] = lambda: None,
+    ) -> None:
         self._session = session
+        self._advice = advice
+        self._waiting = waiting
         self._starting = Starting(master) if session is None else None
         self._feed: Feed | None = None
         self._query: StreamingQuery | None = None
+        self._batches = 0  # that the streaming query has had
         # All below is changed under this condition, which is notified of it.
         self._changed = threading.Condition()
         self._delivered: list[Range] | None = None
@@ -61,12 +82,18 @@ class Delivery:
         if not ranges:
             self._raise_failure()
             return []
+        if self._batches >= BATCHES_PER_QUERY:
+            self._end_query()
         feed = self._begin()
         if feed is None:
             return []
+        self._batches += 1
         feed.put(ranges)
         with self._changed:
-            self._changed.wait_for(lambda: self._delivered is not None or self._has_ended)
+            while not self._changed.wait_for(
+                lambda: self._delivered is not None or self._has_ended, LOOK_S
+            ):
+                self._waiting()
             self._raise_failure()
             delivered, self._delivered = self._delivered or [], None
         return delivered
@@ -82,9 +109,18 @@ class Delivery:
         self.stop()
         if self._starting is not None:
             self._starting.close()
-        elif self._query is not None:
+        else:
+            self._end_query()
+
+    def _end_query(self) -> None:
+        """Stop the streaming query; what it delivered counts, and its files are not needed any more."""
+        query, self._query, self._batches = self._query, None, 0
+        if query is not None:
             with suppress(*SPARK_ERRORS):  # it may have ended by itself, or its JVM
-                self._query.stop()
+                query.stop()
+        if self._feed is not None:
+            shutil.rmtree(self._feed.folder.parent, ignore_errors=True)
+            self._feed = None
 
     @property
     def _has_ended(self) -> bool:
@@ -92,7 +128,7 @@ class Delivery:
 
     def _raise_failure(self) -> None:
         if self._failure is not None and not self._is_stopping:
-            raise LostSourceError(str(self._failure)) from self._failure
+            raise LostSourceError(f"{self._failure}{self._advice}") from self._failure
 
     def _begin(self) -> Feed | None:
         """The stream that Spark reads; None when somebody stopped it before it began."""
@@ -100,6 +136,7 @@ class Delivery:
             return self._feed
         if self._starting is not None:
             while self._starting.wait():
+                self._waiting()
                 if self._is_stopping:
                     return None
             try:
@@ -118,7 +155,8 @@ class Delivery:
                 .start()
             )
         except SPARK_ERRORS as error:
-            raise LostSourceError(str(spark_failed(error, self._session))) from error
+            failure = spark_failed(error, self._session)
+            raise LostSourceError(f"{failure}{self._advice}") from error
         threading.Thread(target=self._wait_for, args=(self._query,), daemon=True).start()
         return self._feed
 
@@ -148,5 +186,6 @@ class Delivery:
             if not self._is_stopping:
                 failure = spark_failed(error, self._session)
         with self._changed:
-            self._failure = self._failure or failure
-            self._changed.notify_all()
+            if query is self._query:  # else it was ended here, and another one follows it
+                self._failure = self._failure or failure
+                self._changed.notify_all()

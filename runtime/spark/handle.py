@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections import deque
 from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -18,12 +17,13 @@ from cqc.compiler import Program
 from cqc.compiler.diagnostics.arguments import expect, expect_names, kind_of
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.deliver.result_queue import ResultQueue
 from cqc.runtime.deliver.results import rows_of
 from cqc.runtime.engine.engine import Engine
-from cqc.runtime.engine.snapshot import restore, save
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.run.batch_run import with_retention
+from cqc.runtime.run.driver import Driver, MicroBatch
 from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
 from cqc.runtime.run.durable.checkpoint_compatibility import check_program, schema_of
 from cqc.runtime.run.query_set import QuerySet, first_set, texts_of
@@ -32,7 +32,7 @@ from cqc.runtime.spark.rows.tables import tables_of
 from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cqc.runtime.deliver.results import Result, ResultBlock
-    from cqc.runtime.engine.engine import QueryHandle
+    from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.spark.distributed.handle import DistributedHandle
 
     OnBatch = Callable[[int, Mapping[str, pa.Table]], None]
@@ -206,13 +206,15 @@ class Handle:
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
         self._number = 0
+        self._delivering = 0  # the number of what is being handed over
         self._is_new = False  # there was a micro-batch since the start
         self._engine = engine
+        self._driver = Driver(engine, outlet=self, ledger=self)
         self._program = program
         self._checkpoint: Checkpoint | None = None
         self._only = engine.queries
         self._queries = first_set(engine, program, self._only)
-        self._fetched: deque[list[ResultBlock]] = deque()
+        self._fetched: ResultQueue[list[ResultBlock]] = ResultQueue()
         by_fold = {fold(name): frame for name, frame in sources.items()}
         relations = program.catalog.relations
         unknown = [name for name in sources if fold(name) not in relations]
@@ -258,7 +260,7 @@ class Handle:
         if last is None:
             return
         check_program(self._program, last, checkpoint.folder)
-        restore(self._engine, last.engine, checkpoint.tuples(last, self._program.catalog.relations))
+        self._engine.restore(checkpoint.snapshot(last, self._program.catalog.relations))
         self._queries = QuerySet(self._engine, last.engine.queries)
         known = {query.name for query in last.engine.queries} | last.engine.results_of_gone.keys()
         for name, text in texts_of(self._program, self._only).items():
@@ -286,7 +288,7 @@ class Handle:
     def results(self) -> Iterator[Result]:
         """Results found so far and not fetched yet, in result-time order within each micro-batch."""
         for blocks in self._fetch():
-            yield from rows_of(blocks, self._fetched.appendleft)
+            yield from rows_of(blocks, self._fetched.put_back)
 
     def tables(self) -> dict[str, pa.Table]:
         """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
@@ -344,11 +346,8 @@ class Handle:
     def finish(self) -> None:
         """The input has ended: deliver what only the end decides (EVERY instants, closing invocations)."""
         with self._lock:
-            self._engine.finish()
-            self._engine.closing_invocations()
-            self._hand_over(-1 - self._number)
-            if self._is_new:
-                self._commit(self._number - 1, ended=True)
+            self._delivering = -1 - self._number
+            self._driver.finish()
 
     def stop(self) -> None:
         """Stop the streaming query."""
@@ -363,11 +362,9 @@ class Handle:
             if number < self._number:
                 return  # it counts already; Spark had not heard of it
             try:
-                self._engine.push_batch(self._slots.split(self._rows_of(batch)))
-                self._hand_over(number)
-                self._number = number + 1
-                self._is_new = True
-                self._commit(number)
+                rows = self._engine.typed(self._slots.split(self._rows_of(batch)))
+                self._delivering = number
+                self._driver.take(MicroBatch(rows))
             except BaseException as error:  # it loses its type on the way through the JVM
                 self._failure = error
                 raise
@@ -391,27 +388,38 @@ class Handle:
     def _fetch(self) -> Iterator[list[ResultBlock]]:
         """What waits at this moment, one micro-batch at a time, to each of several threads another."""
         with self._lock:
-            self._fetched.extend(self._engine.drain_blocks())
+            for blocks in self._engine.drain_blocks():
+                self._fetched.put(blocks)
             most = len(self._fetched)
-        for _ in range(most):
-            try:
-                batch = self._fetched.popleft()
-            except IndexError:  # somebody else fetches too
-                return
-            yield batch
+        yield from self._fetched.take(most)
 
-    def _hand_over(self, number: int) -> None:
-        if self._on_batch is None:
-            return
-        blocks = [block for batch in self._engine.drain_blocks() for block in batch]
-        self._on_batch(number, tables_of(blocks))
+    # What the driver asks for
+
+    def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
+        """Hand results to whoever wants each micro-batch; else they stay in the engine until they are asked for."""
+        del batch
+        if self._on_batch is not None:
+            blocks = [block for blocks in results for block in blocks]
+            self._on_batch(self._delivering, tables_of(blocks))
+
+    def count(self, batch: MicroBatch) -> None:
+        """A micro-batch is done."""
+        del batch
+        self._number = self._delivering + 1
+        self._is_new = True
+        self._commit(self._delivering)
+
+    def count_end(self) -> None:
+        """What only the end decides was handed over."""
+        if self._is_new:
+            self._commit(self._number - 1, ended=True)
 
     def _commit(self, number: int, *, ended: bool = False) -> None:
         if self._checkpoint is None:
             return
-        state = save(self._engine, self._queries.running)
-        commit = Commit(number, state, schema_of(self._program.catalog), {}, {}, {}, ended)
-        self._checkpoint.commit(commit, self._engine)
+        snapshot = self._engine.snapshot(since=self._checkpoint.written)
+        commit = Commit(number, snapshot.state, schema_of(self._program.catalog), {}, {}, {}, ended)
+        self._checkpoint.commit(commit, snapshot.tuples)
 
     def _fill(self, name: str, frame: DataFrame | None, program: Program) -> None:
         for rows in rows_of_table(program.catalog.relations[name], frame):

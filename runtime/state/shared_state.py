@@ -206,9 +206,9 @@ class SharedState:
         numbers: NDArray[np.int64] = self._arrival.values[positions - self.base]
         return numbers
 
-    def packet(self) -> Packet:
-        """All tuples kept, in the order of their positions."""
-        positions = np.arange(self.first, self.head)
+    def packet(self, start: int = 0) -> Packet:
+        """The tuples kept from a position on, in the order of their positions."""
+        positions = np.arange(max(self.first, start), self.head)
         return Packet(self.rows(positions), self.ts_at(positions), self.arrival_at(positions))
 
     def key_form(self, column: int, kind: KeyKind) -> int:

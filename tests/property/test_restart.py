@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.runtime.engine.snapshot import restore, save
 from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
 from cqc.runtime.run.durable.checkpoint_compatibility import schema_of
-from cqc.runtime.run.query_set import first_set
 from tests.language.executors import EngineExecutor
 from tests.support.generators import micro_batches, random_case
 
@@ -44,17 +42,16 @@ class Life:
 
 def restarted(life: Life, case: Case, folder: Path, number: int) -> Life:
     checkpoint = Checkpoint(str(folder))
-    queries = first_set(life.engine, life.program, ()) if number == 0 else None
-    running = checkpoint.last().engine.queries if queries is None else queries.running  # type: ignore[union-attr]  # there is one
-    state = save(life.engine, running)
-    commit = Commit(number, state, schema_of(life.program.catalog), {}, {}, {}, ended=False)
-    checkpoint.commit(commit, life.engine)
+    snapshot = life.engine.snapshot(since=checkpoint.written)
+    schema = schema_of(life.program.catalog)
+    commit = Commit(number, snapshot.state, schema, {}, {}, {}, ended=False)
+    checkpoint.commit(commit, snapshot.tuples)
     checkpoint.close()
     again = Checkpoint(str(folder))
     last = again.last()
     assert last is not None
     other = Life(case)
-    restore(other.engine, last.engine, again.tuples(last, other.program.catalog.relations))
+    other.engine.restore(again.snapshot(last, other.program.catalog.relations))
     again.close()
     return other
 

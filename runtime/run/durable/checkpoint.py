@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cqc.runtime.engine.snapshot import EngineState, stream_states
+from cqc.runtime.engine.snapshot import EngineState, Snapshot, StreamTuples
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import open_private, private_folder
 from cqc.runtime.files.sealed import (
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.engine.engine import Engine
     from cqc.runtime.run.input_plan import Planner, Positions
 
 FORMAT = 2
@@ -184,20 +182,31 @@ class Checkpoint:
         except OSError as error:
             raise self._cannot("write", error) from error
 
-    def tuples(self, commit: Commit, relations: Mapping[str, Relation]) -> dict[str, Packet]:
-        """The retained tuples of a commit, by folded stream name.
+    def snapshot(self, commit: Commit, relations: Mapping[str, Relation]) -> Snapshot:
+        """The engine as it was at a commit, as far as its streams are still declared.
 
         Raises:
             DamagedError: when they are not what was written.
         """
-        found = {}
+        found: dict[str, StreamTuples] = {}
         for name in commit.engine.lines.keys() & relations.keys():
             own = [segment for segment in commit.segments if segment.stream == name]
             first = commit.firsts.get(name, 0)
             packet = read_segments(self._tuples, relations[name], own, first)
             if packet is not None:
-                found[name] = packet
-        return found
+                found[name] = StreamTuples(first, first, packet)
+        return Snapshot(commit.engine, found)
+
+    @property
+    def written(self) -> dict[str, int]:
+        """By stream, the position up to which tuples are in files that the next commit can name."""
+        if self._whole:
+            return {}
+        return {
+            name: own[-1].start + own[-1].count
+            for name, own in self._segments.items()
+            if 0 < len(own) < _MOST_SEGMENTS
+        }
 
     def positions(self, commit: Commit | None) -> Positions:
         """How far the input was read.
@@ -214,19 +223,21 @@ class Checkpoint:
         self._read += ranges
         self._book.note(ranges)
 
-    def commit(self, commit: Commit, engine: Engine, planner: Planner | None = None) -> None:
+    def commit(
+        self, commit: Commit, tuples: Mapping[str, StreamTuples], planner: Planner | None = None
+    ) -> None:
         """Make a micro-batch count.
 
         Args:
             commit: what it leaves.
-            engine: its state.
+            tuples: of the engine's snapshot since `written`.
             planner: how far the input was read; None when somebody else knows that.
 
         Raises:
             RunError: when it cannot be written; then it does not count.
         """
         try:
-            segments, firsts = self._write_tuples(commit.number, engine)
+            segments, firsts = self._write_tuples(commit.number, tuples)
             if planner is not None:
                 self._book.settle(commit.number, planner, _write_whole)
             self._write_ranges(commit.number)
@@ -245,27 +256,23 @@ class Checkpoint:
         except OSError as error:
             raise self._cannot("write", error) from error
 
-    def _write_tuples(self, number: int, engine: Engine) -> tuple[list[Segment], dict[str, int]]:
-        firsts = {}
-        for name, state in stream_states(engine).items():
-            firsts[name] = state.first
-            own = [
-                each
-                for each in self._segments.get(name, [])
-                if each.start + each.count > state.first
-            ]
-            if self._whole or len(own) >= _MOST_SEGMENTS:
+    def _write_tuples(
+        self, number: int, tuples: Mapping[str, StreamTuples]
+    ) -> tuple[list[Segment], dict[str, int]]:
+        written = self.written
+        for name, each in tuples.items():
+            before = self._segments.get(name, [])
+            own = [part for part in before if part.start + part.count > each.first]
+            if name not in written:
                 own = []
-            start = own[-1].start + own[-1].count if own else state.first
-            if state.head > start:
+            if len(each.packet):
                 file = f"{number:012d}-{urllib.parse.quote(name, safe='')}.arrow"
-                if any(each.file == file for each in self._segments.get(name, [])):
-                    file = (
-                        f"{file.removesuffix('.arrow')}-end.arrow"  # the other is named by a commit
-                    )
-                own = [*own, write_segment(self._tuples, file, name, state, start)]
+                if any(part.file == file for part in before):  # it is named by a commit
+                    file = f"{file.removesuffix('.arrow')}-end.arrow"
+                own = [*own, write_segment(self._tuples, file, name, each.packet, each.start)]
             self._segments[name] = own
         self._whole = False
+        firsts = {name: each.first for name, each in tuples.items()}
         return [segment for own in self._segments.values() for segment in own], firsts
 
     def _write_ranges(self, number: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.runtime.engine.snapshot import same_text
 from cqc.runtime.errors import RunError
 from cqc.runtime.run.query_set import texts_of
 
@@ -43,9 +44,9 @@ def check_program(program: Program, last: Commit, folder: Path) -> None:
             raise of_another_program(folder, f"its stream {name} has other columns")
     if last.schema and not last.schema.keys() & schema.keys():
         raise of_another_program(folder, f"its streams are {', '.join(sorted(last.schema)[:3])}")
-    before = {query.name: query.text.split() for query in last.engine.queries}
-    now = {name: text.split() for name, text in texts_of(program, ()).items()}
-    if before and not any(now.get(name) == text for name, text in before.items()):
+    before = {query.name: query.text for query in last.engine.queries}
+    now = texts_of(program, ())
+    if before and not any(same_text(now.get(name, ""), text) for name, text in before.items()):
         raise of_another_program(folder, f"it runs {', '.join(sorted(before)[:3])}")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.compiler import CompileError
-from cqc.runtime.engine.snapshot import restore, save, without_gone
+from cqc.runtime.engine.snapshot import Snapshot
 from cqc.runtime.run.batch_run import BatchRun
 from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
 from cqc.runtime.run.durable.checkpoint_compatibility import (
@@ -26,10 +26,12 @@ from cqc.runtime.sinks.growing import Growing, Known, check, leave
 from cqc.runtime.sinks.output import cannot_write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from cqc.compiler import Program
+    from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.run.driver import MicroBatch
     from cqc.runtime.run.durable.program_book import Sources
     from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.sinks.output import Output
@@ -85,9 +87,9 @@ class DurableRun(BatchRun):
         if self._last is None:
             return
         wanted = texts_of(self._program, self._options.only)
-        state = without_gone(self._last.engine, wanted)
+        state = self._last.engine.without_gone(wanted)
         try:
-            restore(self.engine, state, self._tuples)
+            self.engine.restore(Snapshot(state, self._tuples))
             self._queries = QuerySet(self.engine, state.queries)
             self._queries.change_to(wanted)
         except CompileError as error:
@@ -95,7 +97,7 @@ class DurableRun(BatchRun):
                 self._checkpoint.folder, str(error).partition("\n")[0]
             ) from error
         self._tuples.clear()  # the engine has them
-        self._latest_us = dict(self._last.latest_us)
+        self._driver.reached_us = dict(self._last.latest_us)
 
     def next_ranges(self) -> list[Range]:
         """What the next micro-batch reads."""
@@ -103,18 +105,21 @@ class DurableRun(BatchRun):
         self._checkpoint.note(ranges)
         return ranges
 
-    def _count(self, ranges: Sequence[Range]) -> None:
-        """Make a micro-batch count."""
-        del ranges  # the checkpoint has noted them
+    def count(self, batch: MicroBatch) -> None:
+        """Make a micro-batch count; the checkpoint has noted what it read."""
         self._idle = False
         self._commit(ended=False)
+        super().count(batch)
+
+    def count_end(self) -> None:
+        """Make the end of the input count."""
+        self._commit(ended=True)
 
     def end_of_input(self) -> None:
         """Deliver what only the end decides, once."""
         if self._idle and self._last is not None and self._last.ended:
             return
         super().end_of_input()
-        self._commit(ended=True)
 
     def _commit(self, *, ended: bool) -> None:
         self._number += 1
@@ -124,16 +129,17 @@ class DurableRun(BatchRun):
             },
             **{name: file.keep(self._number) for name, file in self._beside.items()},
         }
+        snapshot = self.engine.snapshot(since=self._checkpoint.written)
         commit = Commit(
             self._number,
-            save(self.engine, self._queries.running),
+            snapshot.state,
             schema_of(self._catalog),
             {},
-            self._latest_us,
+            self._driver.reached_us,
             outputs,
             ended,
         )
-        self._checkpoint.commit(commit, self.engine, self._planner)
+        self._checkpoint.commit(commit, snapshot.tuples, self._planner)
         self._durable.counted(self._number)
         if self._in_force is not None:
             self._keep_program(self._in_force)
@@ -181,10 +187,12 @@ class DurableRun(BatchRun):
         self._checkpoint.close()
         self._durable.close()
 
-    def _write(self) -> None:
-        batches = list(self.engine.drain_blocks())
-        if batches:
-            self._durable.write(self._number + 1, batches)
+    def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
+        """Write results under the number that their micro-batch will have."""
+        del batch
+        found = list(results)
+        if found:
+            self._durable.write(self._number + 1, found)
 
 
 def _files_beside(options: RunOptions) -> dict[str, Path]:

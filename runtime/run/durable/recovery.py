@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.engine.snapshot import StreamTuples
     from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
     from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.sources.range import Range
@@ -33,7 +33,7 @@ class Recovered:
     """Where a run begins; `commit` is None for one that is new."""
 
     commit: Commit | None
-    tuples: dict[str, Packet] = field(default_factory=dict)
+    tuples: dict[str, StreamTuples] = field(default_factory=dict)
     positions: Positions = field(default_factory=dict)
 
 
@@ -83,7 +83,8 @@ def _read(
     commit = checkpoint.commit_of(number)
     check(commit)
     checkpoint.keep_those_before(number)
-    return Recovered(commit, checkpoint.tuples(commit, relations), checkpoint.positions(commit))
+    tuples = checkpoint.snapshot(commit, relations).tuples
+    return Recovered(commit, tuples, checkpoint.positions(commit))
 
 
 def _one_before(

@@ -13,7 +13,6 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.types import ColumnType
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.state.shared_state import SharedState
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +51,14 @@ class _Summed(io.FileIO):
         return written
 
 
-def write_segment(folder: Path, file: str, stream: str, state: SharedState, start: int) -> Segment:
-    """Write the tuples of a state from a position on, durably.
+def write_segment(folder: Path, file: str, stream: str, packet: Packet, start: int) -> Segment:
+    """Write tuples of a stream, the first of them at position `start`, durably.
 
     Raises:
         OSError: when the disk is full, for one.
     """
-    positions = np.arange(start, state.head)
-    arrays = [column_to_arrow(column) for column in state.rows(positions)]
-    arrays += [pa.array(state.ts_at(positions)), pa.array(state.arrival_at(positions))]
+    arrays = [column_to_arrow(column) for column in packet.columns]
+    arrays += [pa.array(packet.ts_us), pa.array(packet.arrival)]
     table = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
     summed = _Summed(str(folder / file), "wb", opener=private_opener)
     with io.BufferedWriter(summed) as out:
@@ -70,7 +67,7 @@ def write_segment(folder: Path, file: str, stream: str, state: SharedState, star
         out.flush()
         os.fsync(summed.fileno())
         size = summed.tell()
-    return Segment(stream, file, start, len(positions), size, summed.checksum)
+    return Segment(stream, file, start, len(packet), size, summed.checksum)
 
 
 def read_segments(

@@ -18,7 +18,7 @@ from cqc.runtime.sinks.json_text import json_key, json_rows, json_times
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cqc.runtime.pull.pull_queries import Invocation
+    from cqc.runtime.pull.pull_query import Invocation
     from cqc.runtime.serve.registry import Entry
 
 JSON, CSV = "application/json", "text/csv"

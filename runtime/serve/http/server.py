@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.compiler.diagnostics.source import SourceFile
-    from cqc.runtime.serve.source_feed import Carrier
+    from cqc.runtime.run.range_feed import Carrier
     from cqc.runtime.spark.session.session import Session
 
 _BACKLOG = 2048

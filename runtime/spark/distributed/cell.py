@@ -18,12 +18,11 @@ import numpy as np
 
 from cqc.compiler.functions.registered import adopt
 from cqc.runtime.engine.engine import Engine
-from cqc.runtime.engine.snapshot import give, line_states
+from cqc.runtime.engine.snapshot import EngineState, QueryState, Snapshot, StreamTuples
 from cqc.runtime.errors import Halted, RunError
-from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.files.sealed import DamagedError, read_sealed
 from cqc.runtime.spark.distributed.cell_store import unpack_entries
-from cqc.runtime.spark.distributed.partial_pulls import PartialEngine, PartialPulls
+from cqc.runtime.spark.distributed.partial_pulls import PartialEngine
 from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState, opened
 from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
 from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output, unpack_tuples
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.distributed.spec import Header, Spec
 
 RECORDS = "records.json"  # among what was moved: by group, what is remembered of a cell
-AWAKE, _ASLEEP = 0.0, -float("inf")  # when something came last, as engines see it
+AWAKE = 0.0  # what the clock of an engine says that is told who is idle
 
 
 class Store(Protocol):
@@ -125,24 +124,22 @@ class Cells:
         tuples = [blob for _, blob in sorted(blobs) if blob]
         relations = self._spec.catalog.relations
         packets = unpack_tuples(tuples, relations, header.batch * ARRIVALS_PER_BATCH)
-        with noted_in(engine.faults):
-            self._apply(engine, place[0], header, held.changes)
-            set_clocks(engine, header)
-            _answer_asks(engine, header, output)
-            engine._push_packets(packets)
+        self._apply(engine, place[0], header, held.changes)
+        set_clocks(engine, header)
+        _answer_asks(engine, header, output)
+        engine.push_packets(packets)
         if header.ended:
             engine.finish()
         if header.closing:
             engine.closing_invocations(header.closing_us)
         for blocks in engine.drain_blocks():
             output.blocks += blocks
-        if isinstance(engine._pulls, PartialPulls):
-            output.partials += engine._pulls.take_parts()
+        if isinstance(engine, PartialEngine):
+            output.partials += engine.take_parts()
         output.counts = count_results(engine, output, before, collect=self._spec.collect)
         output.failures = engine.failed_evaluations - failures
         output.faults = engine.faults.take()
-        output.warnings = tuple(engine._pulls.warnings)
-        engine._pulls.warnings.clear()
+        output.warnings = engine.take_warnings()
         new = self._remember(engine, header, record, tuples, store)
         held.tag = new.tag
         output.oldest = min(new.entries, default=None)
@@ -183,7 +180,7 @@ class Cells:
             strategy=spec.strategy,
             keep_past=group == spec.keeps_past,
             collect=spec.collect,
-            clock=lambda: AWAKE,
+            clock=lambda: AWAKE,  # headers say who is idle
         )
         engine.watch.asks = lambda: self.asks()
         for name, taken in spec.tables.items():
@@ -202,26 +199,17 @@ class Cells:
     ) -> Held:
         """The engine of a cell as it was after the last micro-batch it saw."""
         engine = self._new_engine(place[0], header)
-        known = header.changes[: record.changes]
-        left: dict[str, Packet] = {}
-        if record.entries:
-            left = _kept_tuples(record, store, self._spec)
-        for batch, name, normal in self._history(place[0], known):
-            if batch:
-                give(engine, left, dict.fromkeys(left, batch * ARRIVALS_PER_BATCH))
-            if normal is None:
-                engine.unregister(name)
-            else:
-                engine._add(normal)
-        give(engine, left, None)
-        if record.batch >= 0:
-            engine._started = True
-            for name, clock in record.clocks.items():
-                _set_clock(engine, name, clock)
-            if engine._circuit.row_joins:
-                engine._late_findings()  # what the watermark had completed was delivered
-            engine._pulls.resume(record.next_instants)
-        engine._waiting.clear()
+        tuples = _kept_tuples(store, self._spec) if record.entries else {}
+        queries: dict[str, QueryState] = {}
+        compiled: dict[str, NormalQuery] = {}
+        for batch, name, normal in self._history(place[0], header.changes[: record.changes]):
+            queries.pop(name, None)
+            if normal is not None:
+                since = dict.fromkeys(tuples, batch * ARRIVALS_PER_BATCH)
+                queries[name], compiled[name] = QueryState(name, "", since), normal
+        clocks = {name: clock.as_stream() for name, clock in record.clocks.items()}
+        state = EngineState(clocks, list(queries.values()), next_instants=record.next_instants)
+        engine.restore(Snapshot(state, tuples), compiled)
         return Held(engine, record.tag, record.changes)
 
     def _history(
@@ -254,7 +242,7 @@ class Cells:
             elif change.group is not None and change.group.number == group:
                 set_clocks(engine, header)
                 adopt(opened(change.functions, self._spec.key))
-                engine._add(change.normal)
+                engine.register_compiled(change.normal)
                 running.add(change.name)
 
     def _remember(
@@ -274,7 +262,7 @@ class Cells:
             entries.remove(batch)
         clocks = dict(header.clocks)
         if header.ended:  # what only the end decided was delivered
-            for name, line in line_states(engine).items():
+            for name, line in engine.stream_states().items():
                 clocks[name] = replace(clocks[name], watermark_us=line.watermark_us)
         new = Record(
             header.batch,
@@ -296,13 +284,15 @@ def _read(path: Path) -> bytes:
         raise RunError(str(error)) from error
 
 
-def _kept_tuples(record: Record, store: Store, spec: Spec) -> dict[str, Packet]:
+def _kept_tuples(store: Store, spec: Spec) -> dict[str, StreamTuples]:
     parts: dict[str, list[Packet]] = {}
     for batch, blob in sorted(store.entries()):
         found = unpack_tuples([blob], spec.catalog.relations, batch * ARRIVALS_PER_BATCH)
         for name, packet in found.items():
             parts.setdefault(name, []).append(packet)
-    return {name: packets[0].joined(packets[1:]) for name, packets in parts.items()}
+    return {
+        name: StreamTuples(0, 0, packets[0].joined(packets[1:])) for name, packets in parts.items()
+    }
 
 
 def _oldest_arrival(engine: Engine) -> int:
@@ -317,24 +307,17 @@ def _oldest_arrival(engine: Engine) -> int:
 def set_clocks(engine: Engine, header: Header) -> None:
     """Let the streams of an engine stand where a header says."""
     for name, clock in header.clocks.items():
-        _set_clock(engine, name, clock)
-        line = engine.lines[name]
-        line.clock._last_arrival = _ASLEEP if name in header.idle else AWAKE
-
-
-def _set_clock(engine: Engine, name: str, clock: ClockState) -> None:
-    own = engine.lines[name].clock
-    own.first_us, own.largest_us = clock.first_us, clock.largest_us
-    own.watermark_us = clock.watermark_us
+        own = engine.lines[name].clock
+        own.stand_at(clock.first_us, clock.largest_us, clock.watermark_us)
+        own.set_idle(name in header.idle)
 
 
 def _answer_asks(engine: Engine, header: Header, output: Output) -> None:
     """Answer who asks, from the tuples of the micro-batches before."""
-    pulls = engine._pulls
     for ask in header.asks:
         if ask.query not in engine.queries:
             continue
-        if isinstance(pulls, PartialPulls):
-            pulls.note(ask.query, ask.at_us, ask.number)
+        if isinstance(engine, PartialEngine):
+            engine.note_part(ask.query, ask.at_us, ask.number)
         else:
-            output.answers[ask.number] = pulls.answer(ask.query, ask.at_us)
+            output.answers[ask.number] = engine.answer_at(ask.query, ask.at_us)

@@ -21,7 +21,8 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.columns.event_time import watermarks_after_end
 from cqc.runtime.deliver.results import ResultBlock, in_time_order
-from cqc.runtime.engine.engine import Engine, QueryHandle
+from cqc.runtime.engine.engine import Engine
+from cqc.runtime.engine.query_book import QueryHandle
 from cqc.runtime.errors import RunError
 from cqc.runtime.expressions.function_faults import FunctionFaults, noted_in
 from cqc.runtime.files.sealed import ADVICE
@@ -162,7 +163,7 @@ class Coordinator:
             }
         )
         for normal in self._first_queries.values():
-            self.engine._add(normal)
+            self.engine.register_compiled(normal)
         nodes = [self.engine.node(name) for name in self.engine.queries]
         self._chooser = Chooser(partitions, weights)
         self._chooser.prefer(nodes)
@@ -256,7 +257,7 @@ class Coordinator:
                 self._chooser.drop(change.name)
             else:
                 _check_functions(change)
-                self.engine._add(change.normal)
+                self.engine.register_compiled(change.normal)
                 if change.group is not None and change.group.number == self._past:
                     group: Group | None = self._chooser.groups_with(self._past)
                 else:
@@ -359,9 +360,9 @@ class Coordinator:
         Raises:
             CompileError: when it has errors.
         """
-        query = self.program.bind_one(text, name=name, taken=self.engine._names)
+        query = self.program.bind_one(text, name=name, taken=self.engine.taken_names)
         normal = normalise(query)
-        self.engine._add(normal)
+        self.engine.register_compiled(normal)
         node = self.engine.node(query.name)
         if node.pull is not None and self._past is not None:
             group: Group | None = self._chooser.groups_with(self._past)
@@ -374,7 +375,7 @@ class Coordinator:
 
     def unregister(self, query: QueryHandle | str, batch: int) -> None:
         """Remove a query from micro-batch `batch` on."""
-        name = self.engine._name(query)
+        name = self.engine.name_of(query)
         self.engine.unregister(name)
         self._chooser.drop(name)
         self._plans.pop(name, None)
@@ -382,7 +383,7 @@ class Coordinator:
 
     def ask(self, query: QueryHandle | str, at: Any = None) -> Ask:
         """A question for the value of a pull query; its answer comes by its number."""
-        name = self.engine._name(query)
+        name = self.engine.name_of(query)
         node = self.engine.node(name)
         if node.pull is None:
             raise RunError(
@@ -488,7 +489,7 @@ class Coordinator:
                 name: (clock.largest_us, relations[name].delay_us)
                 for name, clock in self.state.clocks.items()
             },
-            settled=bool(self.engine._circuit.row_joins),
+            settled=self.engine.waits_for_time,
         )
         for name, clock in self.state.clocks.items():
             clock.watermark_us = after_end[name]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-from collections import deque
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions
 
 from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.deliver.result_queue import ResultQueue
 from cqc.runtime.deliver.results import rows_of
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import private_folder
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.deliver.results import Result, ResultBlock
-    from cqc.runtime.engine.engine import QueryHandle
+    from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
 
@@ -96,7 +96,7 @@ class DistributedHandle:
         private_folder(self._control)
         self._files = len(list(self._control.glob("*.jsonl")))  # those of runs before included
         self._sent = 0  # rows of the control source by this run
-        self._waiting: deque[list[ResultBlock]] = deque()
+        self._waiting: ResultQueue[list[ResultBlock]] = ResultQueue()
         self._answers: dict[int, ResultBlock] = {}
         self._next = 0  # the micro-batch whose header is made
         self._headers: dict[str, str] = {}
@@ -165,7 +165,7 @@ class DistributedHandle:
     def results(self) -> Iterator[Result]:
         """Results found so far and not fetched yet, in result-time order within each micro-batch."""
         for blocks in self._fetch():
-            yield from rows_of(blocks, self._waiting.appendleft)
+            yield from rows_of(blocks, self._waiting.put_back)
 
     def tables(self) -> dict[str, pa.Table]:
         """The same by query, each a table with the result time in the column `ts` (or `at`) and the outputs."""
@@ -326,7 +326,7 @@ class DistributedHandle:
     def _hand_over(self, number: int, blocks: list[ResultBlock]) -> None:
         if self._on_batch is None:
             if blocks:
-                self._waiting.append(blocks)
+                self._waiting.put(blocks)
             return
         self._on_batch(number, tables_of(blocks))
 
@@ -398,12 +398,7 @@ class DistributedHandle:
 
     def _fetch(self) -> Iterator[list[ResultBlock]]:
         """What waits at this moment, one micro-batch at a time, to each of several threads another."""
-        for _ in range(len(self._waiting)):
-            try:
-                batch = self._waiting.popleft()
-            except IndexError:  # somebody else fetches too
-                return
-            yield batch
+        yield from self._waiting.take(len(self._waiting))
 
     def _raise_failure(self) -> None:
         if self._failure is not None:

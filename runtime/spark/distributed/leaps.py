@@ -69,14 +69,14 @@ class Leaps:
         if header.ended:
             for name in header.clocks:
                 self._engine.lines[name].clock.watermark_us = ALL_SEEN
-        for due in self._engine._pulls._schedule.due():
+        for due in self._engine.take_due():
             self._check(due)
         self.state.next_instants = self._engine.next_instants()
 
     def _check(self, due: Due) -> None:
         if (due.last_us - due.first_us) // due.every_us + 1 <= self._most:
             return
-        query = self._engine._pulls._queries[due.name]
+        query = self._engine.pull_query(due.name)
         spans = [span for name in query.lines for span in self.state.spans.get(name, [])]
         from_us, until_us, row = _longest_gap(due, spans)
         if (until_us - from_us - 1) // due.every_us > self._most:

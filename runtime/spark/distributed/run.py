@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import ADVICE
-from cqc.runtime.run.batch_run import LOOK_S
+from cqc.runtime.run.driver import LOOK_S
 from cqc.runtime.sources.range import Range
 from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
 from cqc.runtime.spark.distributed.files import write_whole

@@ -20,6 +20,7 @@ from pyspark import cloudpickle
 from cqc.runtime.columns.event_time import NOTHING_SEEN
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.sealed import DamagedError, read_sealed
+from cqc.runtime.intake.stream_input import StreamState
 from cqc.runtime.spark.distributed.plain_data import from_text, to_text
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ class ClockState:
     first_us: int | None = None
     largest_us: int | None = None
     watermark_us: int = NOTHING_SEEN
+
+    def as_stream(self) -> StreamState:
+        """The same for an engine, which counts nothing of the stream itself."""
+        return StreamState(
+            first_us=self.first_us, largest_us=self.largest_us, watermark_us=self.watermark_us
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from cqc.compiler.functions.registered import adopt
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.engine.engine import Engine
-from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.intake.typed_batch import Intake, join_taken
 from cqc.runtime.spark.distributed.routing import Router
 from cqc.runtime.spark.distributed.spec import Change, Layout, opened
@@ -122,8 +121,7 @@ class StageOne:
                         key = self._layout.key(number, cell)
                         whole = len(chosen) == len(packet)
                         sent.setdefault(key, {})[name] = packet if whole else packet.take(chosen)
-            with noted_in(self._engine.faults):
-                self._engine._push_packets({name: packet})
+            self._engine.push_packets({name: packet})
         for blocks in self._engine.drain_blocks():
             output.blocks += blocks
         output.counts = count_results(self._engine, output, before, collect=self._spec.collect)
@@ -155,10 +153,7 @@ class StageOne:
                 continue
             taken = join_taken(takings[name])
             line = self._engine.lines[name]
-            line.clock.first_us = line.clock.largest_us = None
-            line.clock.watermark_us = header.clocks[name].watermark_us
-            line.count.read = line.count.late = line.count.rejected = 0
-            line.count.reasons = Counter()
+            line.start_over(header.clocks[name].watermark_us)
             packet = line.accept(taken)
             output.streams[name] = StreamPart(
                 line.count.read,
@@ -221,7 +216,7 @@ class StageOne:
         self._gaps = None
         self._queries[name] = query
         if group is None:
-            self._engine._add(query)
+            self._engine.register_compiled(query)
         else:
             self._group_of[name] = group.number
             self._routers[group.number].add(query, group)

@@ -1,5 +1,8 @@
 """The driver's side of `cqc run --distribute`: sources, sinks and checkpoints are those of every run; the tuples are elsewhere.
 
+The driver of micro-batches (`runtime/run/driver.py`) has no part in it: it pushes rows into an engine of this process, and here
+the rows are read, pushed and drained by executors, so that only its last two steps are left, which are those of every run.
+
 A micro-batch is planned here as a list of ranges, goes through Spark as one small file that says who reads which ranges and how
 far the streams are, and comes back as what tasks and cells found.
 
@@ -21,6 +24,7 @@ from cqc.runtime.files.sealed import read_sealed_json, write_sealed, write_seale
 from cqc.runtime.intake.typed_batch import TypedBatch
 from cqc.runtime.metrics.operators import ShuffleMetrics
 from cqc.runtime.run.batch_run import BatchRun
+from cqc.runtime.run.driver import NOTHING
 from cqc.runtime.run.durable.durable_run import DurableRun
 from cqc.runtime.run.finite_run import RunSummary, write_stats
 from cqc.runtime.run.input_plan import add_ranges
@@ -35,12 +39,11 @@ from cqc.runtime.spark.distributed.plain_data import to_text
 from cqc.runtime.spark.distributed.spec import read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from cqc.compiler import Program
     from cqc.compiler.meaning.normal import NormalQuery
-    from cqc.runtime.engine.engine import QueryHandle
-    from cqc.runtime.intake.stream_input import StreamInput
+    from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.spark.distributed.ahead import Decided
@@ -73,7 +76,7 @@ class Work(BatchRun):
         self.coordinator = self._coordinator(partitions)
         if self._program.settings.max_ahead_us:
             self._ahead = AheadReader(self.engine.lines)
-        self._queries = QuerySet(_Registrar(self), self._queries.running)  # type: ignore[arg-type]  # it registers
+        self._queries = QuerySet(_Registrar(self), self._queries.running)
         spec = self.coordinator.spec(
             self._tables(),
             collect=self._options.sink != "none",
@@ -137,10 +140,8 @@ class Work(BatchRun):
             on_late = lines[name].on_late
             if on_late is not None:
                 on_late(relations[name], packet)
-        if findings.blocks:
-            self.engine._waiting.append(([], findings.blocks))
-        self._latest_us = dict(self.coordinator.state.latest_us)
-        self._write()
+        self._driver.reached_us = dict(self.coordinator.state.latest_us)
+        self.deliver(NOTHING, [findings.blocks] if findings.blocks else [])
         self._count_batch(ended=ended)
         self._taken_batches += 1
 
@@ -261,7 +262,7 @@ class DurableWork(Work, DurableRun):
                 if not line.relation.is_stream:
                     self.coordinator.state.counts[name] = tables[name]
             assert self._last is not None
-            self._queries = QuerySet(_Registrar(self), self._last.engine.queries)  # type: ignore[arg-type]  # it registers
+            self._queries = QuerySet(_Registrar(self), self._last.engine.queries)
             self._queries.change_to(texts_of(self._program, self._options.only))
         return spec
 
@@ -347,10 +348,6 @@ class _Registrar:
 
     def __init__(self, work: Work) -> None:
         self._work = work
-
-    @property
-    def _lines(self) -> Mapping[str, StreamInput]:
-        return self._work.engine.lines
 
     def register(self, text: str, name: str | None = None) -> QueryHandle:
         handle = self._work.coordinator.register(text, name, self._work.next_number)

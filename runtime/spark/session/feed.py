@@ -30,7 +30,7 @@ class Feed:
     """The folder of files that Spark watches."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._number = 0
         self._ranges: list[Range] = []  # of the last micro-batch
         self._lines: list[bytes] = []  # and how its file says them
@@ -39,19 +39,19 @@ class Feed:
     def put(self, ranges: Sequence[Range]) -> None:
         """Give Spark the ranges of one more micro-batch, and remove the file of the one before the last."""
         self._ranges, self._lines = list(ranges), [part.to_json().encode() for part in ranges]
-        aside = self._folder / ".next"  # hidden files are not delivered
+        aside = self.folder / ".next"  # hidden files are not delivered
         aside.write_bytes(b"".join(line + b"\n" for line in self._lines))
         aside.replace(self._file(self._number))
         self._file(self._number - 2).unlink(missing_ok=True)
         self._number += 1
 
     def _file(self, number: int) -> Path:
-        return self._folder / f"{number:012d}.jsonl"
+        return self.folder / f"{number:012d}.jsonl"
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The streaming DataFrame of the folder: one file a micro-batch."""
         reader = spark.readStream.format("text").option("maxFilesPerTrigger", 1)
-        return reader.load(str(self._folder))
+        return reader.load(str(self.folder))
 
     def taken(self, batch: DataFrame, session: Session | None) -> list[Range]:
         """The ranges that were put last, now that Spark delivers them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.run.batch_run import LOOK_S
+from cqc.runtime.run.driver import LOOK_S
 from cqc.runtime.spark.session.session import Session
 
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from cqc.cli.serve import serve_command
-from cqc.runtime.pull.pull_queries import Invocation
+from cqc.runtime.pull.pull_query import Invocation
 from cqc.runtime.serve.http.hosts import is_loopback
 from cqc.runtime.serve.registry import Entry
 from cqc.runtime.serve.service import Service

@@ -120,7 +120,7 @@ def test_memory_goes_back_after_many_small_queries_too() -> None:
 
 
 def test_warnings_of_queries_that_come_and_go_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cqc.runtime.pull.pull_queries._MOST_WARNINGS", 3)
+    monkeypatch.setattr("cqc.runtime.pull.retention._MOST_WARNINGS", 3)
     engine = cqc.Engine(cqc.compile(PROGRAM), collect=False)
     for number in range(9):
         engine.push("r", [{"ts": 100 * number, "k": 1, "y": 1.0}])

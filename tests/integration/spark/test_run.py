@@ -12,7 +12,7 @@ import cqc
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.finite_run import LocalRun
-from cqc.runtime.spark import run as spark_run
+from cqc.runtime.spark import delivery
 from cqc.runtime.spark.run import SparkRun
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def test_micro_batches_of_one_row_give_the_same(session: Session, tmp_path: Path
 def test_one_streaming_query_after_another_gives_the_same(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_run, "BATCHES_PER_QUERY", 2)
+    monkeypatch.setattr(delivery, "BATCHES_PER_QUERY", 2)
     (tmp_path / "s.csv").write_text("ts,x\n" + "".join(f"{at},{at}\n" for at in range(7)))
     program = cqc.compile(DECLARED + "SELECT x FROM s")
     options = RunOptions(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cqc
-from cqc.compiler.parse.parser import _collector
+from cqc.compiler.parse.collector import COLLECTOR
 from cqc.runtime.engine.turns import Turns
 from tests.integration.threads.workers import dealt, together
 from tests.support.oracle.answers import difference
@@ -217,19 +217,19 @@ def test_programs_are_compiled_in_several_threads() -> None:
     assert gc.isenabled()
 
 
-def test_the_garbage_collector_stays_on_however_threads_that_parse_overlap() -> None:
+def test_the_garbage_collector_stays_on_however_threads_that_compile_overlap() -> None:
     """One thread looks whether it is on while another has it off: neither may leave it off."""
     inside, outside = threading.Event(), threading.Event()
 
     def first() -> None:
-        with _collector.is_still():
+        with COLLECTOR.is_still():
             inside.set()
             outside.wait(PATIENCE_S)
             assert not gc.isenabled()
 
     def second() -> None:
         inside.wait(PATIENCE_S)
-        with _collector.is_still():
+        with COLLECTOR.is_still():
             assert not gc.isenabled()
         assert not gc.isenabled()  # the first still parses
         outside.set()

@@ -117,7 +117,7 @@ def test_a_slot_that_is_used_again_has_another_address(
 
 
 def test_the_counts_of_queries_that_left_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cqc.runtime.engine.engine._MOST_GONE", 3)
+    monkeypatch.setattr("cqc.runtime.engine.query_book._MOST_GONE", 3)
     with cqc.Engine(cqc.compile(STREAMS)) as engine:
         for number in range(10):
             handle = engine.register("SELECT x FROM a", name=f"n{number}")

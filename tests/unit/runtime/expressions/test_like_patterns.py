@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pyarrow as pa
 import pytest
 
@@ -61,3 +63,34 @@ def test_a_constant_text_is_matched_too() -> None:
     matcher = make_matcher(PatternKind.LIKE, "a_", "\\")
     assert matcher.run(pa.scalar("ab")).item() is True
     assert matcher.run(pa.scalar(None, pa.string())).item() is False
+
+
+def _read_by_character(pattern: str, escape: str) -> tuple[str | Wildcard, ...] | None:
+    """`parse_like` written the slow way."""
+    tokens: list[str | Wildcard] = []
+    at = 0
+    while at < len(pattern):
+        character = pattern[at]
+        if character == escape:
+            at += 1
+            if pattern[at : at + 1] not in ("_", "%", escape):
+                return None
+            character = pattern[at]
+        elif character in ("_", "%"):
+            tokens.append(Wildcard(character))
+            at += 1
+            continue
+        at += 1
+        if tokens and isinstance(tokens[-1], str):
+            tokens[-1] += character
+        else:
+            tokens.append(character)
+    return tuple(tokens)
+
+
+@pytest.mark.parametrize("escape", ["\\", "!", "%", "_", "^", "]", "é"])
+def test_every_short_pattern_is_read_as_character_by_character(escape: str) -> None:
+    for length in range(6):
+        for characters in itertools.product(("a", "\n", "%", "_", escape), repeat=length):
+            pattern = "".join(characters)
+            assert parse_like(pattern, escape) == _read_by_character(pattern, escape), pattern

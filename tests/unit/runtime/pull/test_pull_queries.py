@@ -244,7 +244,7 @@ def test_what_retention_forgets_is_freed() -> None:
         for start in range(0, 4000, 10):
             running.push("s", rows(*range(start, start + 10), k=start % 7))
             assert sum(row["n"] for row in running.invoke("q").to_pylist()) == 6
-        assert len(running._states["s"]) < 200
+        assert len(running.states["s"]) < 200
 
 
 def test_many_periods_over_one_stream_answer_as_each_would_alone() -> None:
@@ -284,7 +284,7 @@ def test_a_periodic_query_that_leaves_is_not_asked_again() -> None:
 def test_what_nobody_asks_for_turns_lazy_and_back() -> None:
     query = "CREATE QUERY q AS SELECT ts FROM s WHERE k = 1 BEGIN NOW - 5 END NOW;"
     with engine(query) as running:
-        (kept,) = running._pulls._kept.values()
+        (kept,) = running._pulls.kept.bodies.values()
         running.push("s", rows(*range(10)))
         kept.turn_lazy()
         running.push("s", rows(*range(10, 20)))

@@ -159,17 +159,20 @@ def test_one_file_that_cannot_be_read_takes_no_other_with_it(tmp_path: Path) -> 
     catalog = cqc.compile(PROGRAM).catalog
     (tmp_path / "c").mkdir()
     source = SourceFeed(catalog, {name: str(tmp_path / name) for name in STREAMS})
-    rows, ranges = source.read()
-    assert {name: taken.ts_us.tolist() for name, taken in rows.items()} == {
+    batch = source.next_batch()
+    assert batch is not None
+    assert {name: taken.ts_us.tolist() for name, taken in batch.rows.items()} == {
         "a": [number * 1_000_000 for number in (1, 2, 3, 7, 8, 9)],
         "b": [number * 1_000_000 for number in (1, 2, 3)],
     }
-    assert sorted(Path(part.path).name for part in ranges) == ["0.csv", "0.csv", "2.csv"]
+    assert sorted(Path(part.path).name for part in batch.ranges) == ["0.csv", "0.csv", "2.csv"]
     with pytest.raises(RunError, match=r"1\.csv.*x"):
-        source.read()
-    assert source.read() == ({}, [])
+        source.next_batch()
+    assert source.next_batch() is None
     put(tmp_path / "a", "1.csv", 14, 4)
-    assert source.read()[0]["a"].ts_us.tolist() == [number * 1_000_000 for number in range(14, 18)]
+    batch = source.next_batch()
+    assert batch is not None
+    assert batch.rows["a"].ts_us.tolist() == [number * 1_000_000 for number in range(14, 18)]
     source.close()
 
 

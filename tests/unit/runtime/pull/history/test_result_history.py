@@ -13,7 +13,6 @@ from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import from_python
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.pull.history.result_history import History
-from cqc.runtime.pull.history.stream_order import StreamOrder
 from cqc.runtime.pull.ready_outputs import MaterialisedOutputs
 from cqc.runtime.state.shared_state import SharedState
 from tests.support.relations import relation
@@ -110,13 +109,3 @@ def test_rows_of_a_join_that_end_after_a_window_are_not_in_it(seed: int) -> None
             assert (
                 list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == inside
             )
-
-
-def test_the_last_tuples_up_to_an_end_are_found_in_time_order() -> None:
-    state = state_with(10, 30, 20, 20)
-    order = StreamOrder(state)
-    assert order.last(2, 20) == (20, 2)
-    assert order.last(3, 20) is None
-    insert(state, 15)
-    assert order.last(3, 20) == (15, 4)
-    assert order.between(11, 25).tolist() == [4, 2, 3]

@@ -1,0 +1,255 @@
+"""What an engine tells of itself: counters, sizes, warnings, and the parts that others measure. Nothing here changes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cqc.runtime.engine.turns import Turns, reads
+from cqc.runtime.metrics.engine import DeliveryMetrics, EngineMetrics, PacketMetrics, StateMetrics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.runtime.adapt.packet_size import Packets
+    from cqc.runtime.adapt.work_watch import WorkWatch
+    from cqc.runtime.deliver.deliver import Deliveries
+    from cqc.runtime.engine.circuit import Circuit
+    from cqc.runtime.engine.query_book import QueryHandle
+    from cqc.runtime.engine.relations import Relations
+    from cqc.runtime.engine.running_queries import RunningQueries
+    from cqc.runtime.expressions.function_faults import FunctionFaults
+    from cqc.runtime.intake.stream_input import StreamCount, StreamInput, StreamState
+    from cqc.runtime.metrics.operators import OperatorMetrics
+    from cqc.runtime.pull.pull_queries import PullQueries
+    from cqc.runtime.pull.pull_query import PullQuery
+    from cqc.runtime.state.shared_state import SharedState
+
+
+class EngineCounters:
+    """The parts of an engine, and what can be read from them; whoever reads waits for its turn."""
+
+    _turns: Turns
+    _relations: Relations
+    _circuit: Circuit
+    _deliveries: Deliveries
+    _pulls: PullQueries
+    _queries: RunningQueries
+
+    @reads
+    def node(self, query: QueryHandle | str) -> QueryNode:
+        """How a query stands in the shared graph: its outputs, its body, its BEGIN-END clause."""
+        return self._circuit.query(self._queries.book.name_of(query))
+
+    @property
+    @reads
+    def queries(self) -> tuple[str, ...]:
+        """Names of the queries that run."""
+        return tuple(self._queries.book.running)
+
+    @reads
+    def pull_query(self, query: QueryHandle | str) -> PullQuery:
+        """A query with BEGIN-END: its window, its streams and how far they are.
+
+        Raises:
+            RunError: for a push query, or one that does not run.
+        """
+        return self._pulls.query(self._queries.book.name_of(query))
+
+    @reads
+    def name_of(self, query: QueryHandle | str) -> str:
+        """The name of a query that runs, as it was registered.
+
+        Raises:
+            RunError: when it does not run.
+        """
+        return self._queries.book.name_of(query)
+
+    @property
+    def taken_names(self) -> Mapping[str, str]:
+        """The names that no new query can have, by folded name."""
+        return self._queries.book.taken
+
+    # Counters
+
+    @reads
+    def stream_counts(self) -> dict[str, StreamCount]:
+        """Rows read, late and rejected by stream and table."""
+        return self._stream_counts()
+
+    @reads
+    def result_counts(self) -> dict[str, int]:
+        """Results by query name, those of the last thousands of queries that have left included."""
+        before = self._queries.book.gone
+        running = {
+            name: before.get(name, 0) + self._queries.results(name)
+            for name in self._queries.book.running
+        }
+        return {**before, **running}
+
+    @property
+    def tuples_read(self) -> int:
+        """Rows of all streams and tables so far; it can be asked in the middle of any other call, and never waits."""
+        return sum(line.count.read for line in list(self._relations.lines.values()))
+
+    @reads
+    def relations_used(self) -> set[str]:
+        """Folded names of the streams and tables that the queries speak of."""
+        return self._circuit.relations_used()
+
+    @property
+    @reads
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about answers so far, and which functions failed."""
+        return (*self._pulls.retention.warnings, *self._turns.faults.sentences())
+
+    @reads
+    def state_sizes(self) -> dict[str, StateMetrics]:
+        """By stream and table, what is kept of it."""
+        return {each.name: each for each in self._state_metrics()}
+
+    @reads
+    def kept_bytes(self) -> dict[str, int]:
+        """By query, what is kept for it beside the tuples of its streams; queries that share it have a part each."""
+        joins = self._circuit.kept_bytes()
+        names = self._queries.book.running
+        return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in names}
+
+    @reads
+    def history_bytes(self, name: str | None = None) -> int:
+        """What the results take that are kept for all queries with BEGIN-END, or for one of them."""
+        return self._pulls.kept.nbytes if name is None else self._pulls.kept_bytes(name)
+
+    @reads
+    def query_metrics(self) -> dict[str, DeliveryMetrics]:
+        """By query, what it got and what it took."""
+        joins, queries = self._circuit.kept_bytes(), self._queries
+        return {
+            name: DeliveryMetrics(
+                name,
+                queries.results(name),
+                queries.seconds(name),
+                joins.get(name, 0) + self._pulls.kept_bytes(name),
+            )
+            for name in queries.book.running
+        }
+
+    @reads
+    def measure(self) -> list[OperatorMetrics]:
+        """Counters of every operator."""
+        return [*self._circuit.measure(), *self._pulls.measure()]
+
+    @reads
+    def metrics(self) -> EngineMetrics:
+        """Everything that is counted, at one moment."""
+        return EngineMetrics(
+            self._stream_counts(),
+            self._state_metrics(),
+            tuple(
+                PacketMetrics(
+                    relation,
+                    packets.packets,
+                    packets.tuples,
+                    packets.threshold,
+                    packets.decision(relation),
+                )
+                for name, packets in self.packets.items()
+                if (relation := self.lines[name].relation.name)
+            ),
+            (*self._circuit.measure(), *self._pulls.measure()),
+            self._failures(),
+        )
+
+    @property
+    @reads
+    def failed_evaluations(self) -> int:
+        """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
+        return self._failures()
+
+    @property
+    def faults(self) -> FunctionFaults:
+        """Which functions of users failed, how often and why. For whoever owns the engine: it is not a copy."""
+        return self._turns.faults
+
+    @reads
+    def seconds_of(self, query: QueryHandle | str) -> float:
+        """Work for a query that was measured since it came: joins, where `bound` limits them, and answers by EVERY."""
+        return self._queries.seconds(self._queries.book.name_of(query))
+
+    @property
+    @reads
+    def credited_seconds(self) -> float:
+        """All work that `seconds_of` tells apart, of queries that have left as well."""
+        return self.watch.total + self._pulls.every_seconds
+
+    @reads
+    def crowded(self, most: int) -> list[str]:
+        """The pull queries over joins for which more than so many combinations are kept."""
+        return self._pulls.crowded(most)
+
+    # How far everything is
+
+    @reads
+    def stream_states(self) -> dict[str, StreamState]:
+        """How far every stream has come, by folded name."""
+        return self._relations.stream_states(settled=self.waits_for_time)
+
+    @reads
+    def next_instants(self) -> dict[str, int]:
+        """The next instant of each query with EVERY."""
+        return self._pulls.next_instants()
+
+    # The parts, for those who measure and explain
+
+    @property
+    def lines(self) -> Mapping[str, StreamInput]:
+        """How far each stream and table has come, by folded name."""
+        return self._relations.lines
+
+    @property
+    def states(self) -> Mapping[str, SharedState]:
+        """The base tuples that are kept, by folded name."""
+        return self._relations.states
+
+    def heads(self) -> dict[str, int]:
+        """By folded name, the position of the next tuple: what `snapshot` takes for nothing new."""
+        return {name: state.head for name, state in self.states.items()}
+
+    @property
+    def packets(self) -> dict[str, Packets]:
+        """How the micro-batches of each stream are cut, by folded name."""
+        return self._relations.packets
+
+    @property
+    def circuit(self) -> Circuit:
+        """The operators that run."""
+        return self._circuit
+
+    @property
+    def waits_for_time(self) -> bool:
+        """Whether some results of push queries come with the watermark and not with a tuple (ROWS windows)."""
+        return bool(self._circuit.row_joins)
+
+    @property
+    def watch(self) -> WorkWatch:
+        """Where other threads stop what is being done, and see how long it takes."""
+        return self._circuit.watch
+
+    # Inside, for those who have a turn
+
+    def _stream_counts(self) -> dict[str, StreamCount]:
+        return {
+            line.relation.name: replace(line.count, reasons=Counter(line.count.reasons))
+            for line in self.lines.values()
+        }
+
+    def _state_metrics(self) -> tuple[StateMetrics, ...]:
+        return tuple(
+            StateMetrics(self.lines[name].relation.name, len(state), state.bytes, state.head)
+            for name, state in self.states.items()
+        )
+
+    def _failures(self) -> int:
+        return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures

@@ -1,0 +1,182 @@
+"""The way of packets through the operators: filtered, kept, joined; what was found is delivered or noted for pull queries.
+
+A micro-batch goes stream by stream, in the order of declaration, so every combination appears exactly once, with the tuple
+that was processed last. What it found waits in `results` until somebody drains it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.deliver.result_queue import ResultQueue
+from cqc.runtime.deliver.results import in_time_order
+from cqc.runtime.engine.purge import Purge
+from cqc.runtime.errors import RunError
+from cqc.runtime.join.execute.join_node import push_packet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.deliver.deliver import Deliveries
+    from cqc.runtime.deliver.results import ResultBlock, ResultGroup
+    from cqc.runtime.engine.circuit import Circuit
+    from cqc.runtime.engine.relations import Relations
+    from cqc.runtime.lineage.matches import Found
+    from cqc.runtime.pull.pull_queries import PullQueries
+
+_MOST_FOUND = 1 << 20  # rows of findings that wait to be delivered together
+
+
+class PacketPath:
+    """Lets packets go through the operators of one engine.
+
+    Args:
+        relations: the streams and tables.
+        circuit: the operators.
+        deliveries: push queries, and what they select.
+        pulls: queries with BEGIN-END.
+        keep_past: keep tuples for pull queries that are registered later.
+        collect: with False results are counted and do not wait to be drained.
+    """
+
+    def __init__(
+        self,
+        relations: Relations,
+        circuit: Circuit,
+        deliveries: Deliveries,
+        pulls: PullQueries,
+        *,
+        keep_past: bool,
+        collect: bool,
+    ) -> None:
+        self._relations = relations
+        self._states = relations.states
+        self._circuit = circuit
+        self._deliveries = deliveries
+        self._pulls = pulls
+        self._keep_past = keep_past
+        self._collect = collect
+        self.purge = Purge(relations, circuit, pulls, keep_past=keep_past)
+        self.results: ResultQueue[tuple[list[ResultGroup], list[ResultBlock]]] = ResultQueue()
+        self.silenced: dict[str, str] = {}  # queries that went too far, and why
+        self._has_begun = False  # a tuple of a stream has come
+
+    def work_on(self, packets: Mapping[str, Packet]) -> None:
+        """Process one micro-batch: a packet for each stream or table (folded names) that has rows in it.
+
+        Raises:
+            RunError: for rows of a table after the first tuple of a stream.
+        """
+        watch = self._circuit.watch
+        watch.begin()
+        try:
+            self._work_on(packets)
+        finally:
+            watch.end()
+
+    def _work_on(self, packets: Mapping[str, Packet]) -> None:
+        groups: list[ResultGroup] = []
+        found: list[Found] = []
+        for name, line in self._relations.lines.items():
+            packet = packets.get(name)
+            if packet is None or not len(packet):
+                continue
+            if not line.is_stream:
+                self._fill_table(name, packet)
+                continue
+            self._has_begun = True
+            for part, more in self._relations.packets[name].split(packet):
+                found += self.process(name, part, more=more)
+                if found and sum(len(each) for each in found) > _MOST_FOUND:
+                    groups += self._deliveries.deliver_all(found)
+                    found = []
+        found += self._late_findings()
+        if found:
+            groups += self._deliveries.deliver_all(found)
+        blocks = self._pulls.due()
+        self.purge.after_batch()
+        self.keep(groups, blocks)
+        self.silenced |= self._circuit.silenced() | self._pulls.take_silenced()
+        self._circuit.adapt()
+
+    def process(self, name: str, packet: Packet, *, more: bool = False) -> list[Found]:
+        """What a packet of one stream finds for push queries; `more`: another one of its micro-batch follows."""
+        state = self._states[name]
+        joins = self._circuit.joins_of(name)
+        keep_all = self._keep_past or self._pulls.needs(name)
+        first = state.head
+        found: list[Found] = []
+        if joins or keep_all:
+            found += push_packet(state, joins, packet, keep_all=keep_all, more=more)
+        for each in self._circuit.selections_of(name):
+            found.append(each.process(packet, first))
+        return self._note(found) if found else found
+
+    def insert(self, name: str, packet: Packet) -> None:
+        """Keep rows of a table."""
+        push_packet(self._states[name], self._circuit.joins_of(name), packet, keep_all=True)
+
+    def end_input(self) -> None:
+        """No row will follow: find what only the end decides."""
+        for line in self._relations.lines.values():
+            line.end_input()
+        groups = self._deliveries.deliver_all(self._late_findings())
+        self.keep(groups, self._pulls.due())
+
+    def keep(self, groups: list[ResultGroup], blocks: list[ResultBlock]) -> None:
+        """What one micro-batch found waits to be drained."""
+        if self._collect and (groups or blocks):
+            self.results.put((groups, in_time_order(blocks)))
+
+    def take_silenced(self) -> dict[str, str]:
+        """The queries that went too far since this was last asked, and why."""
+        silenced, self.silenced = self.silenced, {}
+        return silenced
+
+    # Going on where another engine was
+
+    def replay(self, left: dict[str, Packet], until: Mapping[str, int] | None) -> None:
+        """Process the tuples again that had arrived before some numbers (None: all), and take them out of `left`.
+
+        What they find was delivered before, and is forgotten.
+        """
+        for name, packet in left.items():
+            count = len(packet)
+            if until is not None:
+                count = int(np.searchsorted(packet.arrival, until.get(name, 0)))
+            if count:
+                self.process(name, packet.take(np.arange(count)))
+                left[name] = packet.take(np.arange(count, len(packet)))
+
+    def go_on(self) -> None:
+        """All tuples were replayed and the clocks stand where they stood: what that completes was delivered too."""
+        self._has_begun = True
+        self._late_findings()
+        self.results.clear()
+
+    # Inside
+
+    def _late_findings(self) -> list[Found]:
+        """What operators that wait for the watermark find now."""
+        if not self._circuit.row_joins:
+            return []
+        watermarks = self._relations.watermarks()
+        return self._note(
+            [found for join in self._circuit.row_joins for found in join.advance(watermarks)]
+        )
+
+    def _note(self, found: list[Found]) -> list[Found]:
+        """Let pull queries keep what was found; what is left to deliver. It can be read until the states are purged."""
+        found = [each for each in found if len(each)]
+        for each in found:
+            self._pulls.receive(each)
+        return found if self._collect and not self._deliveries.is_empty else []
+
+    def _fill_table(self, name: str, packet: Packet) -> None:
+        if self._has_begun:
+            table = self._relations.lines[name].relation.name
+            raise RunError(f"table {table} cannot be filled after the first stream tuple")
+        self.insert(name, packet)
