@@ -18,9 +18,6 @@ OF_PACKAGES = {
     "SparkContext",
     "SparkSession",
 }  # they offer nothing else
-ONE_CLASS_IN_SEVERAL_FILES = {
-    "runtime/join/execute/flat_join.py"
-}  # what it reads is its own base's
 OF_NAMED_TUPLES = {"_replace", "_asdict", "_fields"}
 
 
@@ -60,10 +57,5 @@ def foreign_reads(file: Path) -> Iterator[str]:
 
 
 def test_no_module_uses_private_fields_of_another() -> None:
-    wrong = [
-        each
-        for file in source_files()
-        if str(file.relative_to(ROOT)) not in ONE_CLASS_IN_SEVERAL_FILES
-        for each in foreign_reads(file)
-    ]
+    wrong = [each for file in source_files() for each in foreign_reads(file)]
     assert not wrong, "\n".join(wrong)
