@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,7 @@ import pytest
 import cqc
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.deliver.results import results_of
-from cqc.runtime.engine.snapshot import EngineState, restore, save, stream_states
-from cqc.runtime.run.query_set import first_set
+from cqc.runtime.engine.snapshot import EngineState, Snapshot
 from tests.integration.spark.distributed.cluster import Cluster, ClusterExecutor
 from tests.support.generators import random_case
 
@@ -40,16 +40,15 @@ def told(blocks: Iterable[list[ResultBlock]]) -> dict[str, Counter[str]]:
 
 
 def on_one_engine(program: cqc.Program, tables: dict[str, Any], parts: list[list[Rows]]) -> Found:
-    state: EngineState | None = None
-    tuples: dict[str, Any] = {}
+    saved: Snapshot | None = None
     blocks: list[list[ResultBlock]] = []
     for part in parts:
         engine = cqc.Engine(program, keep_past=False)
-        queries = first_set(engine, program, ())
         for name, rows in tables.items():
             engine.push(name, rows)
-        if state is not None:
-            restore(engine, EngineState.from_json(json.loads(json.dumps(state.to_json()))), tuples)
+        if saved is not None:
+            state = EngineState.from_json(json.loads(json.dumps(saved.state.to_json())))
+            engine.restore(replace(saved, state=state))
         for batch in part:
             by_stream: dict[str, list[dict[str, object]]] = {}
             for name, row in batch:
@@ -58,8 +57,7 @@ def on_one_engine(program: cqc.Program, tables: dict[str, Any], parts: list[list
         engine.finish()
         engine.closing_invocations()
         blocks += engine.drain_blocks()
-        state = save(engine, queries.running)
-        tuples = {name: kept.packet() for name, kept in stream_states(engine).items()}
+        saved = engine.snapshot()
     late = {name: count.late for name, count in engine.stream_counts().items()}
     return told(blocks), late
 
