@@ -36,13 +36,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def accepted(code, probing, parameters, at):  # type: ignore[no-untyped-def]
+    """`accepted_for` with the parameters at a place."""
+    return accepted_for(
+        code, probing, parameters[at, 0], parameters[at, 1], parameters[at, 2], parameters[at, 3]
+    )
+
+
+@njit(cache=True, nogil=True)
+def accepted_for(code, probing, a, b, c, d):  # type: ignore[no-untyped-def]
     """(low, high, sure_low, sure_high, sign) of the values that meet the condition; sign is that of its coefficient.
 
     One outside low..high does not meet it, one in the sure range does; between the two rounding decides.
     """
-    a, b, c, d = parameters[at, 0], parameters[at, 1], parameters[at, 2], parameters[at, 3]
     if code & 8:  # a*left + c*right op d
         if code & 32:
             slope, rest, moved = a, d, c * probing
@@ -213,7 +220,7 @@ class _Scratch(NamedTuple):
     entry_lineage: NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def prepare_lists(row, hub, group, thetas, scratch, width):  # type: ignore[no-untyped-def]
     """Work out which values each list of the hub accepts: (lists that are asked, by_ends, below, above).
 
@@ -221,35 +228,35 @@ def prepare_lists(row, hub, group, thetas, scratch, width):  # type: ignore[no-u
     most `below` or at least `above`.
     """
     lows, highs, sure, used = scratch.lows, scratch.highs, scratch.sure, scratch.used
-    one = scratch.one
+    codes, columns, starts, parameters, _, members, probing = thetas
+    one, lists = scratch.one, hub.lists
     asked = 0
     below, above, by_ends = -np.inf, np.inf, True
     for word in range(len(width)):
         one[word] = group[word]
-    for number in range(hub.lists):
+    for number in range(lists):
         lows[number], highs[number] = -np.inf, np.inf
-        if touches(group, thetas.members, number, width):
+        if touches(group, members, number, width):
             lows[number], highs[number], sure[0, number], sure[1, number] = ranges_of_list(
-                thetas.codes[number], thetas.probing[number, row], thetas.parameters,
-                thetas.starts[number], thetas.starts[number + 1],
-            )  # fmt: skip
+                codes[number], probing[number, row], parameters, starts[number], starts[number + 1]
+            )
             used[asked] = number
             asked += 1
             for word in range(len(width)):
-                one[word] &= ~thetas.members[number, word]
+                one[word] &= ~members[number, word]
             if lows[number] == -np.inf:
                 below = max(below, highs[number])
             elif highs[number] == np.inf:
                 above = min(above, lows[number])
             else:
                 by_ends = False
-            by_ends &= thetas.columns[number] == thetas.columns[used[0]]
+            by_ends &= columns[number] == columns[used[0]]
     for word in range(len(width)):
         by_ends &= one[word] == 0
     return asked, by_ends, below, above
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def partners(  # type: ignore[no-untyped-def]
     row, hub, group, begin, end, hub_ts, target, windows, thetas, scratch, width
 ):

@@ -164,10 +164,21 @@ def less(x, y):  # type: ignore[no-untyped-def]
     return x < y or (y != y and x == x)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def holds(code, probing, target, parameters, at):  # type: ignore[no-untyped-def]
-    """Whether the condition with the parameters at a place is TRUE for the values of the probing and of the target tuple."""
-    a, b, c, d = parameters[at, 0], parameters[at, 1], parameters[at, 2], parameters[at, 3]
+    """Whether the condition with the parameters at a place is TRUE for the values of the probing and of the target tuple.
+
+    Inlined down to numbers: handing the array on to a function that is called for each value made lists 1.1 times as slow.
+    """
+    return holds_for(
+        code, probing, target,
+        parameters[at, 0], parameters[at, 1], parameters[at, 2], parameters[at, 3],
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def holds_for(code, probing, target, a, b, c, d):  # type: ignore[no-untyped-def]
+    """The same with the parameters themselves."""
     if code & 32:
         left, right = target, probing
     else:
