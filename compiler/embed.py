@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.bind_program import bind_program
-from cqc.compiler.bind.check_bounds import check_bounds
+from cqc.compiler.bind.checks.check_bounds import check_bounds
 from cqc.compiler.diagnostics.arguments import expect, kind_of
 from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, Severity, order
 from cqc.compiler.diagnostics.source import BadByte, SourceFile
@@ -18,7 +18,7 @@ from cqc.compiler.graph.graph import Graph
 from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.parse.follow_ons import without_follow_ons
 from cqc.compiler.parse.parser import parse
-from cqc.compiler.pipeline import normalise
+from cqc.compiler.pipeline import check_query, check_view, normalise
 from cqc.compiler.program import Program
 
 if TYPE_CHECKING:
@@ -58,7 +58,14 @@ def compile_files(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) ->
         OSError: when a file cannot be read.
 
     Example:
-        compile_files("alarms.cq"), compile_files(["streams.cq", Path("alarms")])
+        >>> import cqc, pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "streams.cq").write_text("CREATE STREAM s (ts TIMESTAMP, x BIGINT);")
+        >>> _ = (folder / "alarms.cq").write_text("CREATE QUERY high AS SELECT x FROM s WHERE x > 9;")
+        >>> cqc.compile_files(folder).queries.names
+        ['high']
+        >>> cqc.compile_files([folder / "streams.cq", str(folder / "alarms.cq")]).queries.names
+        ['high']
     """
     files = [file for path in _paths(paths) for file in _files_of(path)]
     sources = [(decode_source(str(file), file.read_bytes()), str(file.parent)) for file in files]
@@ -125,6 +132,14 @@ def _compile(sources: Sequence[tuple[SourceFile, str]]) -> Program:
         found = check_bounds(query, normalise(query), is_whole=False)
         diagnostics.extend(without_follow_ons(mistakes, found))
     has_errors = any(each.severity is Severity.ERROR for each in diagnostics)
+    views = [
+        found
+        for each in bound.catalog.views.values()
+        for found in check_view(each, is_declared=True)
+    ]
+    diagnostics.extend(without_follow_ons(mistakes, views))
+    broken_views = any(each.severity is Severity.ERROR for each in views)
+    has_errors = has_errors or broken_views
     graph = Graph()
     program_ = Program(bound.catalog, graph, ())
     queries = list(reversed(bound.queries))
@@ -132,8 +147,10 @@ def _compile(sources: Sequence[tuple[SourceFile, str]]) -> Program:
     del parsed, bound
     while queries:
         query = queries.pop()
-        normal = normalise(query)
-        diagnostics.extend(without_follow_ons(mistakes, check_bounds(query, normal)))
+        normal, found = check_query(query)
+        if broken_views and any(item.relation.view for item in query.items):
+            found = []  # what is wrong may be the view's
+        diagnostics.extend(without_follow_ons(mistakes, found))
         if not has_errors:
             graph.add(normal)
             program_.keep(query)

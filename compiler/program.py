@@ -6,11 +6,14 @@ made again from the text when somebody asks for it: few do, and it is larger tha
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, overload
 
-from cqc.compiler.bind.bind_program import bind_query
-from cqc.compiler.bind.check_bounds import check_bounds
+from cqc.compiler.bind.bind_program import bind_query, bind_views, names_read
+from cqc.compiler.bind.scope import Environment
+from cqc.compiler.bind.views import has_errors
 from cqc.compiler.diagnostics.arguments import expect
 from cqc.compiler.diagnostics.diagnostic import (
     CompileError,
@@ -24,8 +27,8 @@ from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.parse.parser import parse
-from cqc.compiler.pipeline import normalise
-from cqc.compiler.syntax.tree import CreateQuery
+from cqc.compiler.pipeline import check_query, check_view
+from cqc.compiler.syntax.tree import CreateQuery, CreateView
 
 if TYPE_CHECKING:
     from cqc.compiler.graph.graph import Graph
@@ -159,6 +162,37 @@ class Program:
         """The declared tables."""
         return Relations([each for each in self.catalog.relations.values() if not each.is_stream])
 
+    def to_svg(self) -> str:
+        """The shared graph as an SVG picture."""
+        return self.graph.to_svg()
+
+    def to_sql(self, query: str | None = None, *, dialect: str = "duckdb") -> str:
+        """A query, or all of them, as batch SQL over the same tables: any SQL engine can check an answer with it.
+
+        Args:
+            query: the name of one; each stands under a comment with its name without it.
+            dialect: `duckdb` or `spark`.
+
+        Example:
+            >>> import cqc
+            >>> program = cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s WHERE x > 1")
+            >>> print(program.to_sql("q1"))
+            SELECT "s"."x" AS "x"
+            FROM   "s" AS "s"
+            WHERE  ("s"."ts" IS NOT NULL)
+              AND  ("s"."x" > 1)
+        """
+        from cqc.compiler.emit.sql import DIALECTS, emit_sql, query_sql  # few need it
+
+        expect(query, str | None, "program.to_sql", "the name of a query")
+        if dialect not in DIALECTS:
+            raise ValueError(f"the dialect is {' or '.join(DIALECTS)}, not {dialect!r}")
+        return emit_sql(self, dialect) if query is None else query_sql(self.bound(query), dialect)
+
+    def _repr_html_(self) -> str:
+        """The shared graph, for notebooks."""
+        return self.to_svg()
+
     def bound(self, name: str) -> Query:
         """A query of the program, bound. KeyError when there is none of this name."""
         expect(name, str, "a program", "the name of a query")
@@ -211,10 +245,58 @@ class Program:
             hint = "Unregister the other one first, or give this one a name of its own."
             raise CompileError([make("CQ029", span, name=chosen, hint=hint)])
         query = _bind(node, self.catalog, chosen, in_use)
-        found = check_bounds(query, normalise(query))
+        _, found = check_query(query)
         if any(each.severity is Severity.ERROR for each in found):
             raise CompileError(order(found))
         return query
+
+    def text_of(self, name: str) -> str:
+        """The text of a query as it can be registered by itself.
+
+        Over views it ends with a comment that changes with what they are, so that one can see whether it still means the same.
+        """
+        node = self.graph.queries[fold(name)]
+        views = self.catalog.views
+        if not views:
+            return node.span.text
+        found: dict[str, str] = {}
+        waiting = [node.span.text]
+        while waiting:
+            for statement in parse(SourceFile("<view>", waiting.pop()))[0].statements:
+                if not isinstance(statement, CreateQuery | CreateView):
+                    continue
+                for read in sorted(names_read(statement.select) & views.keys() - found.keys()):
+                    view = views[read].view
+                    assert view is not None
+                    assert view.declaration is not None
+                    found[read] = view.declaration.span.text
+                    waiting.append(found[read])
+        if not found:
+            return node.span.text
+        content = "\n".join(" ".join(found[each].split()) for each in sorted(found))
+        return f"{node.span.text} /* views {sha256(content.encode()).hexdigest()[:12]} */"
+
+    def with_views(self, changes: Mapping[str, CreateView | None]) -> Program:
+        """The same program with other views: by folded name what declares each, None for one that goes.
+
+        Raises:
+            CompileError: when a view has errors, or one that reads it has then.
+        """
+        kept = {
+            name: each.view.declaration
+            for name, each in self.catalog.views.items()
+            if each.view is not None
+        }
+        nodes = [node for node in {**kept, **changes}.values() if node is not None]
+        environment = Environment(self.catalog.relations, user_functions(), {})
+        _, views, found = bind_views(environment, nodes)
+        if not has_errors(found):
+            found += [
+                each for view in views.values() for each in check_view(view, is_declared=True)
+            ]
+        if has_errors(found):
+            raise CompileError(order(found))
+        return Program(replace(self.catalog, views=views), self.graph, self.warnings)
 
     def _bind_again(self, node: QueryNode) -> Query:
         program, diagnostics = parse(SourceFile(node.span.source.name, node.span.text))
@@ -246,7 +328,7 @@ def _free_name(taken: Container[str]) -> str:
 
 
 def _bind(node: CreateQuery, catalog: Catalog, name: str, others: Container[str] = ()) -> Query:
-    query, diagnostics = bind_query(node.select, catalog, name, user_functions(), others)
+    query, diagnostics = bind_query(node, catalog, name, user_functions(), others)
     if query is None or any(each.severity is Severity.ERROR for each in diagnostics):
         raise CompileError(order(diagnostics))
     return query

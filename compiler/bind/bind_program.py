@@ -10,19 +10,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.declarations import Declarations
-from cqc.compiler.bind.scope import Environment
-from cqc.compiler.bind.select import bind_select
+from cqc.compiler.bind.scope import Environment, Scope
+from cqc.compiler.bind.sinks import bind_destinations
+from cqc.compiler.bind.views import bind_select, bind_view
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.meaning.catalog import Catalog, fold
 from cqc.compiler.syntax import tree as syntax
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
     from cqc.compiler.diagnostics.source import SourceFile, Span
     from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.meaning.bound import Query
+    from cqc.compiler.meaning.catalog import Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ def bind_program(
     """
     declarations = Declarations()
     queries: list[syntax.CreateQuery] = []
+    views: list[syntax.CreateView] = []
     for program, _, folder in programs:
         for statement in program.statements:
             match statement:
@@ -57,18 +60,31 @@ def bind_program(
                     declarations.create(statement, folder)
                 case syntax.SetOption():
                     declarations.set(statement)
+                case syntax.CreateSink():
+                    declarations.create_sink(statement, folder)
                 case syntax.CreateQuery():
                     queries.append(statement)
+                case syntax.CreateView():
+                    if declarations.claim(statement.name):
+                        views.append(statement)
+                case syntax.Drop() | syntax.Show() | syntax.Describe():
+                    declarations.diagnostics.append(not_in_a_program(statement))
     diagnostics = declarations.diagnostics
-    catalog = Catalog(declarations.relations, declarations.settings)
     lost = frozenset(fold(name) for program, _, _ in programs for name in program.broken)
     names = list(_names(queries, diagnostics))
     claimed = frozenset(map(fold, names))
-    environment = Environment(catalog.relations, functions, declarations.broken, lost, claimed)
+    idle_us = declarations.settings.key_idle_us
+    environment = Environment(
+        declarations.relations, functions, declarations.broken, lost, claimed, idle_us
+    )
+    environment, made, found = bind_views(environment, views)
+    diagnostics += found
+    catalog = Catalog(declarations.relations, declarations.settings, made, declarations.sinks)
     bound: list[Query] = []
     unselected: list[Query] = []
     for name, node in zip(names, queries, strict=True):
         query, found = bind_select(environment, node.select, name)
+        query = _addressed(environment, query, node, catalog, found, declarations.broken_sinks)
         diagnostics.extend(found)
         if query is not None:
             bound.append(query)
@@ -76,6 +92,16 @@ def bind_program(
             rest, _ = bind_select(environment, _without_outputs(node.select), name)
             unselected += [rest] if rest is not None else []
     return Bound(catalog, tuple(bound), tuple(diagnostics), tuple(unselected))
+
+
+def not_in_a_program(statement: syntax.Command) -> Diagnostic:
+    """What DROP, SHOW and DESCRIBE say in a program that is compiled."""
+    words = " ".join(statement.span.text.split()[:-1]).upper()
+    if isinstance(statement, syntax.Show):
+        words = f"SHOW {statement.what}"
+    detail = "A program declares what there is; nothing runs yet that could be shown or dropped."
+    hint = "Send it to `cqc serve`, or use `engine.execute(...)`."
+    return make("CQ107", statement.span, statement=words, detail=detail, hint=hint)
 
 
 def _is_wrong_in_outputs_only(node: syntax.Select, found: Sequence[Diagnostic]) -> bool:
@@ -94,8 +120,28 @@ def _without_outputs(node: syntax.Select) -> syntax.Select:
     )
 
 
+def _addressed(
+    environment: Environment,
+    query: Query | None,
+    node: syntax.CreateQuery,
+    catalog: Catalog,
+    found: list[Diagnostic],
+    broken: Collection[str] = (),
+) -> Query | None:
+    """The query with where its results go; None after saying what is wrong with that."""
+    if not node.into and not node.options:
+        return query
+    scope = Scope(environment)
+    destinations = bind_destinations(scope, node, catalog.sinks, broken)
+    found.extend(scope.diagnostics)
+    if query is None or scope.diagnostics:
+        return None
+    # The whole statement is its text from now on: who registers it again must know where it goes.
+    return replace(query, destinations=destinations, span=node.span)
+
+
 def bind_query(
-    node: syntax.Select,
+    node: syntax.CreateQuery,
     catalog: Catalog,
     name: str,
     functions: Mapping[str, UserFunction],
@@ -105,8 +151,10 @@ def bind_query(
 
     `queries` are the folded names of the others, which it cannot read.
     """
-    environment = Environment(catalog.relations, functions, {}, queries=queries)
-    return bind_select(environment, node, name)
+    idle_us = catalog.settings.key_idle_us
+    environment = Environment(catalog.readable, functions, {}, queries=queries, key_idle_us=idle_us)
+    query, found = bind_select(environment, node.select, name)
+    return _addressed(environment, query, node, catalog, found), found
 
 
 def _names(queries: list[syntax.CreateQuery], diagnostics: list[Diagnostic]) -> Iterator[str]:
@@ -130,3 +178,84 @@ def _names(queries: list[syntax.CreateQuery], diagnostics: list[Diagnostic]) -> 
         while f"q{number}" in claimed:
             number += 1
         yield f"q{number}"
+
+
+# Views may be declared after their use, so they are bound in the order of what reads what.
+
+
+def bind_views(
+    environment: Environment, nodes: Sequence[syntax.CreateView]
+) -> tuple[Environment, dict[str, Relation], list[Diagnostic]]:
+    """The environment with the views of a program in it, the views by folded name, and what is wrong with them."""
+    if not nodes:
+        return environment, {}, []
+    by_name = {fold(node.name.text): node for node in reversed(nodes)}
+    found: list[Diagnostic] = []
+    known: dict[str, Relation | None] = {}
+    for name in _in_order(by_name, found):
+        node = by_name[name]
+        visible = environment.within(known)
+        relation, problems = bind_view(visible, node.name, node.select, node)
+        known[name] = relation
+        found += problems
+    known |= {name: None for name in by_name if name not in known}  # in a cycle
+    views = {name: known[name] for name in by_name}
+    declared = {name: each for name, each in reversed(views.items()) if each is not None}
+    return environment.within(known), declared, found
+
+
+def _in_order(by_name: dict[str, syntax.CreateView], found: list[Diagnostic]) -> Iterator[str]:
+    """The views, each after those that it reads; those of a cycle are reported and left out."""
+    done: set[str] = set()
+    on_the_way: list[str] = []
+
+    def visit(name: str) -> Iterator[str]:
+        if name in done:
+            return
+        if name in on_the_way:
+            members = on_the_way[on_the_way.index(name) :]
+            found.append(_cycle([by_name[each] for each in members]))
+            done.update(members)
+            return
+        on_the_way.append(name)
+        for read in names_read(by_name[name].select):
+            if read in by_name:
+                yield from visit(read)
+        on_the_way.pop()
+        if name not in done:
+            done.add(name)
+            yield name
+
+    for name in reversed(by_name):
+        yield from visit(name)
+
+
+def names_read(node: syntax.Select, hidden: frozenset[str] = frozenset()) -> set[str]:
+    """The folded names that FROM has anywhere in a query, but for those that its WITH clauses give."""
+    found: set[str] = set()
+    for entry in node.entries:
+        found |= names_read(entry.query, hidden)
+        hidden |= {fold(entry.name.text)}
+    for branch in (node, *node.union):
+        for item in branch.items:
+            if item.query is not None:
+                found |= names_read(item.query, hidden)
+            elif fold(item.relation.text) not in hidden:
+                found.add(fold(item.relation.text))
+    return found
+
+
+def _cycle(members: Sequence[syntax.CreateView]) -> Diagnostic:
+    names = [node.name.text for node in members]
+    if len(names) == 1:
+        detail = f"{names[0]} is in its own FROM."
+        return make("CQ101", members[0].name.span, members=names[0], detail=detail)
+    chain = " reads ".join([*names, names[0]])
+    return make(
+        "CQ101",
+        members[0].name.span,
+        members=f"{', '.join(names[:-1])} and {names[-1]}",
+        detail=f"{chain}.",
+        hint="Let one of them read a stream instead.",
+        more=tuple(node.name.span for node in members[1:]),
+    )

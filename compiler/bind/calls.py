@@ -10,21 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.operators import cast_hint, coerce, meet, unite
-from cqc.compiler.diagnostics.suggest import did_you_mean, window_hint
+from cqc.compiler.bind.patterns import as_match, wrong_regular_expression
+from cqc.compiler.diagnostics.suggest import did_you_mean, function_hint
 from cqc.compiler.functions.registry import (
-    AGGREGATE_FUNCTIONS,
     SCALAR_FUNCTIONS,
     function_names,
 )
 from cqc.compiler.meaning.bound import (
-    Aggregate,
-    AggregateFunction,
     FunctionCall,
     Literal,
     UserCall,
 )
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.syntax.tokens import words
 
 if TYPE_CHECKING:
     from cqc.compiler.bind.scope import Scope
@@ -41,12 +40,18 @@ _NULL = ColumnType.NULL
 
 Arguments = list["Expression"]
 
+EXTRACTED: dict[str, str] = {}
+"""The function of a field that `extract` names."""
+
 
 def bind_call(
     scope: Scope, node: syntax.Call, arguments: list[Expression | None]
 ) -> Expression | None:
     """A scalar function of bound arguments; None among them is a mistake already reported."""
     name = fold(node.name.text)
+    if node.joined == "IN" and name != "position":
+        scope.report("CQ065", node.span, function=node.name.text, what="`IN`")
+        return None
     if node.star or node.distinct:
         what = "`*`" if node.star else "DISTINCT"
         scope.report("CQ065", node.span, function=node.name.text, what=what)
@@ -56,19 +61,51 @@ def bind_call(
         if user.arity is not None and len(arguments) != user.arity:
             _report_count(scope, node, user.arity, user.arity)
             return None
-        known = _all_known(arguments)
+        known = all_known(arguments)
         return None if known is None else _user_call(scope, node, name, known, user.returns)
     entry = SCALAR_FUNCTIONS.get(name)
     if entry is None:
         _report_unknown(scope, node)
         return None
-    if not _count_fits(scope, node, entry, len(arguments)):
+    if not count_fits(scope, node, entry, len(arguments)):
         return None
-    known = _all_known(arguments)
-    return None if known is None else _scalar_call(scope, entry, name, known, node.span)
+    known = all_known(arguments)
+    if known is None or (entry.takes_pattern and not _pattern_is_right(scope, name, known[1])):
+        return None
+    call = _scalar_call(scope, entry, name, known, node.span)
+    return as_match(call) if entry.name == "regexp_like" and call is not None else call
 
 
-def _count_fits(scope: Scope, node: syntax.Call, entry: FunctionEntry, given: int) -> bool:
+def _pattern_is_right(scope: Scope, name: str, pattern: Expression) -> bool:
+    """Whether a regular expression that is written out is one; says so where it is not."""
+    if type(pattern) is not Literal or not isinstance(pattern.value, str):
+        return True
+    reason = wrong_regular_expression(pattern.value)
+    if reason is not None:
+        scope.report("CQ046", pattern.span, operator=name, reason=reason)
+    return reason is None
+
+
+def bind_operator(scope: Scope, symbol: str, operands: Arguments, span: Span) -> Expression | None:
+    """An operator that is a function of the registry: `& | ^ ~` under their own names, DIV as `div`."""
+    entry = SCALAR_FUNCTIONS[fold(symbol)]
+    return _scalar_call(scope, entry, symbol, operands, span)
+
+
+def bind_extract(
+    scope: Scope, node: syntax.Call, field: syntax.Name, value: Expression
+) -> Expression | None:
+    """`extract(YEAR FROM t)` is `year(t)`."""
+    name = EXTRACTED.get(fold(field.text))
+    if name is None:
+        hint = did_you_mean(field.text, EXTRACTED)
+        detail = f"There are {', '.join(dict.fromkeys(EXTRACTED))}."
+        scope.report("CQ035", field.span, name=field.text, detail=detail, hint=hint)
+        return None
+    return _scalar_call(scope, SCALAR_FUNCTIONS[name], "extract", [value], node.span)
+
+
+def count_fits(scope: Scope, node: syntax.Call, entry: FunctionEntry, given: int) -> bool:
     """Whether a call has as many arguments as the function takes; says so where it has not."""
     fits = entry.least <= given and (entry.most is None or given <= entry.most)
     if not fits:
@@ -76,7 +113,7 @@ def _count_fits(scope: Scope, node: syntax.Call, entry: FunctionEntry, given: in
     return fits
 
 
-def _all_known(arguments: list[Expression | None]) -> Arguments | None:
+def all_known(arguments: list[Expression | None]) -> Arguments | None:
     known = [argument for argument in arguments if argument is not None]
     return known if len(known) == len(arguments) else None
 
@@ -91,7 +128,24 @@ def _user_call(
     return UserCall(name, typed, returns, node.span)
 
 
+_NOT_THE_SAME_TWICE = words(
+    "rand random randn randstr uniform uuid shuffle now curdate current_date current_time current_timestamp localtimestamp "
+    "clock_timestamp sysdate getdate"
+)
+"""Functions of other systems whose value depends on the run."""
+
+
 def _report_unknown(scope: Scope, node: syntax.Call) -> None:
+    if fold(node.name.text) in _NOT_THE_SAME_TWICE:
+        scope.report(
+            "CQ035",
+            node.name.span,
+            name=node.name.text,
+            detail="An answer must not depend on the run, so there is no chance and no wall clock in a query.",
+            hint=function_hint(node.name.text)
+            or "The event-time column of a stream says when a tuple happened.",
+        )
+        return
     registered = scope.environment.functions
     names = [*function_names(), *registered]
     also = f" Registered here: {', '.join(registered)}." if registered else ""
@@ -100,7 +154,7 @@ def _report_unknown(scope: Scope, node: syntax.Call) -> None:
         node.name.span,
         name=node.name.text,
         detail=f"docs/functions.md lists the functions there are.{also}",
-        hint=window_hint(node.name.text) or did_you_mean(node.name.text, names),
+        hint=function_hint(node.name.text) or did_you_mean(node.name.text, names),
     )
 
 
@@ -137,7 +191,7 @@ def _refuse(scope: Scope, function: str, argument: Expression, expected: str) ->
 def _scalar_call(
     scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments, span: Span
 ) -> Expression | None:
-    converted = _converted(scope, entry, name, arguments)
+    converted = converted_arguments(scope, entry, name, arguments)
     if converted is None:
         return None
     result = entry.result_type([argument.type for argument in converted])
@@ -146,7 +200,7 @@ def _scalar_call(
     return FunctionCall(entry.name, tuple(converted), result, span)
 
 
-def _converted(
+def converted_arguments(
     scope: Scope, entry: FunctionEntry, name: str, arguments: Arguments
 ) -> Arguments | None:
     """The arguments as the entry's rules want them, or None after saying which one does not fit."""
@@ -189,33 +243,3 @@ def _accept(scope: Scope, name: str, argument: Expression, rule: ArgumentRule) -
     if argument.type not in rule.takes:
         return _refuse(scope, name, argument, rule.expected)
     return argument if rule.becomes is None else coerce(argument, rule.becomes)
-
-
-def is_aggregate(node: syntax.Call) -> bool:
-    return fold(node.name.text) in AGGREGATE_FUNCTIONS
-
-
-def bind_aggregate(
-    scope: Scope, node: syntax.Call, arguments: list[Expression | None]
-) -> Expression | None:
-    """An aggregate of bound arguments."""
-    entry = AGGREGATE_FUNCTIONS[fold(node.name.text)]
-    function = AggregateFunction[entry.name.upper()]
-    if node.star:
-        if function is AggregateFunction.COUNT and not node.distinct:
-            return Aggregate(AggregateFunction.COUNT_ALL, None, False, _BIGINT, node.span)
-        hint = "`COUNT(*)` counts rows."
-        scope.report("CQ065", node.span, function=_spelt(node), what="`*`", hint=hint)
-        return None
-    if not _count_fits(scope, node, entry, len(arguments)):
-        return None
-    known = _all_known(arguments)
-    converted = None if known is None else _converted(scope, entry, function.value, known)
-    if converted is None:
-        return None
-    result = entry.result_type([argument.type for argument in converted])
-    return Aggregate(function, converted[0], node.distinct, result, node.span)
-
-
-def _spelt(node: syntax.Call) -> str:
-    return f"{node.name.text.upper()}{'(DISTINCT)' if node.distinct else ''}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind.literals import bind_number, duration_us, scaled
 from cqc.compiler.bind.options import bind_options
 from cqc.compiler.bind.scope import Environment, Scope
+from cqc.compiler.bind.sinks import bind_sink
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.suggest import did_you_mean, listed
 from cqc.compiler.meaning.catalog import Column, Relation, Settings, fold
@@ -21,9 +22,15 @@ from cqc.compiler.syntax import tree as syntax
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
     from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.catalog import SinkDeclaration
 
 _TIME_TYPES = (ColumnType.TIMESTAMP, ColumnType.BIGINT, ColumnType.DOUBLE)
-_SETTINGS = {"RETENTION": "1 HOUR", "IDLE": "30 SECONDS", "MAX_AHEAD": "1 DAY"}  # with an example
+_SETTINGS = {
+    "RETENTION": "1 HOUR",
+    "IDLE": "30 SECONDS",
+    "MAX_AHEAD": "1 DAY",
+    "KEY_IDLE": "1 DAY",
+}  # with an example
 _MAY_BE_ZERO = ("RETENTION", "MAX_AHEAD")
 
 
@@ -33,6 +40,8 @@ class Declarations:
     def __init__(self) -> None:
         self.relations: dict[str, Relation] = {}
         self.broken: dict[str, Relation | None] = {}
+        self.sinks: dict[str, SinkDeclaration] = {}
+        self.broken_sinks: set[str] = set()
         self._chosen: dict[str, int] = {}  # settings
         self._places: dict[str, Span] = {}  # where each name was declared first
         self._scope = Scope(Environment({}, {}, {}))
@@ -64,6 +73,28 @@ class Declarations:
             self.broken[name] = relation
         else:
             self.relations[name] = relation
+
+    def create_sink(self, node: syntax.CreateSink, folder: str) -> None:
+        """Add a sink. Sinks have names of their own: a stream may be called like one."""
+        name = fold(node.name.text)
+        if name in self.sinks or name in self.broken_sinks:
+            hint = "Rename one of the two, or leave one out."
+            self._scope.report("CQ020", node.name.span, name=f"sink {node.name.text}", hint=hint)
+            return
+        sink = bind_sink(self._scope, node, folder)
+        if sink is None:
+            self.broken_sinks.add(name)
+        else:
+            self.sinks[name] = sink
+
+    def claim(self, name: syntax.Name) -> bool:
+        """Note the name of a view, which no stream, table or other view may have; whether it was free."""
+        first = self._places.setdefault(fold(name.text), name.span)
+        if first is not name.span:
+            hint = "Rename one of the two, or leave one out."
+            detail = f"The first one is at {first.place}."
+            self._scope.report("CQ020", name.span, name=name.text, detail=detail, hint=hint)
+        return first is name.span
 
     def set(self, node: syntax.SetOption) -> None:
         """Take a SET statement; a later one of the same name wins."""
@@ -125,8 +156,26 @@ def _columns(scope: Scope, node: syntax.CreateRelation) -> tuple[Column, ...]:
         if fold(name) in columns:
             scope.report("CQ021", declared.name.span, column=name, relation=node.name.text)
         else:
-            columns[fold(name)] = Column(name, declared.type)
+            columns[fold(name)] = Column(name, declared.type, _path(scope, declared))
     return tuple(columns.values())
+
+
+def _path(scope: Scope, declared: syntax.ColumnDeclaration) -> tuple[str, ...] | None:
+    """The keys that FROM names, one inside the other."""
+    if declared.path is None:
+        return None
+    keys = tuple(declared.path.value.split("."))
+    if all(keys):
+        return keys
+    scope.report(
+        "CQ071",
+        declared.path.span,
+        key="FROM",
+        expected="names with points between them",
+        text=declared.path.value,
+        hint=f"`{declared.name.text} {declared.type.value} FROM 'Event.System.EventID'`.",
+    )
+    return None
 
 
 def _refuse_watermarks(scope: Scope, node: syntax.CreateRelation) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cqc.compiler.bind.calls import bind_aggregate, bind_call, is_aggregate
-from cqc.compiler.bind.literals import bind_number, bind_timestamp, duration_us
+from cqc.compiler.bind.aggregates import bind_aggregate, is_aggregate
+from cqc.compiler.bind.calls import bind_call, bind_extract, bind_operator
+from cqc.compiler.bind.literals import bind_date, bind_number, bind_timestamp, duration_us
 from cqc.compiler.bind.operators import arithmetic, coerce, compare, meet, negate, typed, unite
+from cqc.compiler.bind.over import bind_over, may_stand_here
 from cqc.compiler.bind.patterns import bind_match, bind_match_call, is_written_out
 from cqc.compiler.bind.scope import bind_column
 from cqc.compiler.meaning.bound import (
@@ -27,6 +29,7 @@ from cqc.compiler.meaning.bound import (
     Literal,
     Not,
     Or,
+    Order,
 )
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
@@ -48,11 +51,12 @@ _ARITHMETIC = {op.value: op for op in ArithmeticOp}
 # From type to what it may be cast to. A duration is not a column's type, so it is cast to nothing.
 _EVERYTHING = frozenset(ColumnType) - {ColumnType.INTERVAL, _NULL}
 _CASTS = {
-    ColumnType.BIGINT: _EVERYTHING,
-    ColumnType.DOUBLE: _EVERYTHING,
+    ColumnType.BIGINT: _EVERYTHING - {ColumnType.DATE},
+    ColumnType.DOUBLE: _EVERYTHING - {ColumnType.DATE},
     ColumnType.STRING: _EVERYTHING,
-    ColumnType.BOOLEAN: _EVERYTHING - {ColumnType.TIMESTAMP},
+    ColumnType.BOOLEAN: _EVERYTHING - {ColumnType.TIMESTAMP, ColumnType.DATE},
     ColumnType.TIMESTAMP: _EVERYTHING - {_BOOLEAN},
+    ColumnType.DATE: frozenset({ColumnType.DATE, ColumnType.TIMESTAMP, _STRING}),
     ColumnType.INTERVAL: frozenset[ColumnType](),
     _NULL: _EVERYTHING,
 }
@@ -110,6 +114,10 @@ def _timestamp(scope: Scope, node: syntax.TimestampLiteral) -> Expression | None
     return bind_timestamp(scope, node.text, node.span)
 
 
+def _date(scope: Scope, node: syntax.DateLiteral) -> Expression | None:
+    return bind_date(scope, node.text, node.span)
+
+
 def _duration(scope: Scope, node: syntax.Duration) -> Expression | None:
     us = duration_us(scope, node)
     return None if us is None else Literal(us, ColumnType.INTERVAL, node.span)
@@ -132,13 +140,29 @@ def _unary(scope: Scope, node: syntax.Unary) -> Expression | None:
     if node.operator == "-" and type(node.operand) is syntax.NumberLiteral:
         number = bind_number(scope, node.operand, "-")
         return None if number is None else Literal(number.value, number.type, node.span)
+    if node.operator == "-" and type(node.operand) is syntax.Cast:
+        cast = _cast_of_negative(scope, node.operand, node.span)
+        if cast is not None:
+            return cast
     operand = bind_expression(scope, node.operand)
     if operand is None:
         return None
-    if operand.type in (_STRING, _BOOLEAN, ColumnType.TIMESTAMP):
+    if node.operator == "~":
+        return bind_operator(scope, "~", [operand], node.span)
+    if operand.type in (_STRING, _BOOLEAN, ColumnType.TIMESTAMP, ColumnType.DATE):
         scope.report("CQ041", node.span, operator=node.operator, types=operand.type.value)
         return None
     return negate(operand, node.span) if node.operator == "-" else operand
+
+
+def _cast_of_negative(scope: Scope, node: syntax.Cast, span: Span) -> Expression | None:
+    """`-1::STRING` is the text of -1: a minus belongs to the number that it stands before."""
+    if type(node.operand) is not syntax.NumberLiteral or span.text.rstrip().endswith(")"):
+        return None
+    number = bind_number(scope, node.operand, "-")
+    if number is None or node.type not in _CASTS[number.type]:
+        return None
+    return number if number.type is node.type else Cast(number, node.type, span)
 
 
 def _binary(scope: Scope, node: syntax.Binary) -> Expression | None:
@@ -149,6 +173,11 @@ def _binary(scope: Scope, node: syntax.Binary) -> Expression | None:
     op = _COMPARISONS.get(node.operator)
     if op is not None:
         return compare(scope, op, left, right, node.span)
+    if node.operator == "<=>":
+        pair = meet(scope, left, right, node.span)
+        return None if pair is None else Not(IsDistinct(*pair, node.span), node.span)
+    if node.operator not in _ARITHMETIC:
+        return bind_operator(scope, node.operator, [left, right], node.span)
     return arithmetic(scope, _ARITHMETIC[node.operator], left, right, node.span)
 
 
@@ -280,20 +309,50 @@ def _cast(scope: Scope, node: syntax.Cast) -> Expression | None:
         return None
     if operand.type is node.type:
         return operand
-    return (
-        coerce(operand, node.type) if operand.type is _NULL else Cast(operand, node.type, node.span)
-    )
+    if operand.type is _NULL:
+        return coerce(operand, node.type)
+    return Cast(operand, node.type, node.span, node.is_tried)
 
 
 def _call(scope: Scope, node: syntax.Call) -> Expression | None:
+    if node.joined == "FROM":
+        return _extract(scope, node)
+    if not is_aggregate(node) and (node.where is not None or node.within or node.ignores_nulls):
+        scope.report("CQ065", node.span, function=node.name.text, what="what follows its call")
+        return None
     if not is_aggregate(node):
         return bind_call(scope, node, [bind_expression(scope, a) for a in node.arguments])
     name = node.name.text.upper()
     allowed = _aggregate_allowed(scope, node)
     outer, scope.inside_aggregate = scope.inside_aggregate, name
     arguments = [bind_expression(scope, argument) for argument in node.arguments]
+    where = None if node.where is None else bind_condition(scope, node.where, "FILTER")
+    within = [_within(scope, item) for item in node.within]
     scope.inside_aggregate = outer
-    return bind_aggregate(scope, node, arguments) if allowed else None
+    if not allowed or (node.where is not None and where is None):
+        return None
+    orders = tuple(order for order in within if order is not None)
+    return (
+        bind_aggregate(scope, node, arguments, where, orders)
+        if len(orders) == len(within)
+        else None
+    )
+
+
+def _within(scope: Scope, item: syntax.OrderItem) -> Order | None:
+    expression = bind_expression(scope, item.expression)
+    nulls_first = not item.descending if item.nulls_first is None else item.nulls_first
+    return None if expression is None else Order(expression, item.descending, nulls_first)
+
+
+def _extract(scope: Scope, node: syntax.Call) -> Expression | None:
+    """`extract(YEAR FROM t)`: the function of the field's name."""
+    field, source = node.arguments
+    value = bind_expression(scope, source)
+    if value is None:
+        return None
+    assert isinstance(field, syntax.ColumnName)
+    return bind_extract(scope, node, field.column, value)
 
 
 def _aggregate_allowed(scope: Scope, node: syntax.Call) -> bool:
@@ -309,12 +368,59 @@ def _aggregate_allowed(scope: Scope, node: syntax.Call) -> bool:
     return True
 
 
+def _over(scope: Scope, node: syntax.Over) -> Expression | None:
+    if not may_stand_here(scope, node.span):
+        return None
+    scope.inside_over = True
+    arguments = [bind_expression(scope, argument) for argument in node.call.arguments]
+    partition = [bind_expression(scope, key) for key in node.partition]
+    keys = [(bind_expression(scope, key.expression), key) for key in node.order_by]
+    call = node.call
+    where = None if call.where is None else bind_condition(scope, call.where, "FILTER")
+    within = [_within(scope, item) for item in call.within]
+    scope.inside_over = False
+    inner = tuple(order for order in within if order is not None)
+    if (call.where is not None and where is None) or len(inner) < len(within):
+        return None
+    known = [typed(key, _BOOLEAN) for key in partition if key is not None]
+    orders = [
+        Order(
+            typed(key, _BOOLEAN),
+            written.descending,
+            not written.descending if written.nulls_first is None else written.nulls_first,
+        )
+        for key, written in keys
+        if key is not None
+    ]
+    if len(known) < len(partition) or len(orders) < len(keys):
+        return None
+    return bind_over(scope, node, arguments, known, orders, where, inner)
+
+
+def _misplaced(scope: Scope, node: syntax.Exists | syntax.InSelect) -> Expression | None:
+    """EXISTS and IN (SELECT ..) that stand elsewhere than among the conjuncts of WHERE."""
+    what = "IN (SELECT ...)" if isinstance(node, syntax.InSelect) else "EXISTS"
+    if isinstance(node, syntax.Exists) and node.word.text.upper() != "EXISTS":
+        hint = "Write `EXISTS (SELECT ...)`, or `x IN (SELECT ...)`."
+        scope.report("CQ018", node.word.span, what=f"{node.word.text} of a query", hint=hint)
+        return None
+    scope.report(
+        "CQ080",
+        node.span,
+        what=what,
+        detail="Whether something is there is decided for whole rows.",
+        hint="Join it to the rest of WHERE with AND; instead of OR write two queries.",
+    )
+    return None
+
+
 _BINDERS: dict[type, Callable[[Scope, Any], Expression | None]] = {
     syntax.NumberLiteral: _number,
     syntax.StringLiteral: _string,
     syntax.BooleanLiteral: _boolean,
     syntax.NullLiteral: _null,
     syntax.TimestampLiteral: _timestamp,
+    syntax.DateLiteral: _date,
     syntax.Duration: _duration,
     syntax.Now: _now,
     syntax.ColumnName: bind_column,
@@ -329,5 +435,8 @@ _BINDERS: dict[type, Callable[[Scope, Any], Expression | None]] = {
     syntax.Case: _case,
     syntax.Cast: _cast,
     syntax.Call: _call,
+    syntax.Over: _over,
     syntax.Parenthesised: _parenthesised,
+    syntax.Exists: _misplaced,
+    syntax.InSelect: _misplaced,
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.literals import duration_us, whole_number
+from cqc.compiler.bind.table_functions import bind_table_function, kind_of, widened
+from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.suggest import did_you_mean
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import fold
@@ -19,35 +21,81 @@ if TYPE_CHECKING:
 
 def bind_from(scope: Scope, nodes: tuple[syntax.FromItem, ...]) -> list[Item] | None:
     """Fill the scope with the FROM items; None when something in them is wrong."""
-    found = len(scope.diagnostics)
+    found = _errors(scope)
     items: list[Item] = []
     for node in nodes:
         item = _item(scope, node)
         if item is not None:
             items.append(item)
     _check_streams(scope, nodes, items)
-    complete = len(items) == len(nodes) and len(scope.diagnostics) == found
+    complete = len(items) == len(nodes) and _errors(scope) == found
     return items if complete and not scope.has_unknown else None
+
+
+def _errors(scope: Scope) -> int:
+    """How many errors there are so far; a query in FROM may have warnings."""
+    return sum(each.severity is Severity.ERROR for each in scope.diagnostics)
 
 
 def _item(scope: Scope, node: syntax.FromItem) -> Item | None:
     name = node.relation if node.alias is None else node.alias
-    relation = scope.environment.relations.get(fold(node.relation.text))
+    if node.query is not None:
+        relation = _sub_query(scope, node, node.query)
+    else:
+        relation = scope.environment.relations.get(fold(node.relation.text))
     broken = relation is None
-    if relation is None:
+    if relation is None and node.query is None:
         relation = _find_broken(scope, node.relation)
     alias = fold(name.text)
-    if alias in scope.by_alias:
+    if scope.by_alias.get(alias, -1) >= scope.own_from:
         hint = f"Give it another name: `{node.relation.text} AS {name.text}2`."
         scope.report("CQ033", name.span, alias=name.text, hint=hint)
         return None
     scope.by_alias[alias] = len(scope.aliases)
     scope.aliases.append(name.text)
     scope.relations.append(relation)
+    scope.windows.append(None)
     scope.shaky.append(broken)
+    scope.spans.append(node.span)
     scope.columns.append(None if relation is None else scope.environment.columns(relation))
+    if node.function is not None:
+        return _windowed(scope, node, relation, name.text)
     range_us, rows = _extent(scope, node, relation)
     return None if relation is None else Item(name.text, relation, range_us, rows, node.span)
+
+
+def _windowed(
+    scope: Scope, node: syntax.FromItem, relation: Relation | None, alias: str
+) -> Item | None:
+    """An item inside TUMBLE, HOP or SESSION: from here on it has the columns of its windows too."""
+    assert node.function is not None
+    kind = kind_of(scope, node.function)
+    if kind is None:
+        scope.columns[-1] = None
+        scope.has_unknown = True
+        return None
+    if relation is None:
+        return None
+    window = bind_table_function(scope, node, relation, kind)
+    if window is None:
+        scope.columns[-1] = None
+        scope.has_unknown = True
+        return None
+    wide = widened(relation, window)
+    scope.relations[-1] = wide
+    scope.windows[-1] = window
+    scope.columns[-1] = {fold(c.name): (at, c.type) for at, c in enumerate(wide.columns)}
+    return Item(alias, relation, None, None, node.span, window)
+
+
+def _sub_query(scope: Scope, node: syntax.FromItem, query: syntax.Select) -> Relation | None:
+    """The stream that a query in FROM makes; None after saying what is wrong with it."""
+    if not node.relation.text:
+        hint = "Write `(SELECT ...) AS name`."
+        scope.report("CQ106", node.span, hint=hint)
+    relation = scope.bind_view(node.relation, query)
+    scope.has_unknown |= relation is None
+    return relation
 
 
 def _find_broken(scope: Scope, name: syntax.Name) -> Relation | None:
@@ -67,11 +115,8 @@ def _about_unknown(scope: Scope, name: str) -> tuple[str, str | None]:
     """What there is instead of an unknown stream, and what to do."""
     environment = scope.environment
     if fold(name) in environment.queries:
-        detail = f"{name} is a query, and a query reads streams and tables only."
-        return (
-            detail,
-            "Repeat its conditions here: queries with the same conditions share the work.",
-        )
+        detail = f"{name} is a query; queries read streams, tables and views."
+        return detail, f"Make it a view: `CREATE VIEW {name_text(name)} AS SELECT ...`."
     names = [relation.name for relation in environment.relations.values()]
     if not names and not environment.broken and not environment.lost:
         hint = f"Add `CREATE STREAM {name_text(name)} (ts TIMESTAMP, ...)`, or name the file that declares it as well."
@@ -89,7 +134,10 @@ def _extent(
         return None, None
     range_us = None if node.range is None else duration_us(scope, node.range)
     rows = None if node.rows is None else whole_number_at_least(scope, node.rows, "ROWS", 1)
-    if relation is not None and not relation.is_stream:
+    if rows is not None and relation is not None and relation.view is not None and node.rows:
+        hint = "Write `[RANGE 5 MINUTES]`, or ROWS on a stream inside the view."
+        scope.report("CQ102", node.rows.span, view=node.relation.text, hint=hint)
+    elif relation is not None and not relation.is_stream:
         extent = node.range or node.rows
         assert extent is not None
         clause = "RANGE" if node.range is not None else "ROWS"
@@ -114,7 +162,9 @@ def _check_streams(scope: Scope, nodes: tuple[syntax.FromItem, ...], items: list
     """There is a stream, and all streams count time in the same way."""
     streams = [item for item in items if item.relation.is_stream]
     if not streams:
-        if not scope.has_unknown and items:
+        is_asked = any(item.relation.is_windowed for item in items)
+        may = scope.may_have_no_stream or scope.is_inner
+        if not scope.has_unknown and items and not is_asked and not may:
             span = nodes[0].span.to(nodes[-1].span)
             detail = "Tables never change, so nothing would ever start this query."
             scope.report("CQ056", span, detail=detail)
@@ -123,8 +173,9 @@ def _check_streams(scope: Scope, nodes: tuple[syntax.FromItem, ...], items: list
     if not known:
         return
     first = known[0]
-    scope.numeric_time = first.relation.time_type is not ColumnType.TIMESTAMP
-    for item in known[1:]:
+    if not scope.is_inner:
+        scope.numeric_time = first.relation.time_type is not ColumnType.TIMESTAMP
+    for item in known:
         if (item.relation.time_type is not ColumnType.TIMESTAMP) != scope.numeric_time:
             _report_mixed_time(scope, first, item)
             return

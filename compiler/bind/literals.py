@@ -11,8 +11,8 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import Literal
-from cqc.compiler.meaning.durations import SECOND_US
-from cqc.compiler.meaning.instants import parse_instant
+from cqc.compiler.meaning.durations import SECOND_US, UNITS
+from cqc.compiler.meaning.instants import parse_day, parse_instant
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 BIGINT_LEAST = -(2**63)
 BIGINT_MOST = 2**63 - 1
 
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)")
 _DIGITS = 19  # of the largest BIGINT
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 
@@ -94,10 +95,30 @@ def bind_timestamp(scope: Scope, text: str, span: Span) -> Literal | None:
             "CQ047",
             span,
             text=_shorten(text),
-            hint="Write it as `TIMESTAMP '2024-01-31 23:59:59.5'`, with or without a zone such as `+01:00`.",
+            hint=_timestamp_hint(text),
         )
         return None
     return Literal(us, ColumnType.TIMESTAMP, span)
+
+
+def bind_date(scope: Scope, text: str, span: Span) -> Literal | None:
+    """The literal of a date's text."""
+    days = parse_day(text)
+    if days is None:
+        hint = "Write it as `DATE '2024-01-31'`."
+        scope.report("CQ047", span, text=_shorten(text), hint=hint)
+        return None
+    return Literal(days, ColumnType.DATE, span)
+
+
+def _timestamp_hint(text: str) -> str:
+    """How a timestamp is written, or a duration where the text is one."""
+    duration = _DURATION.fullmatch(text.strip())
+    if duration is not None and duration[2].upper() in UNITS:
+        return f"A duration is written without quotes: `{duration[1]} {duration[2].upper()}`."
+    return (
+        "Write it as `TIMESTAMP '2024-01-31 23:59:59.5'`, with or without a zone such as `+01:00`."
+    )
 
 
 def seconds_of(us: int, span: Span) -> Literal:

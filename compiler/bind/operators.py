@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind.literals import (
     BIGINT_LEAST,
     BIGINT_MOST,
+    bind_date,
     bind_timestamp,
     interval_of,
     seconds_of,
@@ -27,6 +28,7 @@ from cqc.compiler.meaning.bound import (
     Literal,
     Negate,
 )
+from cqc.compiler.meaning.durations import DAY_US
 from cqc.compiler.meaning.types import ColumnType, common_type
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ _BIGINT = ColumnType.BIGINT
 _DOUBLE = ColumnType.DOUBLE
 _STRING = ColumnType.STRING
 _TIMESTAMP = ColumnType.TIMESTAMP
+_DATE = ColumnType.DATE
 _INTERVAL = ColumnType.INTERVAL
 _NULL = ColumnType.NULL
 _NUMERIC = frozenset((_BIGINT, _DOUBLE))
@@ -56,6 +59,8 @@ def coerce(value: Expression, target: ColumnType) -> Expression:
             return Literal(None, target, value.span)
         if target is _DOUBLE and type(value.value) is int:
             return Literal(float(value.value), target, value.span)
+        if target is _TIMESTAMP and value.type is _DATE and type(value.value) is int:
+            return Literal(value.value * DAY_US, target, value.span)
     return Cast(value, target, value.span)
 
 
@@ -91,6 +96,10 @@ def meet(scope: Scope, left: Expression, right: Expression, span: Span) -> Pair 
             return pair
     elif _TIMESTAMP in (one, other) and (_is_text(left) or _is_text(right)):
         return _as_timestamps(scope, left, right)
+    elif _DATE in (one, other) and (_is_text(left) or _is_text(right)):
+        return _as_dates(scope, left, right)
+    elif {one, other} == {_DATE, _TIMESTAMP}:
+        return coerce(left, _TIMESTAMP), coerce(right, _TIMESTAMP)
     _report_incomparable(scope, left, right, span)
     return None
 
@@ -108,6 +117,18 @@ def as_timestamp(scope: Scope, value: Expression) -> Expression | None:
     """A text constant as the timestamp it spells; anything else as it is."""
     if type(value) is Literal and type(value.value) is str:
         return bind_timestamp(scope, value.value, value.span)
+    return value
+
+
+def _as_dates(scope: Scope, left: Expression, right: Expression) -> Pair | None:
+    first, second = as_date(scope, left), as_date(scope, right)
+    return None if first is None or second is None else (first, second)
+
+
+def as_date(scope: Scope, value: Expression) -> Expression | None:
+    """A text constant as the date it spells; anything else as it is."""
+    if type(value) is Literal and type(value.value) is str:
+        return bind_date(scope, value.value, value.span)
     return value
 
 
@@ -205,6 +226,8 @@ def arithmetic(
         return Arithmetic(op, left, right, _BIGINT if whole else _DOUBLE, span)
     if one is _NULL or other is _NULL:
         return _null_arithmetic(scope, op, left, right, span)
+    if one is _DATE or other is _DATE:
+        return _date_arithmetic(scope, op, left, right, span)
     if one is _TIMESTAMP or other is _TIMESTAMP:
         return _timestamp_arithmetic(scope, op, left, right, span)
     if one is _INTERVAL or other is _INTERVAL:
@@ -228,10 +251,39 @@ def _null_arithmetic(
 ) -> Expression | None:
     known = right.type if left.type is _NULL else left.type
     # ts + NULL lacks a duration, n * NULL a number of the same kind, NULL / NULL any number.
-    target = {_TIMESTAMP: _INTERVAL, _NULL: _DOUBLE}.get(known, known)
+    target = {_TIMESTAMP: _INTERVAL, _DATE: _INTERVAL, _NULL: _DOUBLE}.get(known, known)
     left = coerce(left, target) if left.type is _NULL else left
     right = coerce(right, target) if right.type is _NULL else right
     return arithmetic(scope, op, left, right, span)
+
+
+def _date_arithmetic(
+    scope: Scope, op: ArithmeticOp, left: Expression, right: Expression, span: Span
+) -> Expression | None:
+    """A date moved by days is a date, by a duration of anything finer an instant; two of them are a duration apart."""
+    if left.type is not _DATE and op is ArithmeticOp.ADD:
+        left, right = right, left
+    if left.type is not _DATE and left.type is not _TIMESTAMP:
+        return _refuse(scope, op, left, right, span)
+    days = _days_of(right)
+    if left.type is _DATE and op in _SUMS and days is not None:
+        return Arithmetic(op, left, days, _DATE, span)
+    if right.type in (_DATE, _TIMESTAMP, _INTERVAL):
+        moment = coerce(left, _TIMESTAMP) if left.type is _DATE else left
+        other = coerce(right, _TIMESTAMP) if right.type is _DATE else right
+        if right.type is _INTERVAL or op is ArithmeticOp.SUBTRACT:
+            return _timestamp_arithmetic(scope, op, moment, other, span)
+    return _refuse(scope, op, left, right, span)
+
+
+def _days_of(value: Expression) -> Expression | None:
+    """What moves a date by days: a whole number, or a duration that is written in whole days."""
+    if value.type is _BIGINT:
+        return value
+    if value.type is _INTERVAL and type(value) is Literal and isinstance(value.value, int):
+        days, rest = divmod(value.value, DAY_US)
+        return None if rest else Literal(days, _BIGINT, value.span)
+    return None
 
 
 def _timestamp_arithmetic(
@@ -332,6 +384,8 @@ def unite(
     parts: Sequence[Expression | None] = values
     if any(value.type is _TIMESTAMP for value in values):
         parts = [as_timestamp(scope, value) for value in values]
+    elif any(value.type is _DATE for value in values):
+        parts = [as_date(scope, value) for value in values]
     target = _NULL
     united: list[Expression] = []
     for part in parts:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind.expression import bind_expression
 from cqc.compiler.bind.operators import coerce
 from cqc.compiler.bind.scope import report_unknown_alias
-from cqc.compiler.meaning.bound import Arithmetic, ColumnRef, Output
+from cqc.compiler.meaning.bound import Cast, ColumnRef, Output
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
@@ -69,7 +69,7 @@ def bind_outputs(
 def _item(scope: Scope, node: syntax.SelectItem) -> BoundOutput:
     expression = bind_expression(scope, node.expression)
     if expression is not None and expression.type in _NO_COLUMN_TYPE:
-        expression = _as_column_type(scope, expression)
+        expression = _as_column_type(expression)
     if node.name is not None:
         return BoundOutput(node.name.text, expression, node.name.span)
     column = syntax.plain_column(node)
@@ -81,16 +81,11 @@ def _item(scope: Scope, node: syntax.SelectItem) -> BoundOutput:
 _NO_COLUMN_TYPE = (ColumnType.NULL, ColumnType.INTERVAL)
 
 
-def _as_column_type(scope: Scope, expression: Expression) -> Expression | None:
-    """Every output has a column's type: a bare NULL is a STRING, a duration is refused."""
+def _as_column_type(expression: Expression) -> Expression:
+    """Every output has a column's type: a bare NULL is a STRING, a duration a number of seconds."""
     if expression.type is ColumnType.NULL:
         return coerce(expression, ColumnType.STRING)
-    hint = None
-    if isinstance(expression, Arithmetic) and expression.left.type is ColumnType.TIMESTAMP:
-        left, right = expression.left.span.text, expression.right.span.text
-        hint = f"Seconds are `CAST({left} AS DOUBLE) - CAST({right} AS DOUBLE)`."
-    scope.report("CQ066", expression.span, hint=hint)
-    return None
+    return Cast(expression, ColumnType.DOUBLE, expression.span)
 
 
 def _plain_column(
@@ -106,14 +101,14 @@ def _plain_column(
 def _star(scope: Scope, node: syntax.Star) -> Iterator[BoundOutput]:
     """`*` over one item gives bare names, over several `alias.column`; `a.*` the same for one of them."""
     if node.qualifier is None:
-        items = range(len(scope.relations))
+        items = scope.own_items
     else:
         item = scope.by_alias.get(fold(node.qualifier.text))
         if item is None:
             report_unknown_alias(scope, node.qualifier)
             return
         items = range(item, item + 1)
-    several = len(scope.relations) > 1
+    several = len(scope.own_items) > 1
     for at in items:
         relation = scope.relations[at]
         for position, column in enumerate(relation.columns if relation is not None else ()):

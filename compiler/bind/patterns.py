@@ -103,7 +103,7 @@ def _escape(scope: Scope, node: syntax.Like) -> str | None:
 def _wrong_pattern(operator: str, pattern: str, escape: str) -> str | None:
     """Why a pattern is not valid, or None."""
     if operator == "RLIKE":
-        return _wrong_regular_expression(pattern)
+        return wrong_regular_expression(pattern)
     at = 0
     while (at := pattern.find(escape, at)) >= 0:
         if at + 1 == len(pattern):
@@ -114,8 +114,19 @@ def _wrong_pattern(operator: str, pattern: str, escape: str) -> str | None:
     return None
 
 
+def as_match(call: Expression) -> Expression:
+    """`regexp_like(x, 'a+')` as `x RLIKE 'a+'`, which one automaton answers for all queries."""
+    if type(call) is not FunctionCall:
+        return call
+    operand, pattern = call.arguments
+    if type(pattern) is not Literal or not isinstance(pattern.value, str):
+        return call
+    return Match(PatternKind.RLIKE, operand, pattern.value, "\\", call.span)
+
+
 @lru_cache(maxsize=1024)
-def _wrong_regular_expression(pattern: str) -> str | None:
+def wrong_regular_expression(pattern: str) -> str | None:
+    """Why a regular expression is not valid, or None."""
     import re2  # only programs with RLIKE pay for loading it
 
     options = re2.Options()

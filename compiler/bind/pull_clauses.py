@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind.checks.grouping import check_grouped, check_selected, sets_of
 from cqc.compiler.bind.expression import bind_condition, bind_expression
 from cqc.compiler.bind.from_clause import whole_number_at_least
-from cqc.compiler.bind.grouping import check_grouped, check_selected
 from cqc.compiler.bind.literals import duration_us, whole_number
 from cqc.compiler.bind.operators import typed
 from cqc.compiler.bind.scope import OutputNames
 from cqc.compiler.bind.window_ends import bind_instant
 from cqc.compiler.diagnostics.source import Span
 from cqc.compiler.diagnostics.suggest import TUMBLING_WINDOW
-from cqc.compiler.meaning.bound import Instant, Order, Pull
+from cqc.compiler.meaning.bound import Instant, Order, Pull, overs_in
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Outputs = tuple["Output", ...]
 
 
-def _check_push(scope: Scope, node: syntax.Select) -> None:
+def check_push(scope: Scope, node: syntax.Select) -> None:
     """Report the clauses that need BEGIN-END, all in one diagnostic: one clause mends them all."""
     clauses: list[tuple[str, Span]] = []
     if node.distinct:
@@ -69,17 +70,33 @@ def _report_push(scope: Scope, clauses: list[tuple[str, Span]], *, has_every: bo
     scope.report("CQ060", span, clause=clause, detail=detail, hint=hint)
 
 
-def _group_by(
+def bind_group_by(
     scope: Scope, node: syntax.Select, outputs: Outputs | None
-) -> tuple[Expression, ...] | None:
-    """The GROUP BY keys: expressions of columns, names of outputs, or their numbers."""
+) -> tuple[tuple[Expression, ...] | None, tuple[tuple[int, ...], ...]]:
+    """The GROUP BY keys (expressions of columns, names of outputs, or their numbers), and which of them each set has."""
     scope.aggregate_forbidden = "GROUP BY"
     scope.output_names = OutputNames.LAST
-    keys = [_key(scope, key, outputs, "GROUP BY") for key in node.group_by]
+    written = [sets_of(item) for item in node.group_by]
+    keys: dict[Expression, int] = {}
+    complete = True
+    bound_sets: list[list[tuple[int, ...]]] = []
+    for sets in written:
+        numbered: list[tuple[int, ...]] = []
+        for each in sets:
+            found = [_key(scope, key, outputs, "GROUP BY") for key in each]
+            complete = complete and None not in found
+            numbered.append(
+                tuple(keys.setdefault(key, len(keys)) for key in found if key is not None)
+            )
+        bound_sets.append(numbered)
     scope.output_names = OutputNames.HIDDEN
     scope.aggregate_forbidden = None
-    known = tuple(key for key in keys if key is not None)
-    return known if len(known) == len(keys) else None
+    if not complete:
+        return None, ()
+    if all(len(sets) == 1 for sets in bound_sets):
+        return tuple(keys), ()
+    joined = [sum(each, ()) for each in itertools.product(*bound_sets)]
+    return tuple(keys), tuple(tuple(dict.fromkeys(each)) for each in joined)
 
 
 def _key(
@@ -100,35 +117,58 @@ def _key(
     return outputs[position - 1].expression
 
 
+_OF_READER = Instant(True, 0, False)  # stands for the end of a window that the reader has
+
+
 def bind_pull(
-    scope: Scope, node: syntax.Select, outputs: Outputs | None, numeric_time: bool | None
+    scope: Scope,
+    node: syntax.Select,
+    outputs: Outputs | None,
+    numeric_time: bool | None,
+    *,
+    as_view: bool = False,
 ) -> Pull | None:
-    """All of it; None when something is wrong, a missing BEGIN-END included."""
+    """All of it; None when something is wrong, a missing BEGIN-END included (but in a view without EVERY)."""
     found = len(scope.diagnostics)
     begin, end = _ends(scope, node, numeric_time)
     every_us = None if node.every is None else _every(scope, node.every)
-    group_by = _group_by(scope, node, outputs)
+    group_by, grouping_sets = bind_group_by(scope, node, outputs)
     grouping = bool(node.group_by) or node.having is not None
     if group_by is not None and (grouping or scope.first_aggregate is not None):
         scope.grouped = frozenset(group_by)
-    having = _having(scope, node)
-    order_by = _order_by(scope, node, outputs)
+    having = bind_having(scope, node)
+    qualify = bind_qualify(scope, node)
+    order_by = bind_order_by(scope, node, outputs)
     limit = None if node.limit is None else whole_number_at_least(scope, node.limit, "LIMIT", 0)
     is_aggregate = grouping or scope.first_aggregate is not None
-    if node.begin is None or node.end is None:
-        _check_push(scope, node)
+    inherits = as_view and node.begin is None and node.every is None
+    if inherits:
+        begin = end = _OF_READER
+    if not inherits and (node.begin is None or node.end is None):
+        check_push(scope, node)
     else:
         shown = [output.expression for output in outputs or ()]
         keys = [order.expression for order in order_by]
         if is_aggregate and group_by is not None:
-            conditions = [] if having is None else [having]
+            conditions = [each for each in (having, qualify) if each is not None]
             check_grouped(scope, [*shown, *conditions, *keys], frozenset(group_by))
         if node.distinct and outputs is not None and len(scope.diagnostics) == found:
             check_selected(scope, keys, frozenset(shown))
     if begin is None or end is None or group_by is None or len(scope.diagnostics) > found:
         return None
     return Pull(
-        begin, end, every_us, node.distinct, group_by, having, order_by, limit, is_aggregate
+        begin,
+        end,
+        every_us,
+        node.distinct,
+        group_by,
+        having,
+        order_by,
+        limit,
+        is_aggregate,
+        inherits,
+        qualify,
+        grouping_sets,
     )
 
 
@@ -149,7 +189,8 @@ def _every(scope: Scope, node: syntax.Duration) -> int | None:
     return every_us
 
 
-def _having(scope: Scope, node: syntax.Select) -> Expression | None:
+def bind_having(scope: Scope, node: syntax.Select) -> Expression | None:
+    """The condition on groups."""
     if node.having is None:
         return None
     scope.output_names = OutputNames.LAST
@@ -158,13 +199,33 @@ def _having(scope: Scope, node: syntax.Select) -> Expression | None:
     return having
 
 
-def _order_by(scope: Scope, node: syntax.Select, outputs: Outputs | None) -> tuple[Order, ...]:
+def bind_qualify(scope: Scope, node: syntax.Select) -> Expression | None:
+    """The condition of QUALIFY, which is about OVER."""
+    if node.qualify is None:
+        return None
+    scope.output_names = OutputNames.LAST
+    scope.over_allowed = True
+    condition = bind_condition(scope, node.qualify, "QUALIFY")
+    scope.over_allowed = False
+    scope.output_names = OutputNames.HIDDEN
+    if condition is not None and not overs_in(condition):
+        hint = "Write the condition in WHERE, or in HAVING where it is about groups."
+        detail = "QUALIFY chooses rows by what OVER says of them."
+        scope.report("CQ140", node.qualify.span, detail=detail, hint=hint)
+        return None
+    return condition
+
+
+def bind_order_by(scope: Scope, node: syntax.Select, outputs: Outputs | None) -> tuple[Order, ...]:
+    """The ORDER BY keys."""
     scope.output_names = OutputNames.FIRST
+    scope.over_allowed = True
     orders: list[Order] = []
     for key in node.order_by:
         expression = _key(scope, key.expression, outputs, "ORDER BY")
         nulls_first = not key.descending if key.nulls_first is None else key.nulls_first
         if expression is not None:
             orders.append(Order(expression, key.descending, nulls_first))
+    scope.over_allowed = False
     scope.output_names = OutputNames.HIDDEN
     return tuple(orders)

@@ -7,23 +7,28 @@ because the mistake is already reported. That is how one run shows every mistake
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.errors_catalogue import make
-from cqc.compiler.diagnostics.suggest import did_you_mean
-from cqc.compiler.meaning.bound import ColumnRef
+from cqc.compiler.diagnostics.suggest import clock_hint, did_you_mean
+from cqc.compiler.meaning.bound import WINDOW_COLUMNS, ColumnRef
 from cqc.compiler.meaning.catalog import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.functions.registered import UserFunction
-    from cqc.compiler.meaning.bound import Expression
+    from cqc.compiler.meaning.bound import Expression, TableWindow
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.types import ColumnType
     from cqc.compiler.syntax import tree as syntax
+
+    BindSubQuery = Callable[
+        ["Environment", syntax.Name, syntax.Select], tuple[Relation | None, list[Diagnostic]]
+    ]
 
 # Folded column name -> position and type.
 Columns = dict[str, tuple[int, "ColumnType"]]
@@ -35,7 +40,21 @@ _LISTED = 20  # names in "columns of ...": more than that helps nobody
 class Environment:
     """What all queries of a program share: relations with their columns by folded name, and functions."""
 
-    __slots__ = ("_columns", "broken", "functions", "lost", "queries", "relations")
+    __slots__ = ("_columns", "broken", "functions", "key_idle_us", "lost", "queries", "relations")
+
+    def within(self, entries: Mapping[str, Relation | None]) -> Environment:
+        """The same with the entries of a WITH clause, which hide what else has their names (None: one with a mistake)."""
+        known = {name: each for name, each in entries.items() if each is not None}
+        hidden = {name: each for name, each in self.relations.items() if name not in entries}
+        broken = {name: None for name, each in entries.items() if each is None}
+        return Environment(
+            {**hidden, **known},
+            self.functions,
+            {**{name: self.broken[name] for name in self.broken if name not in known}, **broken},
+            self.lost,
+            self.queries,
+            self.key_idle_us,
+        )
 
     def __init__(
         self,
@@ -44,12 +63,14 @@ class Environment:
         broken: Mapping[str, Relation | None],
         lost: frozenset[str] = frozenset(),
         queries: Container[str] = (),
+        key_idle_us: int | None = None,
     ) -> None:
         self.relations = relations
         self.functions = functions
         self.broken = broken  # declared with a mistake: known by name, with columns where possible
         self.lost = lost  # folded names whose declaration did not even parse
         self.queries = queries  # folded names of queries, which FROM cannot name
+        self.key_idle_us = key_idle_us  # SET KEY_IDLE
         self._columns: dict[int, Columns] = {}
 
     def columns(self, relation: Relation) -> Columns:
@@ -75,28 +96,49 @@ class Scope:
     __slots__ = (
         "aggregate_forbidden",
         "aliases",
+        "bind_sub_query",
         "by_alias",
         "columns",
         "diagnostics",
         "environment",
         "first_aggregate",
         "grouped",
+        "groups_windows",
         "has_unknown",
         "inside_aggregate",
+        "inside_over",
+        "is_pull",
+        "may_have_no_stream",
+        "next_item",
         "numeric_time",
+        "outer_levels",
         "output_names",
         "outputs",
+        "over_allowed",
+        "overs",
+        "own_from",
         "relations",
         "shaky",
+        "spans",
+        "windows",
     )
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        bind_sub_query: BindSubQuery | None = None,
+        *,
+        may_have_no_stream: bool = False,
+    ) -> None:
         self.environment = environment
+        self.bind_sub_query = bind_sub_query  # None where FROM cannot have any
+        self.may_have_no_stream = may_have_no_stream  # a view over tables alone is a table
         self.diagnostics: list[Diagnostic] = []
         self.aliases: list[str] = []
         self.relations: list[Relation | None] = []
         self.columns: list[Columns | None] = []  # None where the relation is unknown
         self.shaky: list[bool] = []  # the declaration has a mistake: its event time is a guess
+        self.spans: list[Span] = []  # where each item is written
         self.by_alias: dict[str, int] = {}
         self.has_unknown = False
         self.numeric_time = False
@@ -106,6 +148,18 @@ class Scope:
         self.output_names = OutputNames.HIDDEN
         self.outputs: dict[str, Expression | None] = {}
         self.grouped: frozenset[Expression] | None = None  # None: the query has no groups
+        self.windows: list[TableWindow | None] = []  # of each item
+        self.is_pull = False  # has BEGIN-END
+        self.groups_windows = False  # has GROUP BY, over windows
+        self.inside_over = False
+        self.over_allowed = False  # in this clause
+        self.overs: list[Span] = []  # where OVER stands
+        # Of a query inside EXISTS: where its own items begin, and those of the queries around it, from the inside.
+        self.own_from = 0
+        self.outer_levels: tuple[range, ...] = ()
+        self.next_item: list[int] = [
+            0
+        ]  # the next free number of the whole query, the same list for all scopes of it
 
     def report(
         self,
@@ -120,9 +174,34 @@ class Scope:
         """Add a diagnostic. Returns nothing, so that a binder can end with it: the part is unknown."""
         self.diagnostics.append(make(code, span, hint=hint, detail=detail, more=more, **values))
 
+    @property
+    def own_items(self) -> range:
+        """The numbers of the items in FROM of this very query."""
+        return range(self.own_from, len(self.relations))
+
+    @property
+    def is_inner(self) -> bool:
+        """Whether this is a query inside EXISTS."""
+        return bool(self.outer_levels)
+
+    def bind_view(self, name: syntax.Name, query: syntax.Select) -> Relation | None:
+        """The stream that a query in FROM makes; None after saying what is wrong."""
+        assert self.bind_sub_query is not None
+        relation, found = self.bind_sub_query(self.environment, name, query)
+        self.diagnostics += found
+        return relation
+
     def is_event_time(self, column: ColumnRef) -> bool:
         relation = self.relations[column.item]
         return relation is not None and relation.event_time == column.column
+
+    def is_window_column(self, column: ColumnRef) -> bool:
+        relation, window = self.relations[column.item], self.windows[column.item]
+        return (
+            relation is not None
+            and window is not None
+            and column.column >= len(relation.columns) - len(WINDOW_COLUMNS)
+        )
 
     def show(self, column: ColumnRef) -> str:
         """`alias.column` of a bound column."""
@@ -144,9 +223,11 @@ def bind_column(scope: Scope, node: syntax.ColumnName) -> Expression | None:
     outputs_seen = scope.output_names is not OutputNames.HIDDEN and scope.inside_aggregate is None
     if outputs_seen and scope.output_names is OutputNames.FIRST and name in scope.outputs:
         return scope.outputs[name]
-    found: list[int] = [
-        at for at, columns in enumerate(scope.columns) if columns is not None and name in columns
-    ]
+    found: list[int] = []
+    for level in (scope.own_items, *scope.outer_levels):
+        found = [at for at in level if name in (scope.columns[at] or _NO_COLUMNS)]
+        if found:
+            break
     if len(found) == 1:
         column = _reference(scope, found[0], name, node.span)
         hidden = outputs_seen and scope.grouped is not None and column not in scope.grouped
@@ -201,8 +282,10 @@ def _report_unknown_column(scope: Scope, node: syntax.ColumnName) -> None:
         node.span,
         place=scope.aliases[0] if len(scope.aliases) == 1 else "FROM",
         column=node.column.text,
-        detail=" ".join(_columns_of(scope, at) for at in range(len(scope.relations))) or None,
-        hint=_unquoted_text_hint(node) or did_you_mean(node.column.text, names),
+        detail=" ".join(filter(None, map(partial(_columns_of, scope), _visible(scope)))) or None,
+        hint=_unquoted_text_hint(node)
+        or did_you_mean(node.column.text, names)
+        or clock_hint(node.column.text),
     )
 
 
@@ -247,9 +330,16 @@ def report_unknown_alias(scope: Scope, qualifier: syntax.Name) -> None:
         "CQ034",
         qualifier.span,
         qualifier=qualifier.text,
-        detail=f"FROM has {_join(scope.aliases, 'and')}." if scope.aliases else None,
+        detail=f"FROM has {_join([scope.aliases[at] for at in _visible(scope)], 'and')}."
+        if scope.aliases
+        else None,
         hint=hint,
     )
+
+
+def _visible(scope: Scope) -> list[int]:
+    """The items that a name may mean, from the outside."""
+    return [at for level in (*scope.outer_levels[::-1], scope.own_items) for at in level]
 
 
 def _columns_of(scope: Scope, item: int) -> str:

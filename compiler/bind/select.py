@@ -6,51 +6,189 @@ and ORDER BY may name. A mistake in one clause does not keep the others from bei
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind.decided import bind_decided, is_decided, split_where, unbounded_overs
 from cqc.compiler.bind.expression import bind_condition, conjunction
 from cqc.compiler.bind.from_clause import bind_from
-from cqc.compiler.bind.instant_comparisons import compare_instants
 from cqc.compiler.bind.literals import duration_us
+from cqc.compiler.bind.outer_joins import (
+    bind_joins,
+    check_absent_views,
+    check_preserved,
+    place_windows,
+)
 from cqc.compiler.bind.outputs import bind_outputs
 from cqc.compiler.bind.pull_clauses import bind_pull
 from cqc.compiler.bind.scope import Environment, Scope
+from cqc.compiler.bind.sub_queries import bind_questions, split_questions
+from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
-from cqc.compiler.meaning.bound import Query
+from cqc.compiler.diagnostics.diagnostic import Severity
+from cqc.compiler.meaning.bound import Query, overs_in
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax.join_hint import HintError, find_hint, read_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from cqc.compiler.bind.scope import BindSubQuery
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
-    from cqc.compiler.meaning.bound import Expression, Item, JoinShape, Pull
+    from cqc.compiler.meaning.bound import Decided, Expression, Item, JoinShape, Output, Pull
+    from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.syntax import tree as syntax
 
 
-def bind_select(
-    environment: Environment, node: syntax.Select, name: str
+def bind_one_select(
+    environment: Environment,
+    node: syntax.Select,
+    name: str,
+    bind_sub_query: BindSubQuery,
+    *,
+    as_view: bool,
+    is_asked: bool = False,
 ) -> tuple[Query | None, list[Diagnostic]]:
-    """The bound query with everything found wrong or doubtful; the query is None when there are errors."""
-    scope = Scope(environment)
-    return _bind(scope, node, name), scope.diagnostics
+    """One SELECT without WITH and UNION, with everything found wrong or doubtful; the query is None when there are errors.
+
+    `as_view`: it makes a view, whose window may be that of its readers, and which may be over tables alone. `is_asked`: its
+    window is that of its readers, whatever its clauses are.
+    """
+    scope = Scope(environment, bind_sub_query, may_have_no_stream=as_view)
+    query = _bind(scope, node, name, as_view=as_view, is_asked=is_asked)
+    beyond_push = any(each.code in ("CQ137", "CQ138") for each in scope.diagnostics)
+    if query is None and as_view and not is_asked and beyond_push:
+        # OVER beyond what push allows: the window is that of the readers.
+        return bind_one_select(environment, node, name, bind_sub_query, as_view=True, is_asked=True)
+    return query, scope.diagnostics
 
 
-def _bind(scope: Scope, node: syntax.Select, name: str) -> Query | None:
+def _bind(
+    scope: Scope, node: syntax.Select, name: str, *, as_view: bool, is_asked: bool
+) -> Query | None:
+    scope.is_pull = node.begin is not None or is_asked or (as_view and _is_nested(node))
     items = bind_from(scope, node.items)
-    where = _where(scope, node)
+    scope.groups_windows = bool(node.group_by) and any(scope.windows)
+    tree = bind_joins(scope, node.joins) if node.joins and items is not None else None
+    ordinary, questions = split_questions(node.where)
+    where = _where(scope, node, ordinary)
     window = _window(scope, node)
     max_window_us = None if node.max_window is None else _max_window(scope, node.max_window)
+    scope.over_allowed = True
     outputs = bind_outputs(scope, node.outputs)
+    scope.over_allowed = False
     pull: Pull | None = None
-    if _has_pull_clauses(scope, node):
-        pull = bind_pull(scope, node, outputs, _numeric_time(scope))
-    if items is None or outputs is None or scope.diagnostics:
+    decided: Decided | None = None
+    windowed = [item for item in items or () if item.relation.is_windowed]
+    is_pull = _has_pull_clauses(scope, node) or is_asked or bool(as_view and windowed)
+    if is_decided(scope, node):
+        if items is None:
+            return None
+        is_pull = False
+        where, kept = split_where(scope, where)
+        decided = bind_decided(scope, node, items, outputs)
+        decided = None if decided is None else replace(decided, kept=kept)
+        if windowed:
+            _refuse_windowed(scope, windowed[0])
+        if tree is not None or questions:
+            _refuse_absence(scope, node)
+    elif items is None and any(item.function is not None for item in node.items):
+        return None  # what else is wrong depends on the window
+    elif is_pull:
+        pull = bind_pull(scope, node, outputs, _numeric_time(scope), as_view=as_view)
+    elif windowed:
+        _refuse_windowed(scope, windowed[0])
+    exists = bind_questions(scope, questions, pull=is_pull) if items is not None else ()
+    if tree is not None and items is not None:
+        tree, window = place_windows(scope, tree, window)
+        check_preserved(scope, tree, items, pull=is_pull, what="an outer join")
+    if items is not None and exists is not None:
+        check_absent_views(scope, items, exists, has_outer=tree is not None, pull=is_pull)
+    is_wrong = any(each.severity is Severity.ERROR for each in scope.diagnostics)
+    if items is None or outputs is None or exists is None or is_wrong:
         return None
     if pull is not None:
+        _refuse_decided(scope, items)
+        if any(each.severity is Severity.ERROR for each in scope.diagnostics):
+            return None
         _warn_if_empty(scope, node, name, pull)
-    hint = _join_hint(scope, node, items, pull)
-    return Query(name, tuple(items), outputs, where, window, max_window_us, pull, node.span, hint)
+    hint = None if tree is not None or exists else _join_hint(scope, node, items, pull)
+    if decided is not None:
+        _warn_of_keys(scope, node, name, decided, outputs)
+    return Query(
+        name,
+        tuple(items),
+        outputs,
+        where,
+        window,
+        max_window_us,
+        pull,
+        node.span,
+        hint,
+        node.unbounded,
+        decided=decided,
+        tree=tree,
+        exists=exists,
+    )
+
+
+def _refuse_absence(scope: Scope, node: syntax.Select) -> None:
+    """Windows and OVER read rows that are there: what outer joins and EXISTS find is a view for them."""
+    hint = "Make the join, or the query with EXISTS, a view, and read that."
+    what = "an outer join or EXISTS beside windows or OVER"
+    scope.report("CQ145", node.items[0].span, what=what, hint=hint)
+
+
+def _refuse_decided(scope: Scope, items: Sequence[Item]) -> None:
+    """A query that asks cannot read the rows of windows and OVER yet: they are given out as they are decided."""
+    for item in items:
+        if any(branch.decided is not None for branch in _beneath(item.relation)):
+            what = f"{item.alias}, a view with windows or OVER, in a query with BEGIN-END,"
+            hint = "Read it with a query without BEGIN-END, or group with BEGIN-END and EVERY in the view."
+            scope.report("CQ145", item.span, what=what, hint=hint)
+            return
+
+
+def _beneath(relation: Relation) -> Iterator[Query]:
+    """The queries that make a view, and those of the views they read."""
+    for branch in () if relation.view is None else relation.view.branches:
+        yield branch
+        for item in branch.items:
+            yield from _beneath(item.relation)
+
+
+def _is_nested(node: syntax.Select) -> bool:
+    """Whether a view without BEGIN-END takes the window of its readers, because of a clause that needs one."""
+    if any(item.function is not None for item in node.items):
+        return False
+    arranged = node.distinct or node.order_by or node.limit
+    return bool(node.group_by or node.having or arranged) and node.every is None
+
+
+def _refuse_windowed(scope: Scope, item: Item) -> None:
+    """A push query cannot read rows that are those of a window."""
+    detail = f"{item.alias} groups, sorts or limits the rows of a window, and this query has none."
+    hint = (
+        "Give the view `BEGIN AFTER NOW - 1 MINUTE END NOW EVERY 1 MINUTE` (or TUMBLE), "
+        "or this query a BEGIN-END clause."
+    )
+    scope.report("CQ100", item.span, name=item.alias, detail=detail, hint=hint)
+
+
+def _warn_of_keys(
+    scope: Scope,
+    node: syntax.Select,
+    name: str,
+    decided: Decided,
+    outputs: tuple[Output, ...],
+) -> None:
+    """Keys that nothing bounds are allowed, and worth a word."""
+    shown = [output.expression for output in outputs]
+    unbounded = unbounded_overs(decided, overs_in(*shown, decided.qualify))
+    if unbounded:
+        detail = "Neither RANGE nor KEY_IDLE says when a key can be forgotten."
+        hint = "Write `SET KEY_IDLE = 1 DAY;` to let a key that was silent for so long start anew."
+        scope.report("CQ147", unbounded[0].span, name=name, detail=detail, hint=hint)
 
 
 def _join_hint(
@@ -77,16 +215,18 @@ def _has_pull_clauses(scope: Scope, node: syntax.Select) -> bool:
         or node.order_by
         or node.limit
         or node.every
+        or node.qualify
     )
 
 
-def _where(scope: Scope, node: syntax.Select) -> Expression | None:
-    """WHERE and the ON conditions, as one condition."""
+def _where(
+    scope: Scope, node: syntax.Select, ordinary: Sequence[syntax.Expression]
+) -> Expression | None:
+    """The ordinary conditions of WHERE and the ON conditions, as one condition."""
     scope.aggregate_forbidden = "ON"
     conditions = [bind_condition(scope, on, "ON") for on in node.join_conditions]
     scope.aggregate_forbidden = "WHERE"
-    if node.where is not None:
-        conditions.append(bind_condition(scope, node.where, "WHERE"))
+    conditions += [bind_condition(scope, each, "WHERE") for each in ordinary]
     scope.aggregate_forbidden = None
     known = [_on_instants(scope, condition) for condition in conditions if condition is not None]
     if not known:
@@ -123,7 +263,10 @@ def _numeric_time(scope: Scope) -> bool | None:
     for relation, shaky in zip(scope.relations, scope.shaky, strict=True):
         if relation is not None and not shaky and relation.is_stream:
             return relation.time_type is not ColumnType.TIMESTAMP
-    return None
+    beneath = [
+        relation.view.numeric_time for relation in scope.relations if relation and relation.view
+    ]
+    return next((numeric for numeric in beneath if numeric is not None), None)
 
 
 def _warn_if_empty(scope: Scope, node: syntax.Select, name: str, pull: Pull) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import Span
 
 
-class Severity(Enum):
+class Severity(StrEnum):
     """Errors stop a program; warnings do not."""
 
     ERROR = "error"
@@ -26,7 +26,17 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing the user should know about their program."""
+    """One thing the user should know about their program.
+
+    Example:
+        >>> import cqc
+        >>> try:
+        ...     cqc.compile("CREATE STREAM s (ts TIMESTAMP, x BIGINT); SELECT y FROM s;")
+        ... except cqc.CompileError as error:
+        ...     [found] = error.diagnostics
+        >>> found.line, found.column, found.code, found.severity == "error"
+        (1, 50, 'CQ031', True)
+    """
 
     code: str
     severity: Severity
@@ -36,9 +46,43 @@ class Diagnostic:
     hint: str | None = None
     more: tuple[Span, ...] = ()  # further places on the same line to underline
 
+    @property
+    def file(self) -> str:
+        """The file it is about, as it was named."""
+        return self.span.source.name
+
+    @property
+    def line(self) -> int:
+        """The line where it begins, from 1."""
+        return self.span.source.line_and_column(self.span.start)[0]
+
+    @property
+    def column(self) -> int:
+        """The column where it begins, in characters from 1."""
+        return self.span.source.line_and_column(self.span.start)[1]
+
+    @property
+    def end_line(self) -> int:
+        """The line where it ends."""
+        return self.span.source.line_and_column(self.span.end)[0]
+
+    @property
+    def end_column(self) -> int:
+        """The column after its last character."""
+        return self.span.source.line_and_column(self.span.end)[1]
+
 
 class CompileError(Exception):
-    """A program has errors; `diagnostics` holds all of them (and the warnings found on the way)."""
+    """A program has errors; `diagnostics` holds all of them (and the warnings found on the way).
+
+    Example:
+        >>> import cqc
+        >>> try:
+        ...     cqc.compile("SELECT x FROM nowhere")
+        ... except cqc.CompileError as error:
+        ...     print([each.message for each in error.diagnostics])
+        ['there is no stream or table nowhere']
+    """
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
@@ -62,16 +106,13 @@ def render_text(diagnostics: Iterable[Diagnostic]) -> str:
 
 def render_json(diagnostic: Diagnostic) -> str:
     """One diagnostic as one JSON object on one line."""
-    source = diagnostic.span.source
-    line, column = source.line_and_column(diagnostic.span.start)
-    end_line, end_column = source.line_and_column(diagnostic.span.end)
     return json.dumps(
         {
-            "file": source.name,
-            "line": line,
-            "column": column,
-            "end_line": end_line,
-            "end_column": end_column,
+            "file": diagnostic.file,
+            "line": diagnostic.line,
+            "column": diagnostic.column,
+            "end_line": diagnostic.end_line,
+            "end_column": diagnostic.end_column,
             "code": diagnostic.code,
             "severity": diagnostic.severity.value,
             "message": diagnostic.message,

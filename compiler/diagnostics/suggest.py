@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 _MOST_LISTED = 50
 TUMBLING_WINDOW = "BEGIN AFTER NOW - 1 MINUTE END NOW EVERY 1 MINUTE"
-_TUMBLING_HINT = f"A tumbling window is `{TUMBLING_WINDOW}`."
-_HOPPING_HINT = "A hopping window is `BEGIN AFTER NOW - 5 MINUTES END NOW EVERY 1 MINUTE`."
+_TUMBLING_HINT = "A tumbling window is `FROM TUMBLE(stream, 1 MINUTE) ... GROUP BY window_end`."
+_HOPPING_HINT = (
+    "A hopping window is `FROM HOP(stream, 1 MINUTE, 5 MINUTES) ... GROUP BY window_end`."
+)
 _WINDOW_HINTS = {
     **dict.fromkeys(
         ("tumble", "tumbling", "tumblingwindow", "window", "time_bucket"), _TUMBLING_HINT
@@ -23,7 +25,8 @@ _WINDOW_HINTS = {
     **dict.fromkeys(("date_trunc", "date_bin"), _TUMBLING_HINT),
     **dict.fromkeys(("hop", "hopping", "hoppingwindow", "slide", "sliding"), _HOPPING_HINT),
     **dict.fromkeys(
-        ("session", "session_window"), f"There are no session windows. {_TUMBLING_HINT}"
+        ("session", "session_window"),
+        "A session is `FROM SESSION(stream PARTITION BY key, 30 SEC) ... GROUP BY window_end, key`.",
     ),
 }
 
@@ -35,6 +38,62 @@ def window_hint(word: str) -> str | None:
         window_hint("TUMBLE_START") == window_hint("tumble")
     """
     return _WINDOW_HINTS.get(word.lower().removesuffix("_start").removesuffix("_end"))
+
+
+_CLOCK = frozenset(
+    [
+        "current_timestamp",
+        "current_date",
+        "current_time",
+        "localtimestamp",
+        "localtime",
+        "sysdate",
+        "systimestamp",
+        "getdate",
+        "curdate",
+        "now",
+        "rowtime",
+        "proctime",
+        "event_time",
+        "_time",
+        "ptime",
+        "utc_timestamp",
+        "unix_timestamp_now",
+    ]
+)
+_OTHER_FUNCTIONS = {
+    "iif": "Write `if(condition, a, b)`, or CASE.",
+    "decode": "Write `CASE x WHEN 1 THEN 'a' ... END`.",
+    "isnull": "Write `x IS NULL`, or `coalesce(x, 0)` for another value.",
+    "regexp": "Write `text RLIKE 'pattern'`.",
+    "regexp_matches": "Write `text RLIKE 'pattern'`.",
+    "charindex": "Write `contains(text, part)`.",
+    "convert": "Write `CAST(value AS type)`.",
+    "to_char": "Write `CAST(value AS STRING)`.",
+    "to_number": "Write `CAST(text AS DOUBLE)`.",
+    "toint": "Write `CAST(value AS BIGINT)`.",
+    "countdistinct": "Write `COUNT(DISTINCT x)`.",
+    "uniq": "Write `COUNT(DISTINCT x)`.",
+}
+
+
+def clock_hint(word: str) -> str | None:
+    """What to write for a word that is the wall clock, or the time of a row, elsewhere.
+
+    Example:
+        clock_hint("CURRENT_TIMESTAMP") is not None
+    """
+    if word.lower() not in _CLOCK:
+        return None
+    return (
+        "The time of a row is its event-time column; NOW, the instant asked about, stands in BEGIN and END: "
+        "`BEGIN NOW - 10 MINUTES END NOW`."
+    )
+
+
+def function_hint(word: str) -> str | None:
+    """What to write for a function of another system, or None where it is no such function."""
+    return clock_hint(word) or window_hint(word) or _OTHER_FUNCTIONS.get(word.lower())
 
 
 def edit_distance(left: str, right: str, limit: int) -> int:

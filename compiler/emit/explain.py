@@ -7,12 +7,15 @@ history each stream keeps. Of more the first are, and the rest is summed up: str
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from cqc.compiler.emit.explain_query import kept_text, query_lines
+from cqc.compiler.graph.graph import Graph
 from cqc.compiler.graph.nodes import Direction, ThresholdKind
-from cqc.compiler.graph.picture import expression_atoms, filtered_columns
+from cqc.compiler.graph.picture import derived_relations, expression_atoms, filtered_columns
+from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.normal import ALWAYS
 from cqc.compiler.physical.physical_plan import plan_lines, plan_of
 from cqc.compiler.physical.strategy import Strategy
@@ -21,7 +24,6 @@ from cqc.compiler.wording.expressions import duration_text, expression_text, ite
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from cqc.compiler.graph.graph import Graph
     from cqc.compiler.graph.nodes import Body, Family, JoinHost
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.program import Program
@@ -40,9 +42,10 @@ def emit(
 
     `notes` are appended to the lines of operators, by operator id (`filter:B.temp`).
     """
-    graph = program.graph
+    views = derived_relations(program.graph.bodies.values())
+    graph = _with_feeds(program, views)
     measured = notes or {}
-    lines = [_headline(graph), ""]
+    lines = [_headline(program.graph), ""]
     relations = program.catalog.relations.values()
     by_relation = _bodies_by_relation(graph)
     streams = [each for each in relations if each.is_stream]
@@ -51,13 +54,59 @@ def emit(
         lines += ["Streams", *_indent(_relations(streams, by_relation, measured)), ""]
     if tables:
         lines += ["Tables", *_indent(_relations(tables, by_relation, measured)), ""]
+    if program.catalog.views or views:
+        lines += ["Views", *_indent(_views(program, views, by_relation, measured)), ""]
     if graph.hosts:
         lines += ["Joins", *_indent(_hosts(graph, measured)), ""]
         plan = plan_of(graph, strategy or Strategy())
         lines += ["Runs as", *_indent(plan_lines(plan)), ""]
-    if graph.queries:
-        lines += ["Queries", *_indent(_queries(graph, measured))]
+    if program.graph.queries:
+        lines += ["Queries", *_indent(_queries(program.graph, measured))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _with_feeds(program: Program, views: Sequence[Relation]) -> Graph:
+    """The graph with the branches of views among the queries, as they run; a branch has the name of its view."""
+    if not views:
+        return program.graph
+    graph = Graph()
+    for query in program.graph.queries.values():
+        graph.add(program.graph.normal(query.name))
+    for view in views:
+        assert view.made_by is not None
+        for branch in view.made_by.branches:
+            name = f"view {view.title}"
+            while fold(name) in graph.queries:
+                name += "'"
+            graph.add(replace(branch, name=name))
+    return graph
+
+
+def _views(
+    program: Program,
+    views: Sequence[Relation],
+    by_relation: Mapping[str, list[Body]],
+    notes: Mapping[str, str],
+) -> Iterator[str]:
+    """The views that are made, by level; then those that are not."""
+    made = {fold(view.title) for view in views}
+    for view in sorted(views, key=lambda each: each.made_by.level if each.made_by else 0):
+        assert view.made_by is not None
+        kind = "rows of the window asked about" if view.is_windowed else "a stream"
+        beneath = " and ".join(view.made_by.bases) or "tables"
+        columns = ", ".join(f"{name_text(c.name)} {c.type.value}" for c in view.columns)
+        users = _users(by_relation.get(view.name, []))
+        note = _note(notes, "source", view.name)
+        yield (
+            f"level {view.made_by.level}: {name_text(view.title)} ({columns}), {kind} over {beneath}:"
+            f" read by {users}{note}"
+        )
+        if view.is_stream:
+            yield from _indent(_filters(view, by_relation.get(view.name, []), notes))
+    for name, relation in program.catalog.views.items():
+        if name not in made:
+            shown = name_text(relation.name)
+            yield f"{shown}: merged into its readers, or read by no query"
 
 
 def _headline(graph: Graph) -> str:
@@ -99,6 +148,9 @@ def _users(bodies: Sequence[Body]) -> str:
     """`3 queries (a, b, c)`, long lists cut."""
     count = sum(len(body.users) if isinstance(body.users, dict) else 1 for body in bodies)
     names = list(islice((query.name for body in bodies for query in body.queries), _MOST_NAMES))
+    if any(next(body.queries).patterns for body in bodies):  # which have several bodies
+        everyone = dict.fromkeys(query.name for body in bodies for query in body.queries)
+        count, names = len(everyone), list(islice(everyone, _MOST_NAMES))
     if count > len(names):
         names[-1] = f"{count - len(names) + 1:,} more"
     return f"{_count(count, 'query', 'queries')} ({', '.join(names)})"
@@ -162,7 +214,7 @@ def _filters(relation: Relation, bodies: Sequence[Body], notes: Mapping[str, str
 
 def _hosts(graph: Graph, notes: Mapping[str, str]) -> Iterator[str]:
     for _, host in sorted(graph.hosts.items()):
-        inputs = " x ".join(name_text(relation.name) for relation in host.relations)
+        inputs = " x ".join(name_text(relation.title) for relation in host.relations)
         users = _shared([body for _, body in sorted(host.bodies.items())])
         inside = "" if host.parent is None else f", part of {host.parent.name}"
         note = _note(notes, "join", str(host.number))
@@ -218,6 +270,7 @@ def _summary(graph: Graph) -> Iterator[str]:
     classes: Counter[str] = Counter()
     for node in graph.queries.values():
         body = node.body
+        classes["with outer joins or EXISTS"] += bool(node.patterns)
         classes["over one stream" if body.host is None else "joins"] += 1
         classes["with BEGIN-END"] += node.pull is not None
         classes["with theta conditions"] += bool(body.theta_joins)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.emit.explain_absence import absence_facts
+from cqc.compiler.emit.explain_decided import decided_facts
 from cqc.compiler.graph.lower import restore
 from cqc.compiler.graph.picture import expression_atoms
 from cqc.compiler.meaning.instants import format_instant
@@ -29,15 +31,17 @@ def query_lines(node: QueryNode, note: str = "") -> Iterator[str]:
     kind = "push" if node.pull is None else "pull"
     yield f"{node.name} ({kind}{_shared_with(node)}){note}"
     query = restore(node)
-    for name, text in _facts(query):
+    for name, text in query_facts(query):
         yield f"  {name:<{_WIDTH}} {text}"
-    if not node.body.can_match:
+    if not any(body.can_match for body in node.bodies):
         yield f"  {'never':<{_WIDTH}} its conditions contradict one another: it can never match"
 
 
 def _shared_with(node: QueryNode) -> str:
     """The queries that read the same tuples: those that ask the same of them, and the others."""
-    others = [each for each in node.body.queries if each is not node]
+    if node.patterns:
+        return ""
+    others = [each for each in node.body.queries if each is not node and not each.patterns]
     same: list[QueryNode] = []
     rest: list[QueryNode] = []
     for each in others:
@@ -50,6 +54,7 @@ def _asks_the_same(node: QueryNode, other: QueryNode) -> bool:
     return (
         node.outputs is other.outputs
         and node.pull == other.pull
+        and node.decided == other.decided
         and node.positions == other.positions
     )
 
@@ -59,6 +64,11 @@ def _as_one(what: str, others: Sequence[QueryNode]) -> str:
         return ""
     more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
     return f", {what} as {others[0].name}{more}"
+
+
+def query_facts(query: NormalQuery) -> Iterator[tuple[str, str]]:
+    """What a query asks and what is kept for it, by kind of fact."""
+    return absence_facts(query, _facts) if query.patterns else _facts(query)
 
 
 def _facts(query: NormalQuery) -> Iterator[tuple[str, str]]:
@@ -89,7 +99,14 @@ def _facts(query: NormalQuery) -> Iterator[tuple[str, str]]:
         yield "shape", f"{shape}   (hint; --join other than auto comes before it)"
     if query.pull is not None:
         yield "asks", _pull_text(query)
+    if query.decided is not None:
+        yield from decided_facts(query, query.decided)
     yield "delivers", ", ".join(name_text(output.name) for output in query.outputs)
+    if query.destinations is not None:
+        if query.destinations.into:
+            yield "into", ", ".join(map(name_text, query.destinations.into))
+        for key, text in query.destinations.texts:
+            yield "with", f"{name_text(key)} = {text}"
 
 
 def _column(relation: Relation, column: int) -> str:
@@ -130,7 +147,7 @@ def _kept(us: int | None, rows: int | None) -> str:
 
 def kept_text(relation: Relation, bodies: Sequence[Body]) -> str:
     """How much of a stream its shared state keeps for push joins."""
-    longest, rows = 0, 0
+    longest, rows, is_endless = 0, 0, False
     for body in bodies:
         for at, each in enumerate(body.relations):
             if each.name != relation.name or not body.can_match:
@@ -140,6 +157,10 @@ def kept_text(relation: Relation, bodies: Sequence[Body]) -> str:
                 longest = max(longest, us)
             elif body.rows and body.rows[at] is not None:
                 rows = max(rows, body.rows[at] or 0)
+            elif body.has_push:
+                is_endless = True
+    if is_endless:
+        return "every tuple for ever (MAXWINDOW UNBOUNDED)"
     parts = [f"{duration_text(longest)} of tuples"] if longest or not rows else []
     parts += [f"the last {rows:,} tuples"] if rows else []
     late = f" (and {duration_text(relation.delay_us)} of lateness)" if relation.delay_us else ""
@@ -149,8 +170,13 @@ def kept_text(relation: Relation, bodies: Sequence[Body]) -> str:
 def _pull_text(query: NormalQuery) -> str:
     pull = query.pull
     assert pull is not None
-    stream = next(item.relation for item in query.items if item.relation.is_stream)
-    is_number = stream.time_type is not ColumnType.TIMESTAMP
+    if pull.inherits:
+        return f"the window of its reader{_shape_text(pull)}"
+    streams = [item.relation for item in query.items if item.relation.is_stream]
+    made = [item.relation.made_by for item in query.items if item.relation.made_by is not None]
+    is_number = any(bool(each.numeric_time) for each in made) or (
+        bool(streams) and streams[0].time_type is not ColumnType.TIMESTAMP
+    )
     begin, end = (_instant_text(each, is_number=is_number) for each in (pull.begin, pull.end))
     first = "after" if pull.begin.exclusive else "from"
     last = "before" if pull.end.exclusive else "to"

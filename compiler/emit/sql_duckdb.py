@@ -10,13 +10,14 @@ import math
 from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.sql_forms import duckdb_with
-from cqc.compiler.meaning.bound import ArithmeticOp
+from cqc.compiler.meaning.bound import ArithmeticOp, Literal
 from cqc.compiler.meaning.instants import format_instant
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.entry import FunctionEntry
     from cqc.compiler.functions.sql_forms import SqlForm
+    from cqc.compiler.meaning.bound import Expression
 
 _TYPE_NAMES = {
     ColumnType.BIGINT: "BIGINT",
@@ -24,6 +25,7 @@ _TYPE_NAMES = {
     ColumnType.STRING: "VARCHAR",
     ColumnType.BOOLEAN: "BOOLEAN",
     ColumnType.TIMESTAMP: "TIMESTAMP",
+    ColumnType.DATE: "DATE",
     ColumnType.INTERVAL: "BIGINT",
 }
 
@@ -50,6 +52,13 @@ _TEXT_TO_TIMESTAMP = (
     r" WHEN regexp_full_match(v, '\d{4}-\d{1,2}-\d{1,2}"
     r"[ T]\d{1,2}:\d{1,2}(:\d{1,2}(\.\d*)?)?(Z|[+-]\d{2}(:\d{2})?)')"
     " THEN make_timestamp(epoch_us(TRY_CAST(v AS TIMESTAMPTZ))) END"
+)
+
+_TEXT_TO_DATE = (
+    r"CASE WHEN regexp_full_match(v, '\d{4}-\d{1,2}-\d{1,2}([ T](.|\n)*)?')"
+    " THEN TRY_CAST(regexp_extract(v, '^[0-9-]+') AS DATE)"
+    r" WHEN regexp_full_match(v, '\d{4}-\d{1,2}') THEN TRY_CAST(v || '-01' AS DATE)"
+    r" WHEN regexp_full_match(v, '\d{4}') THEN TRY_CAST(v || '-01-01' AS DATE) END"
 )
 
 # As Java writes a double. DuckDB's text has the right digits; d is those digits, e the power of ten of the first.
@@ -119,6 +128,9 @@ class DuckDb:
             return f"({left} {op.value} nullif({right}, 0))"
         return f"({left} {op.value} {right})"
 
+    def move_date(self, date: str, op: ArithmeticOp, days: str) -> str:
+        return f"({date} {op.value} TRY_CAST({days} AS INTEGER))"
+
     def negate_bigint(self, operand: str) -> str:
         return f"TRY_CAST(- CAST({operand} AS HUGEINT) AS BIGINT)"
 
@@ -138,6 +150,8 @@ class DuckDb:
                 return f"TRY_CAST(trunc({operand}) AS BIGINT)"
             case ColumnType.DOUBLE, ColumnType.STRING:
                 return duckdb_with(_DOUBLE_TO_TEXT, operand)
+            case ColumnType.INTERVAL, ColumnType.DOUBLE:
+                return f"(CAST({operand} AS DOUBLE) / 1e6)"
             case ColumnType.DOUBLE, ColumnType.TIMESTAMP:
                 return f"make_timestamp(TRY_CAST(trunc({operand} * 1e6) AS BIGINT))"
             case ColumnType.BIGINT, ColumnType.TIMESTAMP:
@@ -155,6 +169,7 @@ class DuckDb:
             ColumnType.DOUBLE: _TEXT_TO_DOUBLE,
             ColumnType.BOOLEAN: _TEXT_TO_BOOLEAN,
             ColumnType.TIMESTAMP: _TEXT_TO_TIMESTAMP,
+            ColumnType.DATE: _TEXT_TO_DATE,
         }
         return duckdb_with(forms[target], _TRIM.format(operand))
 
@@ -164,6 +179,12 @@ class DuckDb:
 
     def matches_regex(self, operand: str, pattern: str) -> str:
         return f"regexp_matches({operand}, {pattern})"
+
+    def int_argument(self, operand: str, argument: Expression) -> str:
+        """An argument that must be an INT; one beyond 32 bits is NULL."""
+        if isinstance(argument, Literal) and isinstance(argument.value, int):
+            return operand if -(2**31) <= argument.value < 2**31 else "CAST(NULL AS BIGINT)"
+        return f"CAST(TRY_CAST({operand} AS INTEGER) AS BIGINT)"
 
     def function_form(self, function: FunctionEntry) -> SqlForm:
         return function.duckdb

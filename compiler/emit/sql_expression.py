@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
-from cqc.compiler.functions.registry import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
+from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.functions.registry import AGGREGATE_ENTRIES, SCALAR_FUNCTIONS
 from cqc.compiler.functions.sql_forms import SqlCall, write_call
 from cqc.compiler.meaning import bound
 from cqc.compiler.meaning.bound import ArithmeticOp, PatternKind
+from cqc.compiler.meaning.instants import format_day
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
@@ -74,13 +76,15 @@ class Writer:
                 return f"{expression.name}({', '.join(map(self.write, expression.arguments))})"
             case bound.Aggregate():
                 return self.aggregate(expression)
+            case bound.Over():
+                raise InternalError("OVER is written by whoever knows its rows")
             case _:
                 assert_never(expression)
 
     def column(self, item: int, column: int) -> str:
         """A column by its item's alias."""
         alias = self.dialect.identifier(self.items[item].alias)
-        name = self.items[item].relation.columns[column].name
+        name = self.items[item].column_name(column)
         return f"{alias}.{self.dialect.identifier(name)}"
 
     def literal(self, literal: bound.Literal) -> str:
@@ -93,6 +97,8 @@ class Writer:
                 return str(literal.value).upper()
             case int() if literal.type is ColumnType.TIMESTAMP:
                 return self.dialect.timestamp(literal.value)
+            case int() if literal.type is ColumnType.DATE:
+                return f"DATE '{format_day(literal.value)}'"
             case int():
                 return self.dialect.bigint(literal.value)
             case float():
@@ -123,6 +129,10 @@ class Writer:
             return self.dialect.timestamp_of(moved) if is_instant else moved
         if ColumnType.INTERVAL in sides:
             return self.interval_arithmetic(expression)
+        if expression.type is ColumnType.DATE:
+            return self.dialect.move_date(
+                self.write(expression.left), expression.op, self.write(expression.right)
+            )
         if expression.type is ColumnType.DOUBLE:
             left = self.cast(expression.left, ColumnType.DOUBLE)
             right = self.cast(expression.right, ColumnType.DOUBLE)
@@ -187,7 +197,12 @@ class Writer:
             entry.argument_type(at, expression.type) or argument.type
             for at, argument in enumerate(arguments)
         ]
-        written = [self.cast(each, type_) for each, type_ in zip(arguments, types, strict=True)]
+        written = [
+            self.dialect.int_argument(self.cast(each, type_), each)
+            if entry.rule(at).is_int
+            else self.cast(each, type_)
+            for at, (each, type_) in enumerate(zip(arguments, types, strict=True))
+        ]
         call = SqlCall(entry.name, written, types, expression.type)
         return write_call(self.dialect.function_form(entry), call)
 
@@ -212,12 +227,15 @@ class Writer:
         """The aggregate of a column that `known` names."""
         if expression.argument is None:
             return "count(*)"
-        argument = self.write(expression.argument)
         distinct = "DISTINCT " if expression.distinct else ""
-        entry = AGGREGATE_FUNCTIONS[expression.function.value.lower()]
-        call = SqlCall(
-            entry.name, [argument], [expression.argument.type], expression.type, distinct
-        )
+        entry = AGGREGATE_ENTRIES[expression.function.value.lower()]
+        inputs = [expression.argument, *expression.more]
+        written = [self.write(each) for each in inputs]
+        if expression.share is not None:
+            written += [self.dialect.double(expression.share)]
+            written += ["DESC" if expression.descends else "ASC"]
+        types = [each.type for each in inputs]
+        call = SqlCall(entry.name, written, types, expression.type, distinct)
         return write_call(self.dialect.function_form(entry), call)
 
 

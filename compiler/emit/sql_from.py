@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cqc.compiler.emit.sql_dialect import Dialect
     from cqc.compiler.emit.sql_expression import Writer
     from cqc.compiler.meaning import bound
+    from cqc.compiler.meaning.catalog import Relation
 
 
 def select(outputs: Sequence[str], sources: Sequence[str], conditions: Sequence[str]) -> str:
@@ -38,8 +39,13 @@ def time_column(query: bound.Query, item: int) -> int:
 def time_us(words: Dialect, query: bound.Query, item: int, qualifier: str | None = None) -> str:
     """The event time of an item in microseconds."""
     relation = query.items[item].relation
-    name = words.identifier(relation.columns[time_column(query, item)].name)
-    column = f"{qualifier or words.identifier(query.items[item].alias)}.{name}"
+    return relation_time_us(words, relation, qualifier or words.identifier(query.items[item].alias))
+
+
+def relation_time_us(words: Dialect, relation: Relation, qualifier: str) -> str:
+    """The event time of a stream in microseconds."""
+    assert relation.event_time is not None
+    column = f"{qualifier}.{words.identifier(relation.columns[relation.event_time].name)}"
     match relation.time_type:
         case ColumnType.TIMESTAMP:
             return words.timestamp_us(column)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.bound import ArithmeticOp
+from cqc.compiler.meaning.bound import ArithmeticOp, Literal
 from cqc.compiler.meaning.instants import format_instant
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.entry import FunctionEntry
     from cqc.compiler.functions.sql_forms import SqlForm
+    from cqc.compiler.meaning.bound import Expression
 
 _TYPE_NAMES = {
     ColumnType.BIGINT: "BIGINT",
@@ -23,6 +24,7 @@ _TYPE_NAMES = {
     ColumnType.STRING: "STRING",
     ColumnType.BOOLEAN: "BOOLEAN",
     ColumnType.TIMESTAMP: "TIMESTAMP",
+    ColumnType.DATE: "DATE",
     ColumnType.INTERVAL: "BIGINT",
 }
 _TRY = {
@@ -83,6 +85,10 @@ class Spark:
             return f"{_TRY[op]}({left}, {right})"
         return f"({left} {op.value} {right})"
 
+    def move_date(self, date: str, op: ArithmeticOp, days: str) -> str:
+        function = "date_add" if op is ArithmeticOp.ADD else "date_sub"
+        return f"{function}({date}, try_cast({days} AS INT))"
+
     def negate_bigint(self, operand: str) -> str:
         return f"try_subtract(0L, {operand})"
 
@@ -98,6 +104,8 @@ class Spark:
         match source, target:
             case (ColumnType.STRING, _) | (ColumnType.DOUBLE, ColumnType.BIGINT):
                 return f"try_cast({operand} AS {self.type_name(target)})"
+            case ColumnType.INTERVAL, ColumnType.DOUBLE:
+                return f"(CAST({operand} AS DOUBLE) / 1e6D)"
             case ColumnType.DOUBLE, ColumnType.TIMESTAMP:
                 return f"timestamp_micros(try_cast({operand} * 1e6D AS BIGINT))"
             case ColumnType.BIGINT, ColumnType.TIMESTAMP:
@@ -110,6 +118,13 @@ class Spark:
 
     def matches_regex(self, operand: str, pattern: str) -> str:
         return f"({operand} RLIKE {pattern})"
+
+    def int_argument(self, operand: str, argument: Expression) -> str:
+        """An argument that must be an INT; one beyond 32 bits is NULL."""
+        if isinstance(argument, Literal):
+            is_int = isinstance(argument.value, int) and -(2**31) <= argument.value < 2**31
+            return f"({argument.value})" if is_int else "CAST(NULL AS INT)"
+        return f"try_cast({operand} AS INT)"
 
     def function_form(self, function: FunctionEntry) -> SqlForm:
         return function.spark

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import SourceFile
 
 _CLAUSES = frozenset(
-    {"FROM", "WHERE", "WINDOW", "MAXWINDOW", "BEGIN", "EVERY", "GROUP", "HAVING", "ORDER", "LIMIT"}
-)
-_CONDITIONS = frozenset({"WHERE", "WINDOW", "HAVING"})
-_JOINS = frozenset({"JOIN", "INNER", "CROSS"})
+    {
+        "FROM", "WHERE", "WINDOW", "MAXWINDOW", "BEGIN", "EVERY", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT",
+        "WITH", "UNION",
+    }
+)  # fmt: skip
+_CONDITIONS = frozenset({"WHERE", "WINDOW", "HAVING", "QUALIFY"})
+_JOINS = frozenset({"JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "OUTER"})
 _COLUMN = 7  # where the content of clauses begins
 _DEEPEST_LIST = 40  # a list is not aligned with its bracket further to the right than this
 
@@ -72,11 +75,11 @@ def _format_statement(commented: Commented, statement: syntax.Statement) -> list
     after, words[-1].after = words[-1].after + commented.after, []
     lines = Lines()
     match statement:
-        case syntax.CreateQuery():
+        case syntax.CreateQuery() | syntax.CreateView():
             _format_query(lines, words)
-        case syntax.CreateRelation():
+        case syntax.CreateRelation() | syntax.CreateSink():
             _format_relation(lines, words)
-        case syntax.SetOption():
+        case syntax.SetOption() | syntax.Drop() | syntax.Show() | syntax.Describe():
             lines.write(words)
     lines.finish()
     lines.done[-1] += ";"
@@ -99,8 +102,9 @@ def _format_query(lines: Lines, words: list[Word]) -> None:
         _start_with_comments(lines, clause[0], " " * (_COLUMN if is_join else 0), indent)
         for word in clause[:keyword]:
             lines.put(word)
-        _pad(lines, indent)
-        _format_content(lines, clause[0], clause[keyword:])
+        if len(clause) > keyword:
+            _pad(lines, indent)
+            _format_content(lines, clause[0], clause[keyword:])
 
 
 def _split_clauses(words: list[Word]) -> list[list[Word]]:
@@ -116,6 +120,8 @@ def _starts_clause(words: list[Word], at: int) -> bool:
     word, previous = words[at], words[at - 1]
     if word.is_name or word.depth:
         return False
+    if word.kind == "WITH" and at + 1 < len(words) and words[at + 1].kind == "(":
+        return False  # texts of a query, beside its name
     if word.kind == "FROM":
         return previous.kind != "DISTINCT"  # IS DISTINCT FROM
     if word.kind in _JOINS:
@@ -127,7 +133,7 @@ def _keyword_length(clause: list[Word]) -> int:
     """How many words the keyword of a clause has: two for GROUP BY, none for a join, which is written as it comes."""
     if clause[0].kind in _JOINS:
         return 0
-    return 2 if clause[0].kind in ("GROUP", "ORDER") else 1
+    return 2 if clause[0].kind in ("GROUP", "ORDER", "UNION") else 1
 
 
 def _start_with_comments(lines: Lines, word: Word, margin: str, indent: int) -> None:
@@ -167,7 +173,7 @@ def _format_relation(lines: Lines, words: list[Word]) -> None:
         return
     for part in _split_relation(words):
         lines.start("" if part[0].kind == "CREATE" else "  ", 4)
-        opening = next(at for at, word in enumerate(part) if word.kind == "(" and not word.is_name)
+        opening = next((at for at, word in enumerate(part) if word.kind == "("), len(part) - 1)
         for word in part[: opening + 1]:
             lines.put(word)
         column = len(lines.current)

@@ -13,13 +13,13 @@ from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.tokens import COMPARISON, NAME, NUMBER, STRING, UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.format.comments import Commented
 
-_NO_SPACE_BEFORE = frozenset({",", ")", "]", "."})
-_NO_SPACE_AFTER = frozenset({"(", "[", "."})
+_NO_SPACE_BEFORE = frozenset({",", ")", "]", ".", "::"})
+_NO_SPACE_AFTER = frozenset({"(", "[", ".", "::", "~"})
 _OPERAND_ENDS = frozenset(
     {NAME, NUMBER, STRING, UNIT, ")", "]", "END", "NULL", "TRUE", "FALSE", "NOW"}
 )
@@ -88,10 +88,14 @@ def _names_and_calls(statement: syntax.Statement) -> tuple[set[int], set[int]]:
     names: set[int] = set()
     calls: set[int] = set()
     for node in syntax.nodes_of(statement):
-        if isinstance(node, syntax.Name):
+        if isinstance(node, syntax.Name) and (node.text or node.quoted):
             names.add(node.span.start)
         elif isinstance(node, syntax.Call):
             calls.add(node.name.span.start)
+        elif isinstance(node, syntax.SecretValue):
+            calls.add(node.place.span.start)
+        elif isinstance(node, syntax.TableFunction):
+            calls.update(word.span.start for word in node.words)
     return names, calls
 
 
@@ -111,7 +115,9 @@ class _Places:
 
 def _named_by_text(statement: syntax.Statement) -> _Places:
     """Where the outputs are whose source text is their name."""
-    outputs = statement.select.outputs if isinstance(statement, syntax.CreateQuery) else ()
+    if not isinstance(statement, syntax.CreateQuery | syntax.CreateView):
+        return _Places(())
+    outputs = list(_outputs(statement.select))
     items = (item for item in outputs if isinstance(item, syntax.SelectItem))
     return _Places(
         item.expression.span
@@ -120,13 +126,24 @@ def _named_by_text(statement: syntax.Statement) -> _Places:
     )
 
 
+def _outputs(select: syntax.Select) -> Iterator[syntax.SelectItem | syntax.Star]:
+    """The outputs of a query and of all queries in it, in the order of the text."""
+    for entry in select.entries:
+        yield from _outputs(entry.query)
+    for branch in (select, *select.union):
+        yield from branch.outputs
+        for item in branch.items:
+            if item.query is not None:
+                yield from _outputs(item.query)
+
+
 def _written(kind: str, text: str, stays: bool) -> str:
     if stays:
         return text
     if kind == UNIT and len(text) == 1:
         return text.lower()
-    if kind == COMPARISON and text == "!=":
-        return "<>"
+    if kind == COMPARISON:
+        return {"!=": "<>", "==": "="}.get(text, text)
     return text if kind in (NUMBER, STRING) else text.upper()
 
 

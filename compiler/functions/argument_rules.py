@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from cqc.compiler.meaning.types import ColumnType
 
 _NUMBERS = frozenset((ColumnType.BIGINT, ColumnType.DOUBLE))
-_COLUMN_TYPES = frozenset((*_NUMBERS, ColumnType.STRING, ColumnType.BOOLEAN, ColumnType.TIMESTAMP))
+COLUMN_TYPES = frozenset(
+    (*_NUMBERS, ColumnType.STRING, ColumnType.BOOLEAN, ColumnType.TIMESTAMP, ColumnType.DATE)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class ArgumentRule:
         False  # all arguments with this mark can be compared with `=`, and keep their types
     )
     written_out: bool = False  # a constant, so that it is known when the query is compiled
+    is_int: bool = False  # Spark wants an INT: a value beyond 32 bits is a failure
 
 
 NUMBER = ArgumentRule("number", "a number", _NUMBERS, ColumnType.DOUBLE)
@@ -37,8 +40,16 @@ NUMBER_OR_DURATION = ArgumentRule(
 AS_DOUBLE = ArgumentRule(
     "number", "a number", _NUMBERS, ColumnType.DOUBLE, becomes=ColumnType.DOUBLE
 )
+WHOLE = ArgumentRule("BIGINT", "a whole number", frozenset((ColumnType.BIGINT,)), ColumnType.BIGINT)
 POSITION = ArgumentRule(
-    "BIGINT", "BIGINT positions", frozenset((ColumnType.BIGINT,)), ColumnType.BIGINT
+    "BIGINT",
+    "BIGINT positions",
+    frozenset((ColumnType.BIGINT,)),
+    ColumnType.BIGINT,
+    is_int=True,
+)
+INT = ArgumentRule(
+    "BIGINT", "a whole number", frozenset((ColumnType.BIGINT,)), ColumnType.BIGINT, is_int=True
 )
 WRITTEN_DIGITS = ArgumentRule(
     "BIGINT constant",
@@ -49,13 +60,20 @@ WRITTEN_DIGITS = ArgumentRule(
 )
 TEXT = ArgumentRule("STRING", "STRING", frozenset((ColumnType.STRING,)), ColumnType.STRING)
 AS_TEXT = ArgumentRule(
-    "any as STRING", "STRING", _COLUMN_TYPES, ColumnType.STRING, becomes=ColumnType.STRING
+    "any as STRING", "STRING", COLUMN_TYPES, ColumnType.STRING, becomes=ColumnType.STRING
+)
+WRITTEN_TEXT = ArgumentRule(
+    "STRING constant",
+    "a text written out",
+    frozenset((ColumnType.STRING,)),
+    ColumnType.STRING,
+    written_out=True,
 )
 CONDITION = ArgumentRule("BOOLEAN", "BOOLEAN", frozenset((ColumnType.BOOLEAN,)), ColumnType.BOOLEAN)
 ONE_TYPE = ArgumentRule(
     "any one type",
     "a value of one type with the others",
-    _COLUMN_TYPES | {ColumnType.INTERVAL},
+    COLUMN_TYPES | {ColumnType.INTERVAL},
     ColumnType.NULL,
     united=True,
 )
@@ -63,8 +81,11 @@ ONE_NUMBER_TYPE = ArgumentRule("number", "a number", _NUMBERS, ColumnType.NULL, 
 COMPARED = ArgumentRule(
     "any comparable",
     "a value that can be compared",
-    _COLUMN_TYPES | {ColumnType.INTERVAL},
+    COLUMN_TYPES | {ColumnType.INTERVAL},
     ColumnType.NULL,
     compared=True,
 )
-ANY_COLUMN = ArgumentRule("any", "a column's type", _COLUMN_TYPES, ColumnType.DOUBLE)
+ANY_COLUMN = ArgumentRule("any", "a column's type", COLUMN_TYPES, ColumnType.DOUBLE)
+ANY_OR_DURATION = ArgumentRule(
+    "any", "a column's type", COLUMN_TYPES | {ColumnType.INTERVAL}, ColumnType.DOUBLE
+)

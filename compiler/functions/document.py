@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.functions.aggregates import AGGREGATES, EXAMPLE_COLUMNS, EXAMPLE_ROWS
 from cqc.compiler.functions.entry import ScalarEntry, shared_type
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
-from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.instants import format_day, format_instant
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
@@ -62,13 +62,23 @@ def _row(entry: FunctionEntry) -> str:
     shown = _written(value)
     if entry.result is ColumnType.TIMESTAMP and isinstance(value, int):
         shown = f"TIMESTAMP '{format_instant(value)}'"
+    if entry.result is ColumnType.DATE and isinstance(value, int):
+        shown = f"DATE '{format_day(value)}'"
     cells = (
-        f"`{entry.name}({signature(entry.arguments)})`{star}",
+        f"`{call_text(entry)}`{star}",
         _result(entry),
         f"{entry.summary}{also}",
         f"`{call}` is `{shown}`",
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def call_text(entry: FunctionEntry) -> str:
+    """How a function is called, or an operator written, with what its arguments are."""
+    if isinstance(entry, ScalarEntry) and entry.operator is not None:
+        shown = [f"{argument.name}: {argument.rule.shown}" for argument in entry.arguments]
+        return entry.operator.format(*shown)
+    return f"{entry.name}({signature(entry.arguments)})"
 
 
 def signature(arguments: Sequence[Argument]) -> str:

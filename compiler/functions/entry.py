@@ -36,6 +36,11 @@ def first_type(types: Sequence[ColumnType]) -> ColumnType:
     return types[0]
 
 
+def mean_type(types: Sequence[ColumnType]) -> ColumnType:
+    """The mean of durations is a duration, that of numbers a DOUBLE."""
+    return ColumnType.INTERVAL if types[0] is ColumnType.INTERVAL else ColumnType.DOUBLE
+
+
 def shared_type(types: Sequence[ColumnType]) -> ColumnType:
     """The result has the one type that all united arguments were converted to (see `ArgumentRule.united`)."""
     return types[0]
@@ -61,6 +66,11 @@ def optional(name: str, rule: ArgumentRule) -> Argument:
 
 def many(name: str, rule: ArgumentRule) -> Argument:
     return Argument(name, rule, is_repeated=True)
+
+
+def anyhow(name: str, rule: ArgumentRule) -> Argument:
+    """An argument that may come any number of times, also none."""
+    return Argument(name, rule, is_optional=True, is_repeated=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +125,19 @@ class ScalarEntry(FunctionEntry):
     constant: Callable[..., Constant] | None = (
         None  # the function on Python values, to fold calls on constants
     )
+    takes_pattern: bool = False  # the second argument is a regular expression
+    operator: str | None = None  # how it is written where it is no call: `{0} & {1}`
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateEntry(FunctionEntry):
     """An aggregate over the rows of a group. Its example is over the rows of `functions/aggregates.py`."""
+
+    function: str | None = (
+        None  # what it is another way to write of, in the names of `AggregateFunction`
+    )
+    needs_time: bool = False  # event time decides what comes first
+    takes_nulls_clause: bool = False  # IGNORE NULLS may follow
+    takes_order: bool = (
+        False  # WITHIN GROUP (ORDER BY ...) may follow; it must where the argument is in it
+    )

@@ -11,6 +11,7 @@ from cqc.compiler.functions.argument_rules import (
     NUMBER_OR_DURATION,
     ONE_NUMBER_TYPE,
     ONE_TYPE,
+    WHOLE,
     WRITTEN_DIGITS,
 )
 from cqc.compiler.functions.constant_forms import fitting, order_key, to_whole
@@ -22,7 +23,12 @@ from cqc.compiler.functions.entry import (
     optional,
     shared_type,
 )
-from cqc.compiler.functions.sql_forms import PLAIN, duckdb_with, for_bigint
+from cqc.compiler.functions.sql_forms import (
+    PLAIN,
+    Refused,
+    duckdb_with,
+    for_bigint,
+)
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
@@ -51,6 +57,14 @@ def _spark_round(call: SqlCall) -> str:
         exact = f"round(CAST({operand} AS DECIMAL(20, 0)), CAST({digits} AS INT))"
         return f"try_cast({exact} AS BIGINT)"
     return f"round({operand}, CAST({digits} AS INT))"
+
+
+def _spark_bround(call: SqlCall) -> str:
+    operand, digits = (*call.arguments, "0")[:2]
+    if call.type is ColumnType.BIGINT:
+        exact = f"bround(CAST({operand} AS DECIMAL(20, 0)), CAST({digits} AS INT))"
+        return f"try_cast({exact} AS BIGINT)"
+    return f"bround({operand}, CAST({digits} AS INT))"
 
 
 def _least(*values: Constant) -> Constant:
@@ -158,5 +172,46 @@ NUMBERS = (
         ("greatest(3, NULL, 2)", 3),
         takes_null=True,
         constant=_greatest,
+    ),
+    ScalarEntry(
+        "bround",
+        (one("x", NUMBER), optional("digits", WRITTEN_DIGITS)),
+        first_type,
+        "x rounded to so many digits after the point (0 where left out, negative for tens and hundreds), half to the even digit.",
+        ("bround(2.5)", 2.0),
+        duckdb=Refused("DuckDB rounds the binary value, not the digits shown"),
+        spark=_spark_bround,
+    ),
+    ScalarEntry(
+        "pmod",
+        (one("x", ONE_NUMBER_TYPE), one("y", ONE_NUMBER_TYPE)),
+        shared_type,
+        "The remainder of x by y, made positive by adding y once where it is negative; fails where y is 0.",
+        ("pmod(-7, 3)", 2),
+        duckdb=Refused("DuckDB's remainder has another sign"),
+        spark="CASE WHEN {1} <> 0 THEN pmod({0}, {1}) END",
+    ),
+    ScalarEntry(
+        "div",
+        (one("x", WHOLE), one("y", WHOLE)),
+        ColumnType.BIGINT,
+        "x divided by y without what is after the point; fails where y is 0. `x DIV y` is the same.",
+        ("div(-7, 2)", -3),
+        duckdb="TRY_CAST(CAST({0} AS HUGEINT) // nullif({1}, 0) AS BIGINT)",
+        spark="CASE WHEN {1} <> 0 AND NOT ({0} = (-9223372036854775808L) AND {1} = (-1L)) THEN ({0} div {1}) END",
+    ),
+    ScalarEntry(
+        "width_bucket",
+        (
+            one("x", AS_DOUBLE),
+            one("least", AS_DOUBLE),
+            one("most", AS_DOUBLE),
+            one("buckets", WHOLE),
+        ),
+        ColumnType.BIGINT,
+        "In which of so many buckets of one width x lies, counted from 1; 0 is before the first, and one more is after the "
+        "last; NULL where there are no such buckets.",
+        ("width_bucket(5.3, 0.2, 10.6, 5)", 3),
+        duckdb=Refused("DuckDB has no such function"),
     ),
 )

@@ -53,7 +53,12 @@ def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> No
         ValueError: for a name that no query can call, or something that is no type.
 
     Example:
-        cqc.function("celsius", lambda fahrenheit: (fahrenheit - 32) / 1.8)
+        >>> import cqc
+        >>> cqc.function("to_celsius", lambda fahrenheit: (fahrenheit - 32) / 1.8)
+        >>> engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, f DOUBLE); SELECT to_celsius(f) AS c FROM s"))
+        >>> engine.push("s", [{"ts": 1, "f": 212.0}])
+        >>> [result.row for result in engine.drain()]
+        [{'c': 100.0}]
     """
     expect(name, str, "cqc.function", "the name of the function first")
     if not is_callable(callable):

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.functions.aggregates import AGGREGATES
+from cqc.compiler.functions.bits import BITS
 from cqc.compiler.functions.choice import CHOICE
+from cqc.compiler.functions.encoding import ENCODINGS
+from cqc.compiler.functions.json_text import JSON_TEXTS
 from cqc.compiler.functions.mathematics import MATHEMATICS
 from cqc.compiler.functions.numbers import NUMBERS
+from cqc.compiler.functions.search import SEARCHES
 from cqc.compiler.functions.text import TEXTS
 
 if TYPE_CHECKING:
@@ -25,8 +29,12 @@ Entry = TypeVar("Entry", bound="FunctionEntry")
 SCALAR_FAMILIES: dict[str, tuple[ScalarEntry, ...]] = {
     "Numbers": NUMBERS,
     "Powers, logarithms and angles": MATHEMATICS,
+    "Bits and bases": BITS,
     "Choice": CHOICE,
     "Text": TEXTS,
+    "Searching and splitting text": SEARCHES,
+    "Codes, digests and URLs": ENCODINGS,
+    "JSON in text": JSON_TEXTS,
 }
 
 
@@ -42,6 +50,8 @@ def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
 
 SCALAR_FUNCTIONS = _by_name(entry for family in SCALAR_FAMILIES.values() for entry in family)
 AGGREGATE_FUNCTIONS = _by_name(AGGREGATES)
+AGGREGATE_ENTRIES = {entry.function or entry.name: entry for entry in reversed(AGGREGATES)}
+"""The entry whose SQL form an aggregate of a name in `AggregateFunction` has."""
 
 
 def is_built_in(name: str) -> bool:

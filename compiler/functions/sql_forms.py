@@ -32,6 +32,20 @@ class SqlCall:
 SqlForm = str | Callable[[SqlCall], str]
 
 
+class CannotWriteError(Exception):
+    """A dialect has no words for something; the text is a sentence that says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The form of a function that a dialect cannot say."""
+
+    reason: str
+
+    def __call__(self, call: SqlCall) -> str:
+        raise CannotWriteError(f"{call.name}: {self.reason}")
+
+
 def write_call(form: SqlForm, call: SqlCall) -> str:
     """The text of a call in the given form.
 
@@ -49,10 +63,20 @@ def PLAIN(call: SqlCall) -> str:  # noqa: N802 - reads as the constant form that
 
 
 def for_bigint(form: SqlForm, otherwise: SqlForm = PLAIN) -> SqlForm:
-    """One form where the first argument is BIGINT, another where it is not."""
+    """One form where the first argument is BIGINT (or a duration, which is one in SQL), another where it is not."""
 
     def choose(call: SqlCall) -> str:
-        return write_call(form if call.types[0] is ColumnType.BIGINT else otherwise, call)
+        is_whole = call.types[0] in (ColumnType.BIGINT, ColumnType.INTERVAL)
+        return write_call(form if is_whole else otherwise, call)
+
+    return choose
+
+
+def for_duration(form: SqlForm, otherwise: SqlForm = PLAIN) -> SqlForm:
+    """One form where the first argument is a duration, another where it is not."""
+
+    def choose(call: SqlCall) -> str:
+        return write_call(form if call.types[0] is ColumnType.INTERVAL else otherwise, call)
 
     return choose
 

@@ -23,11 +23,12 @@ from cqc.compiler.graph.lower import lower, restore
 from cqc.compiler.graph.nodes import Change, QueryNode
 from cqc.compiler.graph.picture import draw
 from cqc.compiler.graph.share import Shared
+from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.bound import ColumnRef
 from cqc.compiler.meaning.catalog import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Mapping, Sequence
 
     from cqc.compiler.graph.lower import Lowered
     from cqc.compiler.graph.nodes import Body, Edge, JoinHost, Operator
@@ -71,7 +72,42 @@ class Graph:
 
     def add(self, query: NormalQuery) -> Change:
         """Take a query in. Its name must be free."""
+        if query.patterns:
+            return self._place_patterns(query)
         return self.place(query, lower(query))
+
+    def _place_patterns(
+        self, query: NormalQuery, numbers: Sequence[tuple[int, int | None]] = ()
+    ) -> Change:
+        """Take in a query with outer joins or EXISTS: every body of its patterns serves it."""
+        name = _key(query.name)
+        if name in self._queries:
+            raise InternalError(f"query {query.name} is in the graph already")
+        hosts_before, is_new = len(self.hosts), False
+        lowered = [lower(pattern.query) for pattern in all_patterns(query.patterns)]
+        bodies: dict[int, Body] = {}
+        for at, parts in enumerate(lowered):
+            known = numbers[at] if numbers else (None, None)
+            body, body_is_new = self._shared.body_of(parts, *known)
+            is_new |= body_is_new
+            bodies[body.number] = body
+        first, _ = self._shared.body_of(lower(query.patterns[0].query))
+        node = QueryNode(
+            query.name,
+            first,
+            self._outputs.take(_outputs_key(query.outputs), query.outputs),
+            query.pull,
+            lower(query.patterns[0].query).positions,
+            self._items.take(_items_key(query.items), query.items),
+            query.span,
+            destinations=query.destinations,
+            patterns=query.patterns,
+            parts=tuple(bodies.values()),
+        )
+        self._queries[name] = node
+        for body in node.parts:
+            _attach(body, name, node)
+        return Change(node, is_new, len(self.hosts) > hosts_before, False)
 
     def place(
         self,
@@ -95,6 +131,8 @@ class Graph:
             self._items.take(_items_key(query.items), query.items),
             query.span,
             query.join_hint,
+            query.destinations,
+            query.decided,
         )
         self._queries[name] = node
         _attach(body, name, node)
@@ -106,6 +144,10 @@ class Graph:
             family is not None and len(family.ranked) == 1,
         )
 
+    def find(self, parts: Lowered) -> tuple[Body | None, JoinHost | None]:
+        """The body that asks the same as a lowered query, and the join that it would sit at, where they are there."""
+        return self._shared.find(parts)
+
     def remove(self, name: str) -> Change:
         """Take a query out, with everything that only it used. KeyError when there is none of this name."""
         key = _key(name)
@@ -113,10 +155,18 @@ class Graph:
         self._outputs.release(_outputs_key(node.outputs))
         self._items.release(_items_key(node.items))
         body = node.body
+        hosts_before = len(self.hosts)
+        if node.parts:
+            is_gone = False
+            for part in node.parts:
+                _detach(part, key)
+                if part.users is None:
+                    is_gone = True
+                    self._shared.remove_body(part)
+            return Change(node, is_gone, len(self.hosts) < hosts_before, False)
         _detach(body, key)
         if body.users is not None:
             return Change(node, False, False, False)
-        hosts_before = len(self.hosts)
         family = body.family
         self._shared.remove_body(body)
         family_is_gone = family is not None and not family.ranked
@@ -125,6 +175,17 @@ class Graph:
     def normal(self, name: str) -> NormalQuery:
         """The normal form of a query, put together from what the graph keeps."""
         return restore(self._queries[_key(name)])
+
+    def to_svg(self) -> str:
+        """The graph as an SVG picture; thousands of queries are folded into one box per group of them."""
+        from cqc.compiler.graph.fold_deliveries import summarise
+        from cqc.compiler.graph.svg_form import render_svg  # few need it, and it takes time to load
+
+        return render_svg(*summarise(self.nodes, self.edges))
+
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks."""
+        return self.to_svg()
 
     def to_json(self) -> str:
         """The graph as JSON text; docs/graph-json.md says what is in it."""
@@ -135,6 +196,9 @@ class Graph:
         """The graph that `to_json` wrote, with the same numbers."""
         graph = cls()
         for stored in read_json(text):
+            if stored.numbers:
+                graph._place_patterns(stored.query, stored.numbers)
+                continue
             graph.place(stored.query, stored.parts, stored.number, stored.host_number)
         return graph
 
@@ -156,7 +220,9 @@ def _outputs_key(outputs: tuple[Output, ...]) -> Hashable:
 
 def _items_key(items: tuple[Item, ...]) -> Hashable:
     # Relations are compared by identity: the catalog has one object each, and comparing columns is slow.
-    return tuple([(item.alias, id(item.relation), item.range_us, item.rows) for item in items])
+    return tuple(
+        [(item.alias, id(item.relation), item.range_us, item.rows, item.window) for item in items]
+    )
 
 
 def _key(name: str) -> str:

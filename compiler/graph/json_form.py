@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.diagnostics.source import SourceFile, Span
-from cqc.compiler.graph.lower import Lowered
-from cqc.compiler.graph.picture import draw
+from cqc.compiler.graph.lower import Lowered, in_own_order, lower
+from cqc.compiler.graph.picture import derived_relations, draw
+from cqc.compiler.graph.share import is_body_of
 from cqc.compiler.meaning import bound, normal
+from cqc.compiler.meaning.absence import Guard, Pattern
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import Column, Relation, fold
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.views import DerivedStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cqc.compiler.graph.graph import Graph
     from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
@@ -41,6 +44,7 @@ class Stored:
     parts: Lowered
     number: int
     host_number: int | None
+    numbers: tuple[tuple[int, int | None], ...] = ()  # of the bodies and hosts of its patterns
 
 
 def write_json(graph: Graph) -> str:
@@ -59,19 +63,44 @@ def write_json(graph: Graph) -> str:
 
 
 def _relations(graph: Graph) -> dict[str, Relation]:
-    found = {
-        fold(relation.name): relation
-        for body in graph.bodies.values()
-        for relation in body.relations
-    }
-    return dict(sorted(found.items()))
+    found: dict[str, Relation] = {}
+    views = derived_relations(graph.bodies.values())
+    bodies = [body.relations for body in graph.bodies.values()]
+    bodies += [
+        tuple(item.relation for item in branch.items)
+        for view in views
+        if view.made_by is not None
+        for branch in view.made_by.branches
+    ]
+    for relations in bodies:
+        found |= {fold(each.name): each for each in relations if each.made_by is None}
+    return {**dict(sorted(found.items())), **{each.name: each for each in views}}
 
 
 def _relation(relation: Relation) -> Plain:
+    made_by = relation.made_by
+    view: Plain = {}
+    if made_by is not None:
+        view = {
+            "view": {
+                "title": made_by.title,
+                "level": made_by.level,
+                "adds_time": made_by.adds_time,
+                "is_windowed": made_by.is_windowed,
+                "bases": list(made_by.bases),
+                "numeric_time": made_by.numeric_time,
+                "inner": [each.name for each in made_by.inner],
+                "branches": [_branch(branch) for branch in made_by.branches],
+            }
+        }
     return {
+        **view,
         "name": relation.name,
         "kind": "stream" if relation.is_stream else "table",
-        "columns": [{"name": c.name, "type": c.type.value} for c in relation.columns],
+        "columns": [
+            {"name": c.name, "type": c.type.value, **({"path": c.path} if c.path else {})}
+            for c in relation.columns
+        ],
         "event_time": relation.event_time,
         "delay_us": relation.delay_us,
         "options": dict(relation.options),
@@ -114,23 +143,80 @@ def _body(body: Body) -> Plain:
     }
 
 
+def _branch(query: normal.NormalQuery) -> Plain:
+    """A branch of a view, in its own FROM order."""
+    return {
+        "items": _items(query.items),
+        "outputs": _plain(query.outputs),
+        "pull": _plain(query.pull),
+        "filters": _plain(query.filters),
+        "equi_joins": _plain(query.equi_joins),
+        "theta_joins": _plain(query.theta_joins),
+        "residuals": _plain(query.residuals),
+        "bounds": _plain(query.bounds),
+        "join_hint": _plain(query.join_hint),
+        "decided": _plain(query.decided),
+    }
+
+
+def _items(items: Sequence[Item]) -> Plain:
+    return [
+        {
+            "alias": item.alias,
+            "relation": item.relation.name,
+            "range_us": item.range_us,
+            "rows": item.rows,
+            "window": _plain(item.window),
+        }
+        for item in items
+    ]
+
+
 def _query(node: QueryNode) -> Plain:
     return {
         "name": node.name,
         "body": node.body.number,
         "positions": list(node.positions),
-        "items": [
-            {
-                "alias": item.alias,
-                "relation": item.relation.name,
-                "range_us": item.range_us,
-                "rows": item.rows,
-            }
-            for item in node.items
-        ],
+        "items": _items(node.items),
         "outputs": [_plain(output) for output in node.outputs],
         "pull": _plain(node.pull),
         "join_hint": _plain(node.join_hint),
+        "destinations": _plain(node.destinations),
+        "decided": _plain(node.decided),
+        **({"patterns": [_pattern(each, node) for each in node.patterns]} if node.patterns else {}),
+    }
+
+
+def _pattern(pattern: Pattern, node: QueryNode) -> Plain:
+    """A pattern of a query with outer joins or EXISTS: the number of its body, and its guards."""
+    parts = lower(pattern.query)
+    body = next(each for each in node.parts if is_body_of(parts, each))
+    return {
+        "body": body.number,
+        "positions": list(parts.positions),
+        "numbers": list(pattern.items),
+        "items": [_item(item) for item in pattern.query.items],
+        "outputs": [_plain(output) for output in pattern.query.outputs],
+        "guards": [
+            {
+                "negated": guard.negated,
+                "over": list(guard.over),
+                "reach": [list(row) for row in guard.reach],
+                "streams": list(guard.streams),
+                "is_join": guard.is_join,
+                "marks": [_pattern(mark, node) for mark in guard.marks],
+            }
+            for guard in pattern.guards
+        ],
+    }
+
+
+def _item(item: Item) -> Plain:
+    return {
+        "alias": item.alias,
+        "relation": item.relation.name,
+        "range_us": item.range_us,
+        "rows": item.rows,
     }
 
 
@@ -156,6 +242,7 @@ RECORDS: dict[str, type] = {
         *(bound.Literal, bound.ColumnRef, bound.Arithmetic, bound.Negate, bound.Comparison),
         *(bound.And, bound.Or, bound.Not, bound.InList, bound.Match, bound.IsNull),
         *(bound.IsTruth, bound.IsDistinct, bound.Case, bound.Cast, bound.FunctionCall),
+        *(bound.Over, bound.Frame, bound.FrameEnd, bound.TableWindow, bound.Decided),
         *(bound.UserCall, bound.Aggregate, bound.Output, bound.Order, bound.Pull, bound.Instant),
         *(
             normal.Interval,
@@ -175,6 +262,10 @@ _ENUMS: dict[tuple[str, str], type[Enum]] = {
     ("Match", "kind"): bound.PatternKind,
     ("PatternAtom", "kind"): bound.PatternKind,
     ("Aggregate", "function"): bound.AggregateFunction,
+    ("Over", "function"): bound.OverFunction,
+    ("FrameEnd", "kind"): bound.EndKind,
+    ("TableWindow", "kind"): bound.WindowKind,
+    ("Decided", "decision"): bound.Decision,
 }
 
 
@@ -184,35 +275,125 @@ def read_json(text: str) -> Iterator[Stored]:
     version = document.get("version") if isinstance(document, dict) else None
     if version != VERSION:
         raise ValueError(f"not a graph of version {VERSION}: its version is {version}")
-    relations = {fold(each["name"]): _read_relation(each) for each in document["relations"]}
+    relations: dict[str, Relation] = {}
+    for each in document["relations"]:
+        relations[fold(each["name"])] = _read_relation(each, relations)
     bodies = {each["number"]: each for each in document["bodies"]}
     for stored in document["queries"]:
-        yield _read_query(stored, bodies[stored["body"]], relations)
+        if "patterns" in stored:
+            yield _read_absence(stored, bodies, relations)
+        else:
+            yield _read_query(stored, bodies[stored["body"]], relations)
 
 
-def _read_relation(stored: Plain) -> Relation:
+def _read_absence(
+    stored: Plain, bodies: Mapping[int, Plain], relations: Mapping[str, Relation]
+) -> Stored:
+    """A query with outer joins or EXISTS; `numbers` are those of the bodies of `all_patterns`, in their order."""
+    numbers: list[tuple[int, int | None]] = []
+
+    def read_pattern(each: Plain) -> Pattern:
+        guards = tuple(
+            Guard(
+                guard["negated"],
+                tuple(guard["over"]),
+                tuple(read_pattern(mark) for mark in guard["marks"]),
+                tuple(tuple(row) for row in guard["reach"]),
+                tuple(guard["streams"]),
+                guard["is_join"],
+            )
+            for guard in each["guards"]
+        )
+        part = _read_query(
+            {**each, "name": stored["name"], "pull": stored["pull"]},
+            bodies[each["body"]],
+            relations,
+        )
+        numbers.append((part.number, part.host_number))
+        return Pattern(in_own_order(part.query, part.parts), tuple(each["numbers"]), guards)
+
+    patterns = tuple(read_pattern(each) for each in stored["patterns"])
+    first = patterns[0].query
+    items = tuple(
+        Item(e["alias"], relations[fold(e["relation"])], e["range_us"], e["rows"], _NOWHERE)
+        for e in stored["items"]
+    )
+    query = replace(
+        first,
+        items=items,
+        outputs=_read(stored["outputs"]),
+        destinations=_read(stored.get("destinations")),
+        patterns=patterns,
+    )
+    return Stored(query, lower(first), numbers[-1][0], numbers[-1][1], tuple(numbers))
+
+
+def _read_path(stored: list[str] | None) -> tuple[str, ...] | None:
+    return None if stored is None else tuple(stored)
+
+
+def _read_relation(stored: Plain, known: Mapping[str, Relation]) -> Relation:
+    view = stored.get("view")
+    made_by = None
+    if view is not None:
+        made_by = DerivedStream(
+            view["title"],
+            tuple(_read_branch(view["title"], each, known) for each in view["branches"]),
+            view["adds_time"],
+            view["is_windowed"],
+            tuple(view["bases"]),
+            view["level"],
+            tuple(known[fold(name)] for name in view["inner"]),
+            view["numeric_time"],
+        )
     return Relation(
         stored["name"],
-        tuple(Column(each["name"], ColumnType(each["type"])) for each in stored["columns"]),
+        tuple(
+            Column(each["name"], ColumnType(each["type"]), _read_path(each.get("path")))
+            for each in stored["columns"]
+        ),
         stored["event_time"],
         stored["delay_us"],
         stored["options"],
         stored["folder"],
         _NOWHERE,
+        made_by=made_by,
+    )
+
+
+def _read_branch(name: str, stored: Plain, known: Mapping[str, Relation]) -> normal.NormalQuery:
+    return normal.NormalQuery(
+        name,
+        _read_items(stored["items"], known),
+        _read(stored["outputs"]),
+        _read(stored["pull"]),
+        _read(stored["filters"]),
+        _read(stored["equi_joins"]),
+        _read(stored["theta_joins"]),
+        _read(stored["residuals"]),
+        _read(stored["bounds"]),
+        _NOWHERE,
+        _read(stored["join_hint"]),
+        decided=_read(stored.get("decided")),
+    )
+
+
+def _read_items(stored: Plain, known: Mapping[str, Relation]) -> tuple[Item, ...]:
+    return tuple(
+        Item(
+            each["alias"],
+            known[fold(each["relation"])],
+            each["range_us"],
+            each["rows"],
+            _NOWHERE,
+            _read(each.get("window")),
+        )
+        for each in stored
     )
 
 
 def _read_query(stored: Plain, body: Plain, relations: Mapping[str, Relation]) -> Stored:
-    items = tuple(
-        Item(
-            each["alias"],
-            relations[fold(each["relation"])],
-            each["range_us"],
-            each["rows"],
-            _NOWHERE,
-        )
-        for each in stored["items"]
-    )
+    items = _read_items(stored["items"], relations)
     parts = Lowered(
         tuple(relations[fold(name)] for name in body["relations"]),
         _read(body["filters"]),
@@ -236,6 +417,8 @@ def _read_query(stored: Plain, body: Plain, relations: Mapping[str, Relation]) -
         parts.bounds,
         _NOWHERE,
         _read(stored.get("join_hint")),
+        _read(stored.get("destinations")),
+        _read(stored.get("decided")),
     )
     return Stored(query, parts, body["number"], body["host"])
 
@@ -259,4 +442,4 @@ def _read_field(kind: str, key: str, stored: Plain) -> Any:
     if key == "type":
         return ColumnType(stored)
     enum = _ENUMS.get((kind, key))
-    return _read(stored) if enum is None else enum(stored)
+    return _read(stored) if enum is None or stored is None else enum(stored)

@@ -80,8 +80,32 @@ def _is_always_last(query: NormalQuery) -> bool:
     return query.pull is None and sum(item.relation.is_stream for item in query.items) == 1
 
 
+def in_own_order(query: NormalQuery, parts: Lowered) -> NormalQuery:
+    """A query whose conditions are in host order, with them in its own FROM order."""
+    positions = parts.positions
+    order = [positions.index(place) for place in range(len(positions))]
+    pairs = sorted([_move_equi(join, order) for join in parts.equi_joins])
+    return replace(
+        query,
+        filters=tuple([parts.filters[place] for place in positions]),
+        equi_joins=tuple([EquiJoin(*left, *right) for left, right in pairs]),
+        theta_joins=tuple([_move_theta(join, order) for join in parts.theta_joins]),
+        residuals=_move_residuals(parts.residuals, order),
+        bounds=_move_bounds(parts.bounds, positions),
+    )
+
+
 def restore(node: QueryNode) -> NormalQuery:
     """The normal form of a query in the graph, in its own FROM order: `lower` backwards, up to the form of equalities."""
+    if node.patterns:
+        first = node.patterns[0].query
+        return replace(
+            first,
+            items=node.items,
+            outputs=node.outputs,
+            destinations=node.destinations,
+            patterns=node.patterns,
+        )
     body, positions = node.body, node.positions
     order = [positions.index(place) for place in range(len(positions))]
     pairs = sorted([_move_equi(join, order) for join in body.equi_joins])
@@ -97,6 +121,8 @@ def restore(node: QueryNode) -> NormalQuery:
         _move_bounds(body.bounds, positions),
         node.span,
         node.join_hint,
+        node.destinations,
+        node.decided,
     )
 
 

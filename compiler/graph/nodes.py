@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from sortedcontainers import SortedKeyList
 
     from cqc.compiler.diagnostics.source import Span
-    from cqc.compiler.meaning.bound import Item, JoinShape, Output, Pull
+    from cqc.compiler.meaning.absence import Pattern
+    from cqc.compiler.meaning.bound import Decided, Destinations, Item, JoinShape, Output, Pull
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import EquiJoin, Formula, Residual, ThetaJoin, TimeBounds
 
@@ -92,6 +93,22 @@ class QueryNode:
     items: tuple[Item, ...] = field(repr=False)  # by FROM position
     span: Span = field(repr=False)
     join_hint: str | JoinShape | None = None  # a kind of shape, or a tree of FROM positions
+    destinations: Destinations | None = None  # None: where the command says
+    decided: Decided | None = None  # likewise
+    # Of a query with outer joins or EXISTS; its bodies are those of the patterns, and `body` is that of the first.
+    patterns: tuple[Pattern, ...] = ()
+    parts: tuple[Body, ...] = field(default=(), repr=False)
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """What is asked for it: one body, or with outer joins and EXISTS those of its patterns."""
+        return self.parts or (self.body,)
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """Every stream and table that it reads."""
+        found = {id(each): each for body in self.bodies for each in body.relations}
+        return tuple(found.values())
 
 
 class Direction(Enum):
@@ -203,12 +220,15 @@ class OperatorKind(Enum):
     """The operators of the picture."""
 
     SOURCE = "Source"
+    VIEW = "View"
     GROUPED_FILTER = "GroupedFilter"
     SHARED_STATE = "SharedState"
     MULTI_JOIN = "MultiJoin"
     RESIDUAL = "Residual"
     HISTORY = "History"
+    ABSENCE = "Absence"
     AGGREGATE = "Aggregate"
+    DECIDED = "Decided"
     DELIVER = "Deliver"
 
 

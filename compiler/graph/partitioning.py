@@ -25,6 +25,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.meaning.bound import Aggregate, AggregateFunction, children
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
@@ -168,6 +169,8 @@ class Chooser:
 
     def add(self, node: QueryNode) -> Group | None:
         """Place a query: the group it belongs to; None where it is answered where its tuples are read."""
+        if node.patterns:
+            raise InternalError(f"query {node.name} cannot be answered in cells")
         streams = [each for each in node.body.relations if each.is_stream]
         if node.pull is None and len(streams) == 1:
             self._stateless.append(node.name)
@@ -341,11 +344,15 @@ def _whole_reason(node: QueryNode) -> str:
     """Why the rows of a pull query must come together in one place; empty when parts can be put together."""
     if node.pull is None or not node.pull.is_aggregate:
         return ""
+    if node.pull.grouping_sets:
+        return "ROLLUP, CUBE and GROUPING SETS need all rows together"
     roots: list[Expression] = [output.expression for output in node.outputs]
     roots += [order.expression for order in node.pull.order_by]
     roots += [] if node.pull.having is None else [node.pull.having]
     for root in roots:
         for aggregate in aggregates_in(root):
+            if aggregate.function.needs_rows:
+                return f"{aggregate.function.value} needs all rows of a group together"
             if aggregate.distinct:
                 return "an aggregate of distinct values needs all of them together"
             ordered = aggregate.function in (AggregateFunction.MIN, AggregateFunction.MAX)

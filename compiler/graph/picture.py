@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.graph.lower import lower
 from cqc.compiler.graph.nodes import Edge, Operator, OperatorKind
+from cqc.compiler.graph.share import Shared
 from cqc.compiler.meaning.normal import AllOf, AnyOf, ExpressionAtom
 from cqc.compiler.wording.expressions import expression_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cqc.compiler.graph.graph import Graph
     from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
@@ -26,9 +28,28 @@ if TYPE_CHECKING:
 def draw(graph: Graph) -> tuple[tuple[Operator, ...], tuple[Edge, ...]]:
     """The picture of a graph: operators in a fixed order, sources first, deliveries last."""
     drawing = _Drawing()
+    for relation in derived_relations(graph.bodies.values()):
+        drawing.draw_view(relation)
     for _, body in sorted(graph.bodies.items()):
         drawing.draw_body(body)
     return drawing.operators(), tuple(drawing.edges)
+
+
+def derived_relations(bodies: Iterable[Body]) -> list[Relation]:
+    """The views beneath bodies, inner ones first."""
+    found: dict[str, Relation] = {}
+
+    def visit(relation: Relation) -> None:
+        if relation.made_by is None or relation.name in found:
+            return
+        for inner in relation.made_by.inner:
+            visit(inner)
+        found[relation.name] = relation
+
+    for body in bodies:
+        for relation in body.relations:
+            visit(relation)
+    return list(found.values())
 
 
 def filtered_columns(formula: Formula) -> Iterator[int]:
@@ -65,6 +86,7 @@ class _Drawing:
         self._in_body: set[str] = set()  # what the body that is being drawn has used so far
         self._details: dict[str, str] = {}
         self._residuals: dict[tuple[str, str], str] = {}
+        self._place = ""  # the view that is being drawn, whose joins have numbers of their own
         self.edges: dict[Edge, None] = {}
 
     def operators(self) -> tuple[Operator, ...]:
@@ -91,28 +113,44 @@ class _Drawing:
 
     def draw_body(self, body: Body) -> None:
         queries = list(body.queries)
+        self._draw_ends(body, queries, self._draw_inside(body, len(queries)))
+
+    def draw_view(self, relation: Relation) -> None:
+        """A view, and what feeds it."""
+        made_by = relation.made_by
+        assert made_by is not None
+        self._place = f"{relation.name}."
+        shared = Shared()
+        for branch in made_by.branches:
+            body, _ = shared.body_of(lower(branch))
+            ends = self._draw_inside(body, 0)
+            view = self._use(OperatorKind.VIEW, relation.name, relation.title, 0)
+            self._connect(ends, view)
+        self._place = ""
+
+    def _draw_inside(self, body: Body, queries: int) -> list[str]:
+        """Everything of a body but what becomes of its results."""
         self._in_body.clear()
-        ends: list[str]
         if body.host is None:
-            ends = self._draw_filters(body.relations[0], body.filters[0], len(queries))
-        else:
-            ends = [self._draw_join(body, body.host, len(queries))]
-            for residual in body.residuals:
-                text = expression_text(residual.expression, body.relations)
-                ends = [self._draw_residual(ends, body.host.name, text, len(queries))]
-        self._draw_ends(body, queries, ends)
+            return self._draw_filters(body.relations[0], body.filters[0], queries)
+        ends = [self._draw_join(body, body.host, queries)]
+        for residual in body.residuals:
+            text = expression_text(residual.expression, body.relations)
+            place = f"{self._place}{body.host.name}"
+            ends = [self._draw_residual(ends, place, text, queries)]
+        return ends
 
     def _draw_filters(self, relation: Relation, formula: Formula, queries: int) -> list[str]:
         """From the source through the filters of each column; returns what the next operator reads from."""
-        source = self._use_once(
-            OperatorKind.SOURCE, f"source:{relation.name}", relation.name, queries
-        )
+        is_view = relation.made_by is not None
+        kind = OperatorKind.VIEW if is_view else OperatorKind.SOURCE
+        id_ = relation.name if is_view else f"source:{relation.name}"
+        source = self._use_once(kind, id_, relation.title, queries)
         ends: list[str] = []
         for column in sorted(set(filtered_columns(formula))):
-            label = f"{relation.name}.{relation.columns[column].name}"
-            ends.append(
-                self._use_once(OperatorKind.GROUPED_FILTER, f"filter:{label}", label, queries)
-            )
+            name = relation.columns[column].name
+            id_, label = f"filter:{relation.name}.{name}", f"{relation.title}.{name}"
+            ends.append(self._use_once(OperatorKind.GROUPED_FILTER, id_, label, queries))
         for end in ends:
             self._connect([source], end)
         ends = ends or [source]
@@ -129,12 +167,13 @@ class _Drawing:
         return id_
 
     def _draw_join(self, body: Body, host: JoinHost, queries: int) -> str:
-        label = " x ".join(relation.name for relation in host.relations)
-        join = self._use(OperatorKind.MULTI_JOIN, f"join:{host.number}", label, queries)
+        label = " x ".join(relation.title for relation in host.relations)
+        id_ = f"join:{self._place}{host.number}"
+        join = self._use(OperatorKind.MULTI_JOIN, id_, label, queries)
         for relation, formula in zip(body.relations, body.filters, strict=True):
             ends = self._draw_filters(relation, formula, queries)
             state = self._use_once(
-                OperatorKind.SHARED_STATE, f"state:{relation.name}", relation.name, queries
+                OperatorKind.SHARED_STATE, f"state:{relation.name}", relation.title, queries
             )
             self._connect(ends, state)
             self._connect([state], join)
@@ -146,13 +185,25 @@ class _Drawing:
         for query in queries:
             before = ends
             if query.pull is not None:
-                label = " x ".join(relation.name for relation in body.relations)
+                label = " x ".join(relation.title for relation in body.relations)
                 self._connect(ends, self._use(OperatorKind.HISTORY, history, label, 1))
                 before = [history]
-                if query.pull.is_aggregate:
-                    aggregate = f"aggregate:{query.name}"
-                    self._use(OperatorKind.AGGREGATE, aggregate, query.name, 1)
-                    self._connect(before, aggregate)
-                    before = [aggregate]
-            deliver = self._use(OperatorKind.DELIVER, f"deliver:{query.name}", query.name, 1)
+            if query.patterns:
+                absence = f"absence:{query.name}"
+                self._use(OperatorKind.ABSENCE, absence, query.name, absence not in self._labels)
+                self._connect(before, absence)
+                before = [absence]
+            if query.pull is not None and query.pull.is_aggregate:
+                aggregate = f"aggregate:{query.name}"
+                self._use(OperatorKind.AGGREGATE, aggregate, query.name, 1)
+                self._connect(before, aggregate)
+                before = [aggregate]
+            if query.decided is not None:
+                decided = f"decided:{query.name}"
+                self._use(OperatorKind.DECIDED, decided, query.name, 1)
+                self._connect(before, decided)
+                before = [decided]
+            again = f"deliver:{query.name}" in self._labels and bool(query.patterns)
+            count = 0 if again else 1
+            deliver = self._use(OperatorKind.DELIVER, f"deliver:{query.name}", query.name, count)
             self._connect(before, deliver)

@@ -67,6 +67,11 @@ class Shared:
             self._join_family(host, body)
         return body, True
 
+    def find(self, parts: Lowered) -> tuple[Body | None, JoinHost | None]:
+        """The body that asks the same, and the host that it would sit on, where they are there."""
+        host = None if len(parts.relations) == 1 else self._host_by_key.get(_host_key(parts))
+        return self._body_by_key.get(_body_key(parts)), host
+
     def _fresh_body(self, parts: Lowered, host: JoinHost | None) -> Body:
         return Body(
             _NO_NUMBER,
@@ -169,6 +174,11 @@ def _body_key(parts: Lowered | Body) -> Hashable:
     names = tuple([fold(relation.name) for relation in parts.relations])
     joins = (parts.equi_joins, parts.theta_joins, parts.residuals)
     return names, parts.filters, joins, parts.bounds, parts.rows, parts.order
+
+
+def is_body_of(parts: Lowered, body: Body) -> bool:
+    """Whether a body asks what the parts of a query ask."""
+    return _body_key(parts) == _body_key(body)
 
 
 def _family_key(body: Body, ranked: Ranked) -> Hashable:

@@ -16,11 +16,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Union
 
 from cqc.compiler.diagnostics.record import record
+from cqc.compiler.meaning.join_tree import all_exists
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.join_tree import Exists, JoinTree
 
 
 class ComparisonOp(Enum):
@@ -93,6 +95,96 @@ class AggregateFunction(Enum):
     AVG = "AVG"
     MIN = "MIN"
     MAX = "MAX"
+    # These need the rows of a group.
+    FIRST = "FIRST"
+    LAST = "LAST"
+    MAX_BY = "MAX_BY"
+    MIN_BY = "MIN_BY"
+    STDDEV_SAMP = "STDDEV_SAMP"
+    STDDEV_POP = "STDDEV_POP"
+    VAR_SAMP = "VAR_SAMP"
+    VAR_POP = "VAR_POP"
+    SKEWNESS = "SKEWNESS"
+    KURTOSIS = "KURTOSIS"
+    CORR = "CORR"
+    COVAR_SAMP = "COVAR_SAMP"
+    COVAR_POP = "COVAR_POP"
+    MEDIAN = "MEDIAN"
+    PERCENTILE = "PERCENTILE"
+    PERCENTILE_CONT = "PERCENTILE_CONT"
+    PERCENTILE_DISC = "PERCENTILE_DISC"
+    MODE = "MODE"
+    LISTAGG = "LISTAGG"
+    APPROX_COUNT_DISTINCT = "APPROX_COUNT_DISTINCT"
+    APPROX_PERCENTILE = "APPROX_PERCENTILE"
+
+    __hash__ = object.__hash__  # as in `ColumnType`
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether it is made of the rows of a group, and not of partial aggregates."""
+        return self not in _OF_PARTIALS
+
+
+_OF_PARTIALS = frozenset(
+    (
+        AggregateFunction.COUNT_ALL,
+        AggregateFunction.COUNT,
+        AggregateFunction.SUM,
+        AggregateFunction.AVG,
+        AggregateFunction.MIN,
+        AggregateFunction.MAX,
+    )
+)
+
+
+class WindowKind(Enum):
+    """The table functions that cut a stream into windows."""
+
+    TUMBLE = "TUMBLE"
+    HOP = "HOP"
+    SESSION = "SESSION"
+
+
+class OverFunction(Enum):
+    """The functions that only OVER knows; aggregates are the others."""
+
+    ROW_NUMBER = "ROW_NUMBER"
+    RANK = "RANK"
+    DENSE_RANK = "DENSE_RANK"
+    LAG = "LAG"
+    LEAD = "LEAD"
+    FIRST_VALUE = "FIRST_VALUE"
+    LAST_VALUE = "LAST_VALUE"
+    NTH_VALUE = "NTH_VALUE"
+    NTILE = "NTILE"
+    PERCENT_RANK = "PERCENT_RANK"
+    CUME_DIST = "CUME_DIST"
+
+
+class EndKind(Enum):
+    """Where a frame begins or ends, seen from the current row."""
+
+    FIRST = "UNBOUNDED PRECEDING"
+    BEFORE = "PRECEDING"
+    CURRENT = "CURRENT ROW"
+    AFTER = "FOLLOWING"
+    LAST = "UNBOUNDED FOLLOWING"
+
+
+class Decision(Enum):
+    """What is made of the rows of a query that waits for the watermark, and so when a row is decided.
+
+    GROUPS: the groups of a TUMBLE or HOP window, when it is past. SESSIONS: the same for sessions. COMPLETE: OVER over all rows
+    of a window or an instant, when that is past. RUNNING: OVER over the rows up to the current one, when it is in order.
+    ROWS: nothing; a row is delivered at once, in each of its windows.
+    """
+
+    GROUPS = "groups"
+    SESSIONS = "sessions"
+    COMPLETE = "complete"
+    RUNNING = "running"
+    ROWS = "rows"
 
 
 @record
@@ -250,11 +342,15 @@ class Case:
 
 @record
 class Cast:
-    """`CAST(operand AS type)`; a value that cannot be cast is NULL and counted. Also the implicit BIGINT -> DOUBLE."""
+    """`CAST(operand AS type)`; a value that cannot be cast is NULL, and counted unless it `is_tried` (TRY_CAST).
+
+    Also the implicit BIGINT -> DOUBLE.
+    """
 
     operand: Expression
     type: ColumnType
     span: Span = field(compare=False, repr=False)
+    is_tried: bool = False
 
 
 @record
@@ -283,11 +379,65 @@ class UserCall:
 
 @record
 class Aggregate:
-    """An aggregate over the rows of a group; occurs in outputs, HAVING and ORDER BY of pull queries only."""
+    """An aggregate over the rows of a group; occurs in outputs, HAVING and ORDER BY of pull queries only.
+
+    FILTER (WHERE c) is part of the arguments: what does not count is NULL there (in `times`, where NULL is a value).
+    """
 
     function: AggregateFunction
     argument: Expression | None  # None for COUNT(*)
     distinct: bool
+    type: ColumnType
+    span: Span = field(compare=False, repr=False)
+    more: tuple[Expression, ...] = ()  # further arguments that differ from row to row
+    times: tuple[Expression, ...] = ()  # event times of a row, where what is first or last matters
+    order_by: tuple[Order, ...] = ()  # WITHIN GROUP
+    ignores_null: bool = False
+    share: float | None = None  # of a percentile
+    accuracy: int = 10_000  # of an estimate
+    separator: str = ""
+    descends: bool = False  # WITHIN GROUP (ORDER BY x DESC) of a percentile
+
+    @property
+    def inputs(self) -> tuple[Expression, ...]:
+        """Everything that is worked out for each row, in a fixed order."""
+        first = () if self.argument is None else (self.argument,)
+        return (*first, *self.more, *self.times, *(order.expression for order in self.order_by))
+
+
+@record
+class FrameEnd:
+    """An end of a frame. `amount` counts rows; by RANGE it is of the order key: microseconds where that is a time."""
+
+    kind: EndKind
+    amount: int | float = 0
+
+
+@record
+class Frame:
+    """The rows around the current one that a function sees: by their number, or by the value of the one order key."""
+
+    by_rows: bool
+    start: FrameEnd
+    end: FrameEnd
+
+
+@record
+class Over:
+    """`function(arguments) OVER (PARTITION BY partition ORDER BY order frame)`.
+
+    Exactly one of `function` and `aggregate` is given. `frame` is None where the function has none. With `by_time` the order is
+    event time, then arrival, and frames are in microseconds. `children` does not give the aggregate, whose rows are those of the frame, but
+    what it is made of.
+    """
+
+    function: OverFunction | None
+    aggregate: Aggregate | None
+    arguments: tuple[Expression, ...]
+    partition: tuple[Expression, ...]
+    order: tuple[Order, ...]
+    by_time: bool
+    frame: Frame | None
     type: ColumnType
     span: Span = field(compare=False, repr=False)
 
@@ -314,7 +464,25 @@ Expression = (
     | FunctionCall
     | UserCall
     | Aggregate
+    | Over
 )
+
+
+@record
+class TableWindow:
+    """`TUMBLE(s, size)`, `HOP(s, slide, size)` or `SESSION(s PARTITION BY keys, size)`.
+
+    Two columns stand after those of the relation: window_start and window_end, of `type`. With `after_start` a window holds its end
+    and not its start.
+    """
+
+    kind: WindowKind
+    slide_us: int
+    size_us: int
+    type: ColumnType
+    keys: tuple[Expression, ...] = ()
+    after_start: bool = False
+    end_comes_late: bool = False  # rows at the end of a window come when the watermark is greater
 
 
 @record
@@ -326,6 +494,15 @@ class Item:
     range_us: int | None
     rows: int | None
     span: Span = field(compare=False, repr=False)
+    window: TableWindow | None = None
+
+    def column_name(self, column: int) -> str:
+        """The name of a column, those of windows included."""
+        own = len(self.relation.columns)
+        return self.relation.columns[column].name if column < own else WINDOW_COLUMNS[column - own]
+
+
+WINDOW_COLUMNS = ("window_start", "window_end")
 
 
 @record
@@ -367,9 +544,56 @@ class Pull:
     order_by: tuple[Order, ...]
     limit: int | None
     is_aggregate: bool  # has GROUP BY or an aggregate anywhere: rows are groups, not combinations
+    inherits: bool = False  # a view without BEGIN-END of its own: the window is that of its reader
+    qualify: Expression | None = None
+    grouping_sets: tuple[tuple[int, ...], ...] = ()  # the keys of each; none: all keys are in one
+
+
+@record
+class Decided:
+    """Everything that only a query with windows or OVER and without BEGIN-END has.
+
+    `by` is the FROM item whose windows or event time say when rows are decided. `kept` are the conditions of WHERE that speak
+    of window columns; the others hold for tuples and are the query's `where`.
+    """
+
+    decision: Decision
+    by: int
+    window: TableWindow | None
+    kept: Expression | None
+    distinct: bool
+    group_by: tuple[Expression, ...]
+    having: Expression | None
+    qualify: Expression | None
+    order_by: tuple[Order, ...]
+    limit: int | None
+    is_aggregate: bool
+    waits_for_equals: bool  # rows of the same event time belong together
+    key_idle_us: int | None = None
+    ties_by_value: bool = False  # of the columns of a view: its rows have no order of arrival
+    grouping_sets: tuple[tuple[int, ...], ...] = ()  # as in `Pull`
+
+    @property
+    def by_window(self) -> bool:
+        """Whether rows are given out with the end of their window."""
+        of_windows = self.decision is Decision.COMPLETE and not self.waits_for_equals
+        return self.decision in (Decision.GROUPS, Decision.SESSIONS) or of_windows
+
+    @property
+    def is_at(self) -> bool:
+        """Whether rows are delivered with the instant they are for, as those of EVERY are."""
+        return self.is_aggregate
 
 
 JoinShape = Union[int, tuple["JoinShape", ...]]  # noqa: UP007  # a recursive alias needs the name as text
+
+
+@record
+class Destinations:
+    """INTO and WITH of a query: names of sinks (none: results go where the command says), and texts of the user's own."""
+
+    into: tuple[str, ...]
+    texts: tuple[tuple[str, str], ...] = ()
 
 
 @record
@@ -385,6 +609,25 @@ class Query:
     pull: Pull | None
     span: Span = field(compare=False, repr=False)
     join_hint: str | JoinShape | None = None  # a kind of shape, or a tree of FROM positions
+    unbounded: bool = False  # MAXWINDOW UNBOUNDED: tuples may be kept for ever
+    destinations: Destinations | None = None
+    decided: Decided | None = None
+    tree: JoinTree | None = None  # with outer joins: how the items come together; ON is there then
+    exists: tuple[Exists, ...] = ()  # conjuncts of WHERE
+
+    @property
+    def has_absence(self) -> bool:
+        """Whether some rows depend on what is not there."""
+        return self.tree is not None or bool(self.exists)
+
+    @property
+    def all_items(self) -> tuple[Item, ...]:
+        """The items of FROM and of every EXISTS, by number."""
+        found = list(self.items)
+        for each in all_exists(self.exists):
+            found += [each.items[0]] * (each.first + len(each.items) - len(found))
+            found[each.first : each.first + len(each.items)] = each.items
+        return tuple(found)
 
     @property
     def stream_items(self) -> tuple[int, ...]:
@@ -411,4 +654,21 @@ def children(expression: Expression) -> tuple[Expression, ...]:
         case FunctionCall() | UserCall():
             return expression.arguments
         case Aggregate():
-            return () if expression.argument is None else (expression.argument,)
+            return expression.inputs
+        case Over():
+            inner = () if expression.aggregate is None else children(expression.aggregate)
+            orders = tuple(order.expression for order in expression.order)
+            return (*inner, *expression.arguments, *expression.partition, *orders)
+
+
+def overs_in(*expressions: Expression | None) -> tuple[Over, ...]:
+    """Each OVER in some expressions once; none is inside another."""
+    found: dict[Over, None] = {}
+    waiting = [each for each in reversed(expressions) if each is not None]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Over):
+            found[part] = None
+        else:
+            waiting.extend(reversed(children(part)))
+    return tuple(found)

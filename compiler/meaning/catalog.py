@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.meaning.types import ColumnType
+    from cqc.compiler.meaning.views import DerivedStream, View
 
 
 def fold(name: str) -> str:
@@ -24,10 +25,16 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A declared column, shown as it was written."""
+    """A declared column, shown as it was written; `path` is where its value is in a row that has parts (FROM)."""
 
     name: str
     type: ColumnType
+    path: tuple[str, ...] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that lead to its value in a row."""
+        return (self.name,) if self.path is None else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,19 @@ class Relation:
     )  # keys folded; relative paths are relative to `folder`
     folder: str = field(compare=False)  # where the declaring file is ("." for text)
     span: Span = field(compare=False, repr=False)
+    view: View | None = field(default=None, compare=False, repr=False)  # the query that makes it
+    made_by: DerivedStream | None = field(default=None, compare=False, repr=False)  # normalised
+
+    @property
+    def title(self) -> str:
+        """How people call it: a view that was normalised has a name made of its content."""
+        return self.name if self.made_by is None else self.made_by.title
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether it is a view without event time, whose rows are those of the window of the query that asks."""
+        made = self.made_by or self.view
+        return made is not None and made.is_windowed
 
     def __post_init__(self) -> None:
         if self.event_time is not None and not 0 <= self.event_time < len(self.columns):
@@ -76,13 +96,25 @@ class Relation:
 class Settings:
     """SET statements; None where the program says nothing.
 
-    How much past is kept, after how much silence a stream stops holding others back, and how far ahead of its stream a row
-    may be (0: any distance).
+    How much past is kept, after how much silence a stream stops holding others back, how far ahead of its stream a row
+    may be (0: any distance), and after how much silence a key of OVER starts anew.
     """
 
     retention_us: int | None = None
     idle_us: int | None = None
     max_ahead_us: int | None = None
+    key_idle_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkDeclaration:
+    """A declared sink: its type and its options, keys folded; secrets are places, not values."""
+
+    name: str
+    type: str
+    options: Mapping[str, str] = field(hash=False)
+    folder: str = field(compare=False)
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +123,13 @@ class Catalog:
 
     relations: Mapping[str, Relation]
     settings: Settings = Settings()
+    views: Mapping[str, Relation] = field(default_factory=dict)
+    sinks: Mapping[str, SinkDeclaration] = field(default_factory=dict)
+
+    @property
+    def readable(self) -> dict[str, Relation]:
+        """What FROM can name: streams, tables and views."""
+        return {**self.relations, **self.views}
 
     def find(self, name: str) -> Relation | None:
         return self.relations.get(fold(name))

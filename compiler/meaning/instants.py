@@ -12,8 +12,8 @@ from datetime import date
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _DAY_US = 86_400_000_000
-_LAST_DAY = date.max.toordinal() - _EPOCH_DAY
-_FIRST_DAY = 1 - _EPOCH_DAY
+LAST_DAY = date.max.toordinal() - _EPOCH_DAY
+FIRST_DAY = 1 - _EPOCH_DAY
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 
 _TEXT = re.compile(
@@ -50,6 +50,43 @@ def parse_instant(text: str) -> int | None:
     return days * _DAY_US + in_day * 1_000_000 + micros
 
 
+_DAY = re.compile(r"\s*(\d{4})-(\d{1,2})-(\d{1,2})\s*", re.ASCII)
+_LOOSE_DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
+_TRIMMED = "".join(map(chr, [*range(0x21), 0x7F]))
+
+
+def parse_day(text: str) -> int | None:
+    """The days since the epoch of a date's text, or None when it is not one.
+
+    Example:
+        parse_day("1970-01-02") == 1
+    """
+    match = _DAY.fullmatch(text)
+    return None if match is None else _days(*match.groups())
+
+
+def parse_day_cast(text: str) -> int | None:
+    """The same as CAST reads it: a year alone, a year and a month, and anything after a space or a T."""
+    match = _LOOSE_DAY.fullmatch(text.strip(_TRIMMED))
+    return None if match is None else _days(*match.groups("1"))
+
+
+def _days(year: str, month: str, day: str) -> int | None:
+    try:
+        return date(int(year), int(month), int(day)).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
+
+
+def format_day(days: int) -> str:
+    """Days since the epoch as `yyyy-MM-dd`; with a sign beyond the calendar.
+
+    Example:
+        format_day(1) == "1970-01-02"
+    """
+    return format_instant(days * _DAY_US).partition("T")[0]
+
+
 def _zone_minutes(zone: str | None) -> int | None:
     """Minutes east of UTC, or None for an offset that no clock has."""
     if zone is None or zone[0] not in "+-":
@@ -77,7 +114,7 @@ def format_instant(us: int) -> str:
 
 def _day_text(days: int) -> str:
     """The date so many days after the epoch. Years that no text is read with have a sign, as in ISO 8601 and Spark."""
-    if _FIRST_DAY <= days <= _LAST_DAY:
+    if FIRST_DAY <= days <= LAST_DAY:
         return str(date.fromordinal(days + _EPOCH_DAY))
     cycles, in_cycle = divmod(days, _CYCLE_DAYS)  # the calendar repeats itself
     day = date.fromordinal(in_cycle + _EPOCH_DAY)

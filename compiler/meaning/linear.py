@@ -46,7 +46,7 @@ from cqc.compiler.meaning.value_sets import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.INTERVAL)
+_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.INTERVAL)
 _INFINITE = 0x7FF0_0000_0000_0000  # the ordinal of Infinity
 
 
@@ -116,14 +116,14 @@ def find_chain(expression: Expression) -> Chain | None:
     match expression:
         case ColumnRef(type=ColumnType.DOUBLE):
             return Chain(expression, 1, 0, -_INFINITE, _INFINITE, (), True)
-        case ColumnRef(type=ColumnType.BIGINT | ColumnType.TIMESTAMP):
+        case ColumnRef(type=ColumnType.BIGINT | ColumnType.TIMESTAMP | ColumnType.DATE):
             return Chain(expression, 1, 0, SMALLEST, LARGEST, (), True)
         case Negate(operand=operand):
             chain = find_chain(operand)
             return chain and _negate(chain)
         case Cast(operand=operand, type=ColumnType.DOUBLE):
             chain = find_chain(operand)
-            if chain is None or chain.column.type is ColumnType.TIMESTAMP:
+            if chain is None or chain.column.type in (ColumnType.TIMESTAMP, ColumnType.DATE):
                 return None
             return replace(chain, steps=(*chain.steps, float))
         case Arithmetic(left=left, right=Literal() as constant):

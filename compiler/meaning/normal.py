@@ -20,8 +20,11 @@ from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.absence import Pattern
     from cqc.compiler.meaning.bound import (
         ComparisonOp,
+        Decided,
+        Destinations,
         Expression,
         Item,
         JoinShape,
@@ -200,3 +203,8 @@ class NormalQuery:
     bounds: TimeBounds
     span: Span = field(compare=False, repr=False)
     join_hint: str | JoinShape | None = None
+    destinations: Destinations | None = None
+    decided: Decided | None = None
+    patterns: tuple[
+        Pattern, ...
+    ] = ()  # of a query with outer joins or EXISTS: its rows; all else is that of the first

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from cqc.compiler.meaning.time_patterns import UNITS_US, pieces_of, zone_named
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -58,6 +60,60 @@ class Text:
         return text != ""
 
 
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An option that is one character of ASCII, or `tab`."""
+
+    expected: str = "one character, or 'tab'"
+
+    def takes(self, text: str) -> bool:
+        return letter_of(text) is not None
+
+
+def letter_of(text: str) -> str | None:
+    """The character that an option names; None for one that names none."""
+    if text.lower() in ("tab", "\\t"):
+        return "\t"
+    usable = len(text) == 1 and text.isascii() and text not in "\r\n\0"
+    return text if usable else None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeForm:
+    """How times are written: a unit in which they are counted, or a pattern."""
+
+    @property
+    def expected(self) -> str:
+        return "'seconds', 'millis', 'micros' or a pattern such as 'yyyy-MM-dd HH:mm:ss'"
+
+    def takes(self, text: str) -> bool:
+        return text.lower() in UNITS_US or not isinstance(pieces_of(text), str)
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """The name of a time zone."""
+
+    expected: str = "a time zone such as 'Europe/Berlin' or '+01:00'"
+
+    def takes(self, text: str) -> bool:
+        return zone_named(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class AnyText:
+    """An option that may be any text, an empty one too."""
+
+    expected: str = "a text"
+
+    def takes(self, text: str) -> bool:
+        del text
+        return True
+
+
+OptionKind = Words | Number | Text | Letter | TimeForm | Zone | AnyText
+
+
 class Cut(Enum):
     """How a file is cut into pieces, which are read one after the other."""
 
@@ -84,7 +140,7 @@ class SourceFormat:
         handed_on: options that begin so are for somebody else, who knows what they mean.
     """
 
-    options: Mapping[str, Words | Number | Text]
+    options: Mapping[str, OptionKind]
     reader: str | None = None
     handed_on: str | None = None
 
@@ -104,14 +160,29 @@ FILES: dict[str, FileKind] = {
 }
 FILE_OF_ENDING = {ending: name for name, kind in FILES.items() for ending in kind.endings}
 
-_FILE = {"path": Text("a path")}
+_FILE: dict[str, OptionKind] = {"path": Text("a path")}
 _VALUE = Words(("json", "csv"))
+# How values are read, wherever they come from (`cqc.runtime.columns.reading`).
+_READING: dict[str, OptionKind] = {
+    "timestamp": TimeForm(),
+    "zone": Zone(),
+    "on_bad": Words(("reject", "null")),
+}
+_MODE: dict[str, OptionKind] = {"mode": Words(("lenient", "strict"))}
+_CSV: dict[str, OptionKind] = {
+    "delimiter": Letter(),
+    "quote": Letter(),
+    "header": Words(("true", "false")),
+    "nulls": AnyText("texts that mean NULL, with commas between them"),
+}
+_LINES: dict[str, OptionKind] = {**_READING, **_MODE, "delimiter": Letter(), "quote": Letter()}
+_LINES["nulls"] = _CSV["nulls"]
 
 FORMATS: dict[str, SourceFormat] = {
-    "csv": SourceFormat(_FILE, "csv"),
-    "json": SourceFormat(_FILE, "jsonl"),
-    "jsonl": SourceFormat(_FILE, "jsonl"),
-    "parquet": SourceFormat(_FILE, "parquet"),
+    "csv": SourceFormat({**_FILE, **_CSV, **_READING}, "csv"),
+    "json": SourceFormat({**_FILE, **_READING, **_MODE}, "jsonl"),
+    "jsonl": SourceFormat({**_FILE, **_READING, **_MODE}, "jsonl"),
+    "parquet": SourceFormat({**_FILE, **_READING, **_MODE}, "parquet"),
     "kafka": SourceFormat(
         {
             "servers": Text("host:port"),
@@ -119,14 +190,19 @@ FORMATS: dict[str, SourceFormat] = {
             "subscribe": Text("the name of a topic"),  # Spark's word for it
             "value": _VALUE,
             "starting": Words(("earliest", "latest")),
+            **_LINES,
         },
         handed_on="kafka.",
     ),
-    "socket": SourceFormat({"host": Text("a host"), "port": Number(LARGEST_PORT), "value": _VALUE}),
+    "socket": SourceFormat(
+        {"host": Text("a host"), "port": Number(LARGEST_PORT), "value": _VALUE, **_LINES}
+    ),
     "rate": SourceFormat({"rows_per_second": Number(), "rows": Number()}),
 }
 CONNECTIONS = tuple(name for name, format_ in FORMATS.items() if format_.reader is None)
-WITHOUT_FORMAT = SourceFormat(_FILE)  # what the files are, their names say
+# What the files are, their names say; rows may also be pushed.
+WITHOUT_FORMAT = SourceFormat({**_FILE, **_CSV, **_READING, **_MODE})
+ANY = SourceFormat({}, handed_on="")  # a user's own source: what it takes is its own matter
 
 
 def format_called(name: str) -> SourceFormat | None:

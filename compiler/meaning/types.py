@@ -1,8 +1,8 @@
 """Column types, and how types meet in expressions.
 
 `INTERVAL` is the type of durations (int microseconds) and `NULL` of the bare NULL literal; no column has them.
-Values: BIGINT int, DOUBLE float, STRING str, BOOLEAN bool, TIMESTAMP int microseconds since the epoch (UTC),
-INTERVAL int microseconds, NULL None.
+Values: BIGINT int, DOUBLE float, STRING str, BOOLEAN bool, TIMESTAMP int microseconds since the epoch (UTC), DATE int days since
+the epoch, INTERVAL int microseconds, NULL None.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ class ColumnType(Enum):
     STRING = "STRING"
     BOOLEAN = "BOOLEAN"
     TIMESTAMP = "TIMESTAMP"
+    DATE = "DATE"
     INTERVAL = "INTERVAL"
     NULL = "NULL"
 
@@ -42,6 +43,7 @@ TYPE_NAMES = {
     "TEXT": ColumnType.STRING,
     "BOOLEAN": ColumnType.BOOLEAN,
     "TIMESTAMP": ColumnType.TIMESTAMP,
+    "DATE": ColumnType.DATE,
 }
 
 
@@ -60,4 +62,6 @@ def common_type(left: ColumnType, right: ColumnType) -> ColumnType | None:
         return left
     if left.is_numeric and right.is_numeric:
         return ColumnType.DOUBLE
+    if {left, right} == {ColumnType.DATE, ColumnType.TIMESTAMP}:
+        return ColumnType.TIMESTAMP
     return None

@@ -31,7 +31,7 @@ BOTTOM: Cut = (-1,)
 TOP: Cut = (1,)
 SMALLEST = -(2**63)
 LARGEST = 2**63 - 1
-_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.INTERVAL)
+_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.INTERVAL)
 _ABOVE_INFINITY: Cut = (0, math.inf, 1)
 
 EVERYTHING: Intervals = (Interval(None, False, None, False),)

@@ -84,18 +84,21 @@ def plan_of(graph: Graph, strategy: Strategy) -> PhysicalPlan:
         )  # with sharing off every query has operators of its own
         past = query.pull is not None
         hint = None if past else hint_of(query, strategy)
-        seat = (query.body, past, hint, alone)
-        deliveries.setdefault((seat, query.outputs, query.pull), (past, []))[1].append(query.name)
-        if seat in seated:
-            continue
-        seated.add(seat)
-        if query.body.host is None:
-            name = query.body.relations[0].name
-            before = filters.get((name, alone), (name, 0))[1]
-            filters[name, alone] = (name, before + 1)
-        else:
-            planner = planners.setdefault(alone, NodePlanner(strategy))
-            planner.seat(query.body, past=past, hint=hint)
+        first = (query.bodies, past, hint, alone)
+        clauses = query.outputs, query.pull, query.decided
+        deliveries.setdefault((first, clauses), (past, []))[1].append(query.name)
+        for body in query.bodies:
+            seat = (body, past, hint, alone)
+            if seat in seated:
+                continue
+            seated.add(seat)
+            if body.host is None:
+                name = body.relations[0].name
+                before = filters.get((name, alone), (name, 0))[1]
+                filters[name, alone] = (name, before + 1)
+            else:
+                planner = planners.setdefault(alone, NodePlanner(strategy))
+                planner.seat(body, past=past, hint=hint)
     nodes = [
         (node, planner.may_change(node) and len(node.hosts) == 1)
         for planner in planners.values()

@@ -29,7 +29,7 @@ from cqc.compiler.meaning.types import ColumnType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_ORDERED = (ColumnType.BIGINT, ColumnType.DOUBLE, ColumnType.TIMESTAMP)
+_ORDERED = (ColumnType.BIGINT, ColumnType.DOUBLE, ColumnType.TIMESTAMP, ColumnType.DATE)
 _MOST_OPERATIONS = 16  # each rounds once; the slack of a probe covers this many
 _MOST_CANCELLED = 4.0  # how much larger the parts may be than their sum
 _LARGEST_SCALE = 1e100

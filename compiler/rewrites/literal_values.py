@@ -33,7 +33,7 @@ from cqc.compiler.meaning.bound import (
     Or,
     children,
 )
-from cqc.compiler.meaning.instants import parse_instant
+from cqc.compiler.meaning.instants import parse_day_cast, parse_instant
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.meaning.value_sets import LARGEST, SMALLEST
 
@@ -215,6 +215,8 @@ def _cast_text(text: str, target: ColumnType) -> Constant:
         return _NOT_FINITE[stripped.lower()]
     if target is ColumnType.TIMESTAMP and (instant := parse_instant(stripped)) is not None:
         return instant
+    if target is ColumnType.DATE and (day := parse_day_cast(stripped)) is not None:
+        return day
     raise NotFoldedError
 
 

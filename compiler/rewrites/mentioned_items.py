@@ -24,12 +24,13 @@ from cqc.compiler.meaning.bound import (
     Negate,
     Not,
     Or,
+    Over,
     UserCall,
     children,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def item_mask(expression: Expression) -> int:
@@ -83,9 +84,86 @@ def renumber(expression: Expression, positions: Sequence[int]) -> Expression:
             return replace(expression, branches=branches, otherwise=otherwise)
         case FunctionCall() | UserCall():
             return replace(expression, arguments=_renumber_all(expression.arguments, positions))
-        case Aggregate(argument=argument):
-            moved = None if argument is None else renumber(argument, positions)
-            return replace(expression, argument=moved)
+        case Aggregate():
+            return _with_inputs(expression, lambda each: renumber(each, positions))
+        case Over():
+            return _renumber_over(expression, positions)
+
+
+def _renumber_over(over: Over, positions: Sequence[int]) -> Over:
+    aggregate = None if over.aggregate is None else renumber(over.aggregate, positions)
+    assert aggregate is None or isinstance(aggregate, Aggregate)
+    return replace(
+        over,
+        aggregate=aggregate,
+        arguments=_renumber_all(over.arguments, positions),
+        partition=_renumber_all(over.partition, positions),
+        order=tuple(
+            replace(each, expression=renumber(each.expression, positions)) for each in over.order
+        ),
+    )
+
+
+def _substitute_over(over: Over, change: Callable[[ColumnRef], Expression]) -> Over:
+    aggregate = None if over.aggregate is None else substitute(over.aggregate, change)
+    assert aggregate is None or isinstance(aggregate, Aggregate)
+    return replace(
+        over,
+        aggregate=aggregate,
+        arguments=tuple(substitute(each, change) for each in over.arguments),
+        partition=tuple(substitute(each, change) for each in over.partition),
+        order=tuple(
+            replace(each, expression=substitute(each.expression, change)) for each in over.order
+        ),
+    )
+
+
+def substitute(expression: Expression, change: Callable[[ColumnRef], Expression]) -> Expression:
+    """The expression with every column replaced by what `change` makes of it."""
+    match expression:
+        case Literal():
+            return expression
+        case ColumnRef():
+            return change(expression)
+        case Arithmetic() | Comparison() | IsDistinct():
+            left, right = substitute(expression.left, change), substitute(expression.right, change)
+            return replace(expression, left=left, right=right)
+        case Negate() | Not() | Match() | IsNull() | IsTruth() | Cast():
+            return replace(expression, operand=substitute(expression.operand, change))
+        case And() | Or():
+            operands = tuple([substitute(each, change) for each in expression.operands])
+            return replace(expression, operands=operands)
+        case InList():
+            operand = substitute(expression.operand, change)
+            values = tuple([substitute(each, change) for each in expression.values])
+            return replace(expression, operand=operand, values=values)
+        case Case():
+            branches = tuple(
+                (substitute(when, change), substitute(then, change))
+                for when, then in expression.branches
+            )
+            otherwise = substitute(expression.otherwise, change)
+            return replace(expression, branches=branches, otherwise=otherwise)
+        case FunctionCall() | UserCall():
+            arguments = tuple([substitute(each, change) for each in expression.arguments])
+            return replace(expression, arguments=arguments)
+        case Aggregate():
+            return _with_inputs(expression, lambda each: substitute(each, change))
+        case Over():
+            return _substitute_over(expression, change)
+
+
+def _with_inputs(aggregate: Aggregate, change: Callable[[Expression], Expression]) -> Aggregate:
+    """An aggregate with each of its inputs changed."""
+    return replace(
+        aggregate,
+        argument=None if aggregate.argument is None else change(aggregate.argument),
+        more=tuple([change(each) for each in aggregate.more]),
+        times=tuple([change(each) for each in aggregate.times]),
+        order_by=tuple(
+            [replace(each, expression=change(each.expression)) for each in aggregate.order_by]
+        ),
+    )
 
 
 def _renumber_all(

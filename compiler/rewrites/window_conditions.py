@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
@@ -81,6 +82,27 @@ def window_condition(condition: Comparison, items: Sequence[Item]) -> WindowCond
             limits.append(TimeLimit(earlier, later, most_us, condition.span))
             exact = exact and is_exact
     return WindowCondition(tuple(limits), exact)
+
+
+def upper_bounds(condition: Comparison, items: Sequence[Item]) -> list[tuple[int, int, int, bool]]:
+    """`ts_later <= ts_earlier + us` (or `<`: open) as written: the items, the microseconds, and whether it is open."""
+    inner = _inside_abs(condition)
+    if inner is not None:
+        return [each for part in inner for each in upper_bounds(part, items)]
+    total = _difference(condition, items)
+    if total is None or condition.op is ComparisonOp.NE:
+        return []
+    positive = next(item for item, sign in total.signs.items() if sign > 0)
+    negative = next(item for item, sign in total.signs.items() if sign < 0)
+    strict = condition.op in (ComparisonOp.LT, ComparisonOp.GT)
+    unit = _SECOND_US if condition.left.type.is_numeric else 1
+    us = round(Fraction(total.constant) * unit)
+    found = []
+    if condition.op in (ComparisonOp.LT, ComparisonOp.LE, ComparisonOp.EQ):
+        found.append((negative, positive, -us, strict))
+    if condition.op in (ComparisonOp.GT, ComparisonOp.GE, ComparisonOp.EQ):
+        found.append((positive, negative, us, strict))
+    return found
 
 
 def _inside_abs(condition: Comparison) -> tuple[Comparison, Comparison] | None:

@@ -10,6 +10,7 @@ rules, token numbers for tokens, None for what was left out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lark import Transformer, v_args
@@ -21,6 +22,7 @@ from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.pieces import (
     Chain,
     Group,
+    List,
     Part,
     Piece,
     leaf,
@@ -73,6 +75,12 @@ class ExpressionPieces(Transformer[Any, Any]):
 
         return Piece(make, word, string)
 
+    def date(self, word: int, string: int) -> Piece:
+        def make(t: Tokens) -> syntax.DateLiteral:
+            return syntax.DateLiteral(text_of(t, string), span_of(t, word, string))
+
+        return Piece(make, word, string)
+
     def duration(self, number: int, unit: int) -> Piece:
         def make(t: Tokens) -> syntax.Duration:
             unit_us = UNITS[t.texts[unit].upper()]
@@ -114,7 +122,7 @@ class ExpressionPieces(Transformer[Any, Any]):
 
         def make(t: Tokens) -> syntax.Binary:
             text = t.texts[operator]
-            written = "<>" if text == "!=" else text
+            written = _ONE_SPELLING.get(text) or text.upper()
             return syntax.Binary(written, make_left(t), make_right(t), span_of(t, first, last))
 
         return Piece(make, first, last, (left, right))
@@ -155,6 +163,26 @@ class ExpressionPieces(Transformer[Any, Any]):
             return syntax.InList(make_operand(t), make_all(makes, t), is_negated, span)
 
         return Piece(make, first, close, (operand, *values))
+
+    def in_select(
+        self, operand: Piece, negated: int | None, _in: int, _open: int, select: Piece, close: int
+    ) -> Piece:
+        first, is_negated = operand.first, negated is not None
+        make_operand, make_select = operand.make, select.make
+
+        def make(t: Tokens) -> syntax.InSelect:
+            span = span_of(t, first, close)
+            return syntax.InSelect(make_operand(t), make_select(t), is_negated, span)
+
+        return Piece(make, first, close, (operand, select))
+
+    def call_select(self, name: int, _open: int, select: Piece, close: int) -> Piece:
+        make_select = select.make
+
+        def make(t: Tokens) -> syntax.Exists:
+            return syntax.Exists(name_at(t, name), make_select(t), span_of(t, name, close))
+
+        return Piece(make, name, close, (select,))
 
     def like(
         self,
@@ -213,16 +241,133 @@ class ExpressionPieces(Transformer[Any, Any]):
         arguments, close = pieces_of(rest), token_of(rest[-1])
         return _call(name, arguments, close, star=False, distinct=distinct is not None)
 
+    def over(
+        self,
+        call: Piece,
+        _over: int,
+        _open: int,
+        partition: Piece | None,
+        order: Piece | None,
+        frame: Piece | None,
+        close: int,
+    ) -> Piece:
+        make_call, first = call.make, call.first
+        make_partition, make_order, make_frame = map(maker_of, (partition, order, frame))
+
+        def make(t: Tokens) -> syntax.Over:
+            return syntax.Over(
+                make_call(t),
+                () if make_partition is None else make_partition(t),
+                () if make_order is None else make_order(t),
+                make_optional(make_frame, t),
+                span_of(t, first, close),
+            )
+
+        return Piece(make, first, close, pieces_of((call, partition, order, frame)))
+
+    def partition_by(self, _word: int, _by: int, *parts: Part) -> Piece:
+        return List(pieces_of(parts))
+
+    def sorting(self, _word: int, _by: int, *parts: Part) -> Piece:
+        return List(pieces_of(parts))
+
+    def frame(self, unit: int, start: Piece) -> Piece:
+        make_start, last = start.make, start.last
+
+        def make(t: Tokens) -> syntax.Frame:
+            span = span_of(t, unit, last)
+            current = syntax.FrameEnd("CURRENT", None, False, span)
+            return syntax.Frame(t.kinds[unit], make_start(t), current, span)
+
+        return Piece(make, unit, last, (start,))
+
+    def frame_between(self, unit: int, _between: int, start: Piece, _and: int, end: Piece) -> Piece:
+        make_start, make_end, last = start.make, end.make, end.last
+
+        def make(t: Tokens) -> syntax.Frame:
+            return syntax.Frame(t.kinds[unit], make_start(t), make_end(t), span_of(t, unit, last))
+
+        return Piece(make, unit, last, (start, end))
+
+    def unbounded_end(self, word: int, direction: int) -> Piece:
+        def make(t: Tokens) -> syntax.FrameEnd:
+            following = t.kinds[direction] == "FOLLOWING"
+            return syntax.FrameEnd("UNBOUNDED", None, following, span_of(t, word, direction))
+
+        return Piece(make, word, direction)
+
+    def current_row(self, word: int, row: int) -> Piece:
+        return Piece(
+            lambda t: syntax.FrameEnd("CURRENT", None, False, span_of(t, word, row)), word, row
+        )
+
+    def frame_end(self, amount: Piece, direction: int) -> Piece:
+        make_amount, first = amount.make, amount.first
+
+        def make(t: Tokens) -> syntax.FrameEnd:
+            following = t.kinds[direction] == "FOLLOWING"
+            return syntax.FrameEnd("AT", make_amount(t), following, span_of(t, first, direction))
+
+        return Piece(make, first, direction, (amount,))
+
+    def filter_suffix(
+        self, _filter: int, _open: int, _where: int, condition: Piece, close: int
+    ) -> Piece:
+        make_condition = condition.make
+        return Piece(lambda t: {"where": make_condition(t)}, condition.first, close, (condition,))
+
+    def within_suffix(self, word: int, *rest: Part) -> Piece:
+        items, close = pieces_of(rest), token_of(rest[-1])
+        makes = [item.make for item in items]
+        return Piece(lambda t: {"within": make_all(makes, t)}, word, close, items)
+
+    def nulls_suffix(self, word: int, nulls: int) -> Piece:
+        return Piece(lambda t: {"ignores_nulls": t.kinds[word] == "IGNORE"}, word, nulls)
+
+    def suffixed_call(self, call: Piece, *suffixes: Piece) -> Piece:
+        make_call, makes, first = call.make, [suffix.make for suffix in suffixes], call.first
+        last = suffixes[-1].last
+
+        def make(t: Tokens) -> syntax.Call:
+            more: dict[str, Any] = {}
+            for make_suffix in makes:
+                more |= make_suffix(t)
+            made: syntax.Call = make_call(t)
+            return replace(made, span=span_of(t, first, last), **more)
+
+        return Piece(make, first, last, (call, *suffixes))
+
+    def call_in(
+        self, name: int, _open: int, part: Piece, _in: int, whole: Piece, close: int
+    ) -> Piece:
+        return _call(name, [part, whole], close, star=False, distinct=False, joined="IN")
+
+    def call_from(
+        self, name: int, _open: int, field: int, _from: int, value: Piece, close: int
+    ) -> Piece:
+        return _call(
+            name, [self.column(field), value], close, star=False, distinct=False, joined="FROM"
+        )
+
     def cast(
         self, word: int, _open: int, operand: Piece, _as: int, target: int, close: int
     ) -> Piece:
         make_operand = operand.make
 
         def make(t: Tokens) -> syntax.Cast:
-            wanted = type_named(t.texts[target])
-            return syntax.Cast(make_operand(t), wanted, span_of(t, word, close))
+            wanted, is_tried = type_named(t.texts[target]), t.kinds[word] == "TRY_CAST"
+            return syntax.Cast(make_operand(t), wanted, span_of(t, word, close), is_tried)
 
         return Piece(make, word, close, (operand,))
+
+    def cast_after(self, operand: Piece, _colons: int, target: int) -> Piece:
+        make_operand, first = operand.make, operand.first
+
+        def make(t: Tokens) -> syntax.Cast:
+            wanted = type_named(t.texts[target])
+            return syntax.Cast(make_operand(t), wanted, span_of(t, first, target))
+
+        return Piece(make, first, target, (operand,))
 
     def branch(self, when: int, condition: Piece, _then: int, value: Piece) -> Piece:
         make_condition, make_value = condition.make, value.make
@@ -265,11 +410,22 @@ def _chain(word: str, written: list[Piece]) -> Piece:
     return Chain(make, first, last, word, operands)
 
 
-def _call(name: int, arguments: list[Piece], close: int, *, star: bool, distinct: bool) -> Piece:
+_ONE_SPELLING = {"!=": "<>", "==": "="}
+
+
+def _call(
+    name: int,
+    arguments: list[Piece],
+    close: int,
+    *,
+    star: bool,
+    distinct: bool,
+    joined: str | None = None,
+) -> Piece:
     makes = [argument.make for argument in arguments]
 
     def make(t: Tokens) -> syntax.Call:
         span = span_of(t, name, close)
-        return syntax.Call(name_at(t, name), make_all(makes, t), star, distinct, span)
+        return syntax.Call(name_at(t, name), make_all(makes, t), star, distinct, span, joined)
 
     return Piece(make, name, close, arguments)

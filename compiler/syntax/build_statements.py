@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lark import v_args
@@ -23,14 +24,18 @@ from cqc.compiler.syntax.pieces import (
     name_at,
     pieces_of,
     span_of,
+    text_of,
     token_of,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cqc.compiler.syntax.tokens import Tokens
 
-Joined = tuple[Piece, Piece | None]
-"""A FROM item and its ON condition."""
+UNBOUNDED = "UNBOUNDED"  # what MAXWINDOW UNBOUNDED makes in the place of a duration
+Joined = tuple[Piece, Piece | None, int]
+"""A FROM item, its ON condition, and the token of LEFT, RIGHT, FULL, JOIN or a comma."""
 
 
 @v_args(inline=True)
@@ -95,20 +100,99 @@ class StatementPieces(ExpressionPieces):
     def from_item_extent_first(self, relation: int, extent: Piece, alias: Piece) -> Piece:
         return self.from_item(relation, alias, extent)
 
-    def listed_item(self, _comma: int, item: Piece) -> Joined:
-        return item, None
+    def windowed_source(self, first: int, second: int | None, partition: Piece | None) -> Piece:
+        """The relation inside a table function, with the word TABLE before it where there are two names."""
+        relation = first if second is None else second
+        last = relation if partition is None else partition.last
+        make_key = maker_of(partition)
 
-    def joined_item(self, _kind: int | None, _join: int, item: Piece) -> Joined:
-        return item, None
+        def make(t: Tokens) -> tuple[syntax.Name, syntax.Name | None, syntax.Expression | None]:
+            word = None if second is None else name_at(t, first)
+            return name_at(t, relation), word, make_optional(make_key, t)
+
+        return Piece(make, first, last, pieces_of((partition,)))
+
+    def partition(self, word: int, _by: int, key: Piece) -> Piece:
+        return Piece(key.make, word, key.last, (key,))
+
+    def windowed(self, name: int, _open: int, source: Piece, *rest: Part) -> Piece:
+        arguments, close = pieces_of(rest), token_of(rest[-1])
+        make_source, makes = source.make, [each.make for each in arguments]
+
+        def make(t: Tokens) -> tuple[syntax.Name, syntax.TableFunction]:
+            relation, word, key = make_source(t)
+            span = span_of(t, name, close)
+            names = (name_at(t, name),)
+            return relation, syntax.TableFunction(names, word, key, make_all(makes, t), span)
+
+        return Piece(make, name, close, (source, *arguments))
+
+    def table_of(self, name: int, _open: int, inner: Piece, close: int) -> Piece:
+        make_inner = inner.make
+
+        def make(t: Tokens) -> tuple[syntax.Name, syntax.TableFunction]:
+            relation, function = make_inner(t)
+            words, span = (name_at(t, name), *function.words), span_of(t, name, close)
+            return relation, replace(function, words=words, span=span)
+
+        return Piece(make, name, close, (inner,))
+
+    def windowed_item(self, windowed: Piece, alias: Piece | None) -> Piece:
+        first, last = windowed.first, (alias or windowed).last
+        make_windowed, make_alias = windowed.make, maker_of(alias)
+
+        def make(t: Tokens) -> syntax.FromItem:
+            relation, function = make_windowed(t)
+            named, span = make_optional(make_alias, t), span_of(t, first, last)
+            return syntax.FromItem(relation, named, None, None, span, function=function)
+
+        return Piece(make, first, last, (windowed,))
+
+    def sub_query(
+        self, opening: int, query: Piece, close: int, alias: Piece | None, extent: Piece | None
+    ) -> Piece:
+        last = max([close, *(part.last for part in pieces_of((alias, extent)))])
+        make_query, make_alias, make_extent = query.make, maker_of(alias), maker_of(extent)
+
+        def make(t: Tokens) -> syntax.FromItem:
+            length, count = (None, None) if make_extent is None else make_extent(t)
+            span = span_of(t, opening, last)
+            nameless = syntax.Name("", span_of(t, opening, close))
+            named = nameless if make_alias is None else make_alias(t)
+            return syntax.FromItem(named, None, length, count, span, make_query(t))
+
+        return SelectPiece(make, opening, last, [query], _repeated([query]))
+
+    def sub_query_extent_first(
+        self, opening: int, query: Piece, close: int, extent: Piece, alias: Piece
+    ) -> Piece:
+        return self.sub_query(opening, query, close, alias, extent)
+
+    def listed_item(self, comma: int, item: Piece) -> Joined:
+        return item, None, comma
+
+    def joined_item(self, _kind: int | None, join: int, item: Piece) -> Joined:
+        return item, None, join
 
     def joined_item_on(
-        self, _kind: int | None, _join: int, item: Piece, _on: int, condition: Piece
+        self, _kind: int | None, join: int, item: Piece, _on: int, condition: Piece
     ) -> Joined:
-        return item, condition
+        return item, condition, join
+
+    def outer_item_on(
+        self,
+        kind: int,
+        _outer: int | None,
+        _join: int,
+        item: Piece,
+        _on: int,
+        condition: Piece,
+    ) -> Joined:
+        return item, condition, kind
 
     def from_clause(self, _from: int, item: Piece, *joined: Joined) -> tuple[Piece, Piece]:
-        items = [item, *(each for each, _ in joined)]
-        return List(items), List([on for _, on in joined if on is not None])
+        items = [item, *(each for each, _, _ in joined)]
+        return List(items), _joins(joined)
 
     # The clauses after FROM
 
@@ -121,17 +205,44 @@ class StatementPieces(ExpressionPieces):
     def max_window(self, word: int, duration: Piece) -> Clause:
         return Clause("MAXWINDOW", word, duration)
 
+    def unbounded_window(self, word: int, unbounded: int) -> Clause:
+        return Clause("MAXWINDOW", word, Piece(lambda t: UNBOUNDED, unbounded, unbounded))
+
     def every(self, word: int, duration: Piece) -> Clause:
         return Clause("EVERY", word, duration)
 
     def having(self, word: int, condition: Piece) -> Clause:
         return Clause("HAVING", word, condition)
 
+    def qualify(self, word: int, condition: Piece) -> Clause:
+        return Clause("QUALIFY", word, condition)
+
     def limit(self, word: int, number: int) -> Clause:
         return Clause("LIMIT", word, self.number(number))
 
     def group_by(self, word: int, _by: int, *parts: Part) -> Clause:
         return Clause("GROUP BY", word, List(pieces_of(parts)))
+
+    def grouping_set(self, *parts: Part) -> Piece:
+        pieces = pieces_of(parts)
+        ends = [part for part in parts if isinstance(part, int)]
+        makes = [piece.make for piece in pieces]
+        first, last = pieces[0].first, pieces[-1].last
+        if ends:
+            first, last = ends[0], ends[-1]
+        return Piece(lambda t: _set_of(make_all(makes, t)), first, last, pieces)
+
+    def empty_set(self, opening: int, close: int) -> Piece:
+        return Piece(lambda t: (), opening, close)
+
+    def grouping_sets(self, word: int, _sets: int, _open: int, *rest: Part) -> Piece:
+        sets, close = pieces_of(rest), token_of(rest[-1])
+        makes = [each.make for each in sets]
+
+        def make(t: Tokens) -> syntax.GroupingSets:
+            return syntax.GroupingSets(make_all(makes, t), span_of(t, word, close))
+
+        return Piece(make, word, close, sets)
 
     def order_by(self, word: int, _by: int, *parts: Part) -> Clause:
         return Clause("ORDER BY", word, List(pieces_of(parts)))
@@ -177,11 +288,83 @@ class StatementPieces(ExpressionPieces):
         last = max(piece.last for piece in inner)
         given: dict[str, Make] = {}
         repeated = [clause for clause in clauses if not clause.is_first_in(given)]
+        repeated += _repeated(items.inner if isinstance(items, List) else [])
         lists = (outputs.make, items.make, conditions.make)
         make = _select_maker(distinct is not None, lists, given, (word, last))
         return SelectPiece(make, word, last, inner, repeated)
 
+    def with_entry(
+        self, name: int, _as: int, _open: int, query: SelectPiece, close: int
+    ) -> SelectPiece:
+        make_query = query.make
+
+        def make(t: Tokens) -> syntax.WithEntry:
+            return syntax.WithEntry(name_at(t, name), make_query(t), span_of(t, name, close))
+
+        return SelectPiece(make, name, close, [query], query.repeated)
+
+    def with_clause(self, word: int, *parts: Part) -> Piece:
+        entries = pieces_of(parts)
+        made = List(entries)
+        return SelectPiece(made.make, word, made.last, entries, _repeated(entries))
+
+    def union_branch(self, _union: int, _all: int, select: SelectPiece) -> SelectPiece:
+        return select
+
+    def query(
+        self, entries: Piece | None, select: SelectPiece, *branches: SelectPiece
+    ) -> SelectPiece:
+        if entries is None and not branches:
+            return select
+        make_first, make_entries = select.make, maker_of(entries)
+        make_branches = [branch.make for branch in branches]
+        inner = [*pieces_of((entries,)), select, *branches]
+        first, last = inner[0].first, inner[-1].last
+
+        def make(t: Tokens) -> syntax.Select:
+            made: syntax.Select = make_first(t)
+            return replace(
+                made,
+                entries=() if make_entries is None else make_entries(t),
+                union=make_all(make_branches, t),
+                span=span_of(t, first, last),
+            )
+
+        return SelectPiece(make, first, last, inner, _repeated(inner))
+
     # Statements
+
+    def create_view(
+        self, word: int, _view: int, name: int, _as: int, select: SelectPiece
+    ) -> SelectPiece:
+        return _create_view(word, name, select, replaces=False)
+
+    def replace_view(
+        self,
+        word: int,
+        _or: int,
+        _replace: int,
+        _view: int,
+        name: int,
+        _as: int,
+        query: SelectPiece,
+    ) -> SelectPiece:
+        return _create_view(word, name, query, replaces=True)
+
+    def drop(self, word: int, what: int, name: int) -> Piece:
+        def make(t: Tokens) -> syntax.Drop:
+            return syntax.Drop(t.kinds[what], name_at(t, name), span_of(t, word, name))
+
+        return Piece(make, word, name)
+
+    def show(self, word: int, what: int) -> Piece:
+        return Piece(lambda t: syntax.Show(t.kinds[what], span_of(t, word, what)), word, what)
+
+    def describe(self, word: int, name: int) -> Piece:
+        def make(t: Tokens) -> syntax.Describe:
+            return syntax.Describe(name_at(t, name), span_of(t, word, name))
+
+        return Piece(make, word, name)
 
     def bare_query(self, select: SelectPiece) -> SelectPiece:
         make_select = select.make
@@ -192,22 +375,65 @@ class StatementPieces(ExpressionPieces):
 
         return SelectPiece(make, select.first, select.last, [select], select.repeated)
 
+    def into(self, word: int, *names: int) -> Piece:
+        sinks = names[::2]  # between them are commas
+
+        def make(t: Tokens) -> tuple[syntax.Name, ...]:
+            return tuple(name_at(t, name) for name in sinks)
+
+        return Piece(make, word, sinks[-1])
+
     def named_query(
-        self, word: int, _query: int, name: int, _as: int, select: SelectPiece
+        self,
+        word: int,
+        _query: int,
+        name: int,
+        into: Piece | None,
+        options: Piece | None,
+        _as: int,
+        select: SelectPiece,
     ) -> SelectPiece:
         make_select, last = select.make, select.last
+        make_into, make_options = maker_of(into), maker_of(options)
 
         def make(t: Tokens) -> syntax.CreateQuery:
-            return syntax.CreateQuery(name_at(t, name), make_select(t), span_of(t, word, last))
+            return syntax.CreateQuery(
+                name_at(t, name),
+                make_select(t),
+                span_of(t, word, last),
+                () if make_into is None else make_into(t),
+                () if make_options is None else make_options(t),
+            )
 
         return SelectPiece(make, word, last, [select], select.repeated)
 
-    def column_declaration(self, name: int, kind: int) -> Piece:
+    def create_sink(self, word: int, _sink: int, name: int, options: Piece) -> Piece:
+        make_options, last = options.make, options.last
+
+        def make(t: Tokens) -> syntax.CreateSink:
+            return syntax.CreateSink(name_at(t, name), make_options(t), span_of(t, word, last))
+
+        return Piece(make, word, last)
+
+    def secret(self, place: int, _open: int, text: int, close: int) -> Piece:
+        def make(t: Tokens) -> syntax.SecretValue:
+            return syntax.SecretValue(name_at(t, place), text_of(t, text), span_of(t, place, close))
+
+        return Piece(make, place, close)
+
+    def column_declaration(self, name: int, kind: int, *rest: int | None) -> Piece:
+        path = rest[-1] if rest else None  # after FROM
+        last = kind if path is None else path
+
         def make(t: Tokens) -> syntax.ColumnDeclaration:
             declared = type_named(t.texts[kind])
-            return syntax.ColumnDeclaration(name_at(t, name), declared, span_of(t, name, kind))
+            written = None
+            if path is not None:
+                written = syntax.StringLiteral(text_of(t, path), span_of(t, path, path))
+            span = span_of(t, name, last)
+            return syntax.ColumnDeclaration(name_at(t, name), declared, written, span)
 
-        return Piece(make, name, kind)
+        return Piece(make, name, last)
 
     def watermark(self, word: int, _for: int, column: int, _as: int, definition: Piece) -> Piece:
         make_definition, last = definition.make, definition.last
@@ -257,20 +483,25 @@ def _select_maker(
     """How to make a Select from its lists (outputs, FROM items, ON conditions) and its clauses by keyword."""
     make_outputs, make_items, make_conditions = lists
     first, last = ends
-    keywords = ("WHERE", "WINDOW", "MAXWINDOW", "EVERY", "HAVING", "LIMIT")
-    where, window, max_window, every, having, limit = (given.get(word) for word in keywords)
+    keywords = ("WHERE", "WINDOW", "MAXWINDOW", "EVERY", "HAVING", "LIMIT", "QUALIFY")
+    where, window, max_window, every, having, limit, qualify = (
+        given.get(word) for word in keywords
+    )
     begin_end, group_by, order_by = (given.get(word) for word in ("BEGIN", "GROUP BY", "ORDER BY"))
 
     def make(t: Tokens) -> syntax.Select:
         begin, end = (None, None) if begin_end is None else begin_end(t)
+        conditions, joins = make_conditions(t)
+        length = make_optional(max_window, t)
+        is_unbounded = length is UNBOUNDED
         return syntax.Select(
             distinct,
             make_outputs(t),
             make_items(t),
-            make_conditions(t),
+            conditions,
             make_optional(where, t),
             make_optional(window, t),
-            make_optional(max_window, t),
+            None if is_unbounded else length,
             begin,
             end,
             make_optional(every, t),
@@ -279,9 +510,51 @@ def _select_maker(
             () if order_by is None else order_by(t),
             make_optional(limit, t),
             span_of(t, first, last),
+            qualify=make_optional(qualify, t),
+            joins=joins,
+            unbounded=is_unbounded,
         )
 
     return make
+
+
+_OUTER_KINDS = frozenset({"LEFT", "RIGHT", "FULL"})
+
+
+def _joins(joined: Sequence[Joined]) -> Piece:
+    """The ON conditions, or with an outer join among them how each item comes to those before it."""
+    conditions = [on for _, on, _ in joined if on is not None]
+    makes = [None if on is None else on.make for _, on, _ in joined]
+    words = [word for _, _, word in joined]
+
+    def make(t: Tokens) -> tuple[tuple[syntax.Expression, ...], tuple[syntax.Join, ...]]:
+        kinds = [t.kinds[word] for word in words]
+        if _OUTER_KINDS.isdisjoint(kinds):
+            return tuple([each(t) for each in makes if each is not None]), ()
+        return (), tuple(
+            [
+                syntax.Join("INNER" if kind == "JOIN" else kind, make_optional(each, t))
+                for kind, each in zip(kinds, makes, strict=True)
+            ]
+        )
+
+    first, last = (conditions[0].first, conditions[-1].last) if conditions else (0, 0)
+    return Piece(make, first, last, conditions)
+
+
+def _create_view(word: int, name: int, select: SelectPiece, *, replaces: bool) -> SelectPiece:
+    make_select, last = select.make, select.last
+
+    def make(t: Tokens) -> syntax.CreateView:
+        span = span_of(t, word, last)
+        return syntax.CreateView(name_at(t, name), make_select(t), replaces, span)
+
+    return SelectPiece(make, word, last, [select], select.repeated)
+
+
+def _repeated(pieces: Sequence[Piece]) -> list[Clause]:
+    """The clauses that queries among these have once too often."""
+    return [each for piece in pieces if isinstance(piece, SelectPiece) for each in piece.repeated]
 
 
 def _create_relation(
@@ -310,3 +583,10 @@ def _create_relation(
         )
 
     return Piece(make, word, last, (declarations,))
+
+
+def _set_of(keys: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The keys of a grouping set; `(a)` is a alone."""
+    if len(keys) == 1 and isinstance(keys[0], syntax.Parenthesised):
+        return (keys[0].inner,)
+    return keys

@@ -112,13 +112,14 @@ class SelectPiece(Piece):
 class List(Piece):
     """Several pieces of a list as one that makes a tuple."""
 
-    __slots__ = ()
+    __slots__ = ("inner",)
     level = 0
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         makes = [piece.make for piece in pieces]
         first, last = (pieces[0].first, pieces[-1].last) if pieces else (0, 0)
         super().__init__(lambda t: make_all(makes, t), first, last, pieces)
+        self.inner = pieces
 
 
 def leaf(at: int, make: Make) -> Piece:

@@ -62,6 +62,11 @@ _SYMBOLS = {
     "/": "SLASH",
     "%": "PERCENT",
     "=": "EQUAL",
+    "&": "AMPERSAND",
+    "|": "VBAR",
+    "^": "CIRCUMFLEX",
+    "~": "TILDE",
+    "::": "DOUBLE_COLON",
     COMPARISON: "COMPARISON",
     NUMBER: "NUMBER",
     STRING: "STRING",
@@ -76,9 +81,11 @@ TERMINALS: dict[str, tuple[str, ...]] = {
     **{word: (word, "NAME") for word in CONTEXTUAL},
     **dict.fromkeys(FOREIGN, ("NAME",)),
     **{kind: (terminal,) for kind, terminal in _SYMBOLS.items()},
+    "WITHIN": ("WITHIN", "NAME"),  # WITHIN GROUP; elsewhere the habit of another system
     UNIT: ("UNIT", "NAME"),
     TYPE: ("TYPE", "NAME"),
     "TIMESTAMP": ("TIMESTAMP", "TYPE", "NAME"),
+    "DATE": ("DATE", "TYPE", "NAME"),
 }
 """The terminals that a kind can be, keywords first."""
 

@@ -52,14 +52,15 @@ RESERVED = words(
 """Words that are never names unless quoted."""
 
 CONTEXTUAL = words(
-    "AFTER ASC BEFORE BY DESC ESCAPE FIRST FOR INTERVAL LAST NOW NULLS QUERY RANGE ROWS STREAM TABLE TIMESTAMP "
-    "WATERMARK"
+    "AFTER ALERTS ALL ASC BEFORE BY CURRENT DATE DESC DESCRIBE DIV DROP ENV ESCAPE EXTRACT FILE FILTER FIRST FOLLOWING FOR FULL GROUPING "
+    "IGNORE INTERVAL INTO LAST LEFT NOW NULLS OUTER OVER PARTITION PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW "
+    "ROWS SETS SHOW SINK SINKS STREAM STREAMS TABLE TIMESTAMP TRY_CAST UNBOUNDED UNION VIEW VIEWS WATERMARK"
 )
 """Words that are keywords in some places and names in all others."""
 
 FOREIGN = words(
-    "ALL ALTER ANTI ASOF DEFAULT DELETE DROP EXCEPT EXISTS FULL INSERT INTERSECT INTO LATERAL LEFT MINUS NATURAL OFFSET OUTER "
-    "OVER PRIMARY RIGHT SEMI TOP UNION UPDATE USING VIEW WITHIN"
+    "ALTER ANTI ASOF DEFAULT DELETE EXCEPT EXISTS INSERT INTERSECT LATERAL MINUS NATURAL OFFSET "
+    "PRIMARY SEMI TOP UPDATE USING WITHIN"
 )
 """Words of other SQL dialects that deserve their own message where they stand in the place of a keyword."""
 
@@ -75,7 +76,7 @@ _TOKEN = re.compile(
     | `[^`]*(?:``[^`]*)*`
     | --[^\n]*
     | /\*.*?\*/
-    | <=|>=|<>|!=|==|&&|\|\||/\*
+    | <=>|<=|>=|<>|!=|==|::|&&|\|\||/\*
     | .
     """,
     re.VERBOSE | re.DOTALL,
@@ -112,8 +113,8 @@ def _tokens_with(marks: str) -> re.Pattern[str]:
 
 
 _NOTHING = ""  # the kind of white space and comments
-_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]="} | {"==": "==", "&&": "&&", "||": "||"}
-_COMPARISONS = dict.fromkeys(("<", ">", "<=", ">=", "<>", "!="), COMPARISON)
+_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~"} | {"::": "::", "&&": "&&", "||": "||"}
+_COMPARISONS = dict.fromkeys(("<", ">", "<=", ">=", "<>", "!=", "==", "<=>"), COMPARISON)
 
 
 class _Kinds(dict[str, str]):

@@ -70,6 +70,14 @@ class TimestampLiteral:
 
 
 @record
+class DateLiteral:
+    """`DATE '2024-01-01'`; the text is checked by the binder."""
+
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+@record
 class Duration:
     """`6 SEC`, `1.5h`, `INTERVAL '5' MINUTE`: the number as written and the microseconds of one unit."""
 
@@ -96,7 +104,7 @@ class ColumnName:
 
 @record
 class Unary:
-    """`-x`, `+x` or `NOT x`; `operator` is `-`, `+` or `NOT`."""
+    """`-x`, `+x`, `~x` or `NOT x`; `operator` is `-`, `+`, `~` or `NOT`."""
 
     operator: str
     operand: Expression
@@ -105,7 +113,7 @@ class Unary:
 
 @record
 class Binary:
-    """`left operator right` with `+ - * / % = <> < <= > >=` (`!=` is stored as `<>`)."""
+    """`left operator right` with `+ - * / % DIV & | ^ = <> < <= > >= <=>` (`!=` is stored as `<>`, `==` as `=`)."""
 
     operator: str
     left: Expression
@@ -187,21 +195,79 @@ class Case:
 
 @record
 class Cast:
-    """`CAST(operand AS type)`."""
+    """`CAST(operand AS type)` or `operand::type`; TRY_CAST where it `is_tried`."""
 
     operand: Expression
     type: ColumnType
     span: Span = field(compare=False, repr=False)
+    is_tried: bool = False
 
 
 @record
 class Call:
-    """`name(arguments)`, an ordinary function, a user function or an aggregate; `star` for COUNT(*)."""
+    """`name(arguments)`, an ordinary function, a user function or an aggregate; `star` for COUNT(*).
+
+    `joined` is the word between two arguments where it is no comma: `position(a IN b)`, `extract(YEAR FROM t)`.
+    """
 
     name: Name
     arguments: tuple[Expression, ...]
     star: bool
     distinct: bool
+    span: Span = field(compare=False, repr=False)
+    joined: str | None = None
+    where: Expression | None = None  # FILTER (WHERE ...)
+    within: tuple[OrderItem, ...] = ()  # WITHIN GROUP (ORDER BY ...)
+    ignores_nulls: bool = False
+
+
+@record
+class FrameEnd:
+    """An end of a frame: `kind` is UNBOUNDED, CURRENT or AT; `amount` is what stands before PRECEDING or FOLLOWING."""
+
+    kind: str
+    amount: Expression | None
+    following: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Exists:
+    """`EXISTS (select)`; `word` is how it was written, which the binder checks."""
+
+    word: Name
+    select: Select
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Frame:
+    """`ROWS|RANGE BETWEEN start AND end`; `ROWS start` ends at CURRENT ROW."""
+
+    unit: str  # ROWS or RANGE
+    start: FrameEnd
+    end: FrameEnd
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Over:
+    """`call OVER (PARTITION BY partition ORDER BY order_by frame)`."""
+
+    call: Call
+    partition: tuple[Expression, ...]
+    order_by: tuple[OrderItem, ...]
+    frame: Frame | None
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class InSelect:
+    """`operand [NOT] IN (select)`."""
+
+    operand: Expression
+    select: Select
+    negated: bool
     span: Span = field(compare=False, repr=False)
 
 
@@ -219,6 +285,7 @@ Expression = (
     | BooleanLiteral
     | NullLiteral
     | TimestampLiteral
+    | DateLiteral
     | Duration
     | Now
     | ColumnName
@@ -233,6 +300,9 @@ Expression = (
     | Case
     | Cast
     | Call
+    | Over
+    | Exists
+    | InSelect
     | Parenthesised
 )
 
@@ -265,14 +335,51 @@ def plain_column(item: SelectItem) -> ColumnName | None:
 
 
 @record
+class TableFunction:
+    """`TUMBLE(s, 10 SEC)` and the like: what stands around the relation.
+
+    `words` are the names written before a `(` or the relation, `TABLE` included; `arguments` all that follows the relation, with
+    the first expression of PARTITION BY in `key` (a comma does not tell keys from the arguments after them).
+    """
+
+    words: tuple[Name, ...]
+    source_word: Name | None
+    key: Expression | None
+    arguments: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@record
 class FromItem:
-    """`relation [[AS] alias] [RANGE duration | ROWS n]`."""
+    """`relation [[AS] alias] [RANGE duration | ROWS n]`, or a relation inside a table function; with `query` it is `(query) [AS] alias`, and `relation` is the alias.
+
+    A sub-query without a name has an empty one, which the binder reports.
+    """
 
     relation: Name
     alias: Name | None
     range: Duration | None
     rows: NumberLiteral | None
     span: Span = field(compare=False, repr=False)
+    query: Select | None = None
+    function: TableFunction | None = None
+
+
+@record
+class WithEntry:
+    """`name AS (query)` in WITH."""
+
+    name: Name
+    query: Select
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Join:
+    """How an item comes to those before it: `kind` is `,` INNER LEFT RIGHT or FULL; a comma has no condition."""
+
+    kind: str
+    condition: Expression | None
 
 
 @record
@@ -295,8 +402,21 @@ class OrderItem:
 
 
 @record
+class GroupingSets:
+    """`GROUPING SETS ((a, b), (a), ())` in GROUP BY."""
+
+    sets: tuple[tuple[Expression, ...], ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@record
 class Select:
-    """One SELECT with its clauses. `JOIN .. ON c` adds its item to `items` and c to `join_conditions`."""
+    """One SELECT with its clauses. `JOIN .. ON c` adds its item to `items` and c to `join_conditions`.
+
+    With an outer join the conditions are in `joins` instead, one entry for each item after the first.
+    `entries` is the WITH clause before it, `union` the other branches of a UNION ALL: clauses that are written once for the
+    whole stay in the last branch here.
+    """
 
     distinct: bool
     outputs: tuple[SelectItem | Star, ...]
@@ -308,11 +428,16 @@ class Select:
     begin: WindowEnd | None
     end: WindowEnd | None
     every: Duration | None
-    group_by: tuple[Expression, ...]
+    group_by: tuple[Expression | GroupingSets, ...]
     having: Expression | None
     order_by: tuple[OrderItem, ...]
     limit: NumberLiteral | None
     span: Span = field(compare=False, repr=False)
+    entries: tuple[WithEntry, ...] = ()
+    union: tuple[Select, ...] = ()
+    unbounded: bool = False  # MAXWINDOW UNBOUNDED
+    qualify: Expression | None = None
+    joins: tuple[Join, ...] = ()
 
 
 # Statements
@@ -320,10 +445,11 @@ class Select:
 
 @record
 class ColumnDeclaration:
-    """`name TYPE` in CREATE STREAM or CREATE TABLE."""
+    """`name TYPE` or `name TYPE FROM 'path'` in CREATE STREAM or CREATE TABLE."""
 
     name: Name
     type: ColumnType
+    path: StringLiteral | None
     span: Span = field(compare=False, repr=False)
 
 
@@ -337,11 +463,23 @@ class Watermark:
 
 
 @record
+class SecretValue:
+    """`ENV('NAME')` or `FILE('path')` as the value of an option: where to find it, never what it is."""
+
+    place: Name
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+OptionValue = StringLiteral | NumberLiteral | BooleanLiteral | SecretValue
+
+
+@record
 class Option:
     """`key = 'value'` in WITH (...)."""
 
     key: Name
-    value: StringLiteral | NumberLiteral | BooleanLiteral
+    value: OptionValue
     span: Span = field(compare=False, repr=False)
 
 
@@ -359,23 +497,70 @@ class CreateRelation:
 
 @record
 class CreateQuery:
-    """`CREATE QUERY name AS select`, or a bare SELECT (name is None)."""
+    """`CREATE QUERY name INTO sinks WITH (texts) AS select`, or a bare SELECT (name is None)."""
 
     name: Name | None
     select: Select
+    span: Span = field(compare=False, repr=False)
+    into: tuple[Name, ...] = ()
+    options: tuple[Option, ...] = ()
+
+
+@record
+class CreateSink:
+    """`CREATE SINK name WITH (type = ..., ...)`."""
+
+    name: Name
+    options: tuple[Option, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class CreateView:
+    """`CREATE [OR REPLACE] VIEW name AS select`."""
+
+    name: Name
+    select: Select
+    replaces: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Drop:
+    """`DROP QUERY name` or `DROP VIEW name`; `what` is QUERY or VIEW."""
+
+    what: str
+    name: Name
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Show:
+    """`SHOW QUERIES | STREAMS | VIEWS | ALERTS | SINKS`."""
+
+    what: str
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Describe:
+    """`DESCRIBE name`."""
+
+    name: Name
     span: Span = field(compare=False, repr=False)
 
 
 @record
 class SetOption:
-    """`SET name = value`: RETENTION, IDLE and MAX_AHEAD take durations."""
+    """`SET name = value`: RETENTION, IDLE, MAX_AHEAD and KEY_IDLE take durations."""
 
     name: Name
     value: Expression
     span: Span = field(compare=False, repr=False)
 
 
-Statement = CreateRelation | CreateQuery | SetOption
+Command = Drop | Show | Describe
+Statement = CreateRelation | CreateQuery | CreateView | CreateSink | SetOption | Command
 
 
 @record

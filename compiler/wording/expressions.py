@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
     MATCH_CALLS,
+    WINDOW_COLUMNS,
     Aggregate,
     AggregateFunction,
     And,
@@ -15,6 +16,7 @@ from cqc.compiler.meaning.bound import (
     Cast,
     ColumnRef,
     Comparison,
+    EndKind,
     Expression,
     FunctionCall,
     InList,
@@ -26,9 +28,10 @@ from cqc.compiler.meaning.bound import (
     Negate,
     Not,
     Or,
+    Over,
     UserCall,
 )
-from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.instants import format_day, format_instant
 from cqc.compiler.meaning.normal import (
     AllOf,
     AnyOf,
@@ -40,8 +43,9 @@ from cqc.compiler.meaning.normal import (
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from cqc.compiler.meaning.bound import Frame, FrameEnd
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import Formula, Interval, Value
 
@@ -54,6 +58,9 @@ _UNITS = (
     (1_000_000, "s"),
     (1_000, "ms"),
 )
+
+
+_BIT_OPERATORS = frozenset("&|^")
 
 
 def duration_text(us: int) -> str:
@@ -74,6 +81,8 @@ def constant_text(value: Value | None, type_: ColumnType) -> str:
         return "NULL"
     if type_ is ColumnType.TIMESTAMP and isinstance(value, int):
         return f"TIMESTAMP '{format_instant(value)}'"
+    if type_ is ColumnType.DATE and isinstance(value, int):
+        return f"DATE '{format_day(value)}'"
     if type_ is ColumnType.INTERVAL and isinstance(value, int):
         return duration_text(value)
     if isinstance(value, bool):
@@ -90,7 +99,7 @@ def name_text(name: str) -> str:
 
 def item_names(relations: Sequence[Relation]) -> list[str]:
     """What to call the inputs of a join that has no aliases: `B`, or `B#1` and `B#2` in a self-join."""
-    names = [relation.name for relation in relations]
+    names = [relation.title for relation in relations]
     return [
         name_text(name) + (f"#{names[:at].count(name) + 1}" if names.count(name) > 1 else "")
         for at, name in enumerate(names)
@@ -108,8 +117,7 @@ def expression_text(
             case Literal(value=value, type=type_):
                 return constant_text(value, type_)
             case ColumnRef(item=item, column=column):
-                own = name_text(relations[item].columns[column].name)
-                return f"{names[item]}.{own}"
+                return f"{names[item]}.{name_text(_column_name(relations[item], column))}"
             case Arithmetic(op=op, left=left, right=right):
                 return f"{inner(left)} {op.value} {inner(right)}"
             case Comparison(left=left, op=op, right=right):
@@ -137,12 +145,16 @@ def expression_text(
                     f"WHEN {write(when)} THEN {write(then)}" for when, then in branches
                 )
                 return f"CASE {whens} ELSE {write(otherwise)} END"
-            case Cast(operand=operand, type=type_):
-                return f"CAST({write(operand)} AS {type_.value})"
+            case Cast(operand=operand, type=type_, is_tried=is_tried):
+                return f"{'TRY_' if is_tried else ''}CAST({write(operand)} AS {type_.value})"
             case FunctionCall(name="instant", arguments=(column,)):
                 return write(column)
             case FunctionCall(name=name, arguments=(operand, pattern, _)) if name in MATCH_CALLS:
                 return f"{inner(operand)} {name.upper()} {inner(pattern)}"
+            case FunctionCall(name="~", arguments=(operand,)):
+                return f"~{inner(operand)}"
+            case FunctionCall(name="&" | "|" | "^" as name, arguments=(left, right)):
+                return f"{inner(left)} {name} {inner(right)}"
             case (
                 FunctionCall(name=name, arguments=arguments)
                 | UserCall(name=name, arguments=arguments)
@@ -150,15 +162,60 @@ def expression_text(
                 return f"{name}({', '.join(write(each) for each in arguments)})"
             case Aggregate(function=AggregateFunction.COUNT_ALL):
                 return "COUNT(*)"
-            case Aggregate(function=function, argument=argument, distinct=distinct):
-                shown = "" if argument is None else write(argument)
+            case Aggregate(function=function, distinct=distinct):
+                shown = ", ".join(write(each) for each in (part.argument, *part.more) if each)
                 return f"{function.value}({'DISTINCT ' if distinct else ''}{shown})"
+            case Over():
+                return over_text(part, write)
 
     def inner(part: Expression) -> str:
         simple = isinstance(part, Literal | ColumnRef | FunctionCall | UserCall | Cast | Aggregate)
+        simple = simple and not (isinstance(part, FunctionCall) and part.name in _BIT_OPERATORS)
         return write(part) if simple else f"({write(part)})"
 
     return write(expression)
+
+
+def _column_name(relation: Relation, column: int) -> str:
+    own = len(relation.columns)
+    if column < own:
+        return relation.columns[column].name
+    name: str = WINDOW_COLUMNS[column - own]
+    return name
+
+
+def over_text(over: Over, write: Callable[[Expression], str]) -> str:
+    """A function with OVER, its parts written by somebody else."""
+    if over.aggregate is not None:
+        called = write(over.aggregate)
+    else:
+        assert over.function is not None
+        called = f"{over.function.value}({', '.join(map(write, over.arguments))})"
+    parts = []
+    if over.partition:
+        parts.append(f"PARTITION BY {', '.join(map(write, over.partition))}")
+    if over.by_time or over.order:
+        keys = [
+            f"{write(each.expression)}{' DESC' if each.descending else ''}" for each in over.order
+        ]
+        parts.append(f"ORDER BY {', '.join(keys) or 'event time'}")
+    if over.frame is not None:
+        parts.append(frame_text(over.frame, is_time=over.by_time))
+    return f"{called} OVER ({' '.join(parts)})"
+
+
+def frame_text(frame: Frame, *, is_time: bool) -> str:
+    """A frame, its distances as durations where the order is a time."""
+
+    def end_text(end: FrameEnd) -> str:
+        if end.kind in (EndKind.BEFORE, EndKind.AFTER):
+            by_duration = is_time and not frame.by_rows
+            amount = duration_text(int(end.amount)) if by_duration else f"{end.amount:,}"
+            return f"{amount} {end.kind.value}"
+        return f"{end.kind.value}"
+
+    unit = "ROWS" if frame.by_rows else "RANGE"
+    return f"{unit} BETWEEN {end_text(frame.start)} AND {end_text(frame.end)}"
 
 
 def shortened(parts: Sequence[str], separator: str) -> str:

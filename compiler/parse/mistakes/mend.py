@@ -18,6 +18,7 @@ from cqc.compiler.parse.mistakes.clauses import (
     repeated_clause,
 )
 from cqc.compiler.parse.mistakes.expected import describe
+from cqc.compiler.parse.mistakes.habits import foreign_habit
 from cqc.compiler.parse.mistakes.place import Mistake, Place, span_at
 from cqc.compiler.parse.mistakes.punctuation import (
     closes_later,
@@ -43,7 +44,7 @@ from cqc.compiler.parse.mistakes.words import (
 )
 from cqc.compiler.syntax.pieces import SelectPiece
 from cqc.compiler.syntax.tables import Failure, read_kinds
-from cqc.compiler.syntax.tokens import NUMBER, STRING, TYPE, UNIT
+from cqc.compiler.syntax.tokens import NAME, NUMBER, STRING, TYPE, UNIT
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
@@ -74,6 +75,7 @@ MISTAKES = (
     text_over_lines,
     strange_character,
     wrong_quotes,
+    foreign_habit,
     foreign_construct,
     foreign_window,
     empty_select_list,
@@ -108,6 +110,8 @@ def _mend_first(tokens: Tokens) -> tuple[Statement | None, list[Diagnostic], Tok
     diagnostics: list[Diagnostic] = []
     rest: Tokens | None = None
     for _ in range(_MOST_MISTAKES):
+        if not tokens.kinds and diagnostics:
+            break  # nothing is left of it, as of a comment of another language
         outcome = read_kinds(tokens.kinds)
         if not isinstance(outcome, Failure):
             found = whole_mistakes(tokens, outcome)
@@ -128,7 +132,11 @@ def _mend_first(tokens: Tokens) -> tuple[Statement | None, list[Diagnostic], Tok
 
 def _next_statement(place: Place) -> tuple[Tokens, Tokens, list[Diagnostic]] | None:
     """Cut before a word that begins a statement, where it cannot be anything else."""
-    if place.kind() not in _STATEMENT_STARTS or place.at == 0 or place.kind(-1) in ("(", "AS"):
+    if (
+        place.kind() not in _STATEMENT_STARTS
+        or place.at == 0
+        or place.kind(-1) in ("(", "AS", "ALL")
+    ):
         return None
     if foreign_construct(place) or reserved_name(place) or place.expected == {"AS"}:
         return None
@@ -159,8 +167,12 @@ def _hint(place: Place) -> str | None:
         return f"ROWS counts rows; write `RANGE {place.text(-1)} {place.text()}` for a time."
     if found == "ON":
         return "`ON` belongs to `JOIN`; after a comma the condition goes to `WHERE`."
-    if place.kind(-1) == TYPE and found == "NOT":
+    if place.kind(-1) in (TYPE, "TIMESTAMP", "DATE") and found == "NOT":
         return "A column has a name and a type, nothing else."
+    if found == "." and place.kind(-2) in ("FROM", ",", "JOIN") and "JOIN" in place.expected:
+        return f'A stream has one name; in double quotes it may have a point: `"{place.text(-1)}.{place.text(1)}"`.'
+    if found == "[" and place.kind(2) == "]" and place.kind(1) == NAME:
+        return f'Names are quoted so: `"{place.text(1)}"`.'
     return _HINTS.get((place.kind(-1), found))
 
 

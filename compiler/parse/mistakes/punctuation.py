@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.source import Span
+from cqc.compiler.parse.mistakes.habits import parameter_hint
 from cqc.compiler.parse.mistakes.place import Mistake, Place, span_at
 from cqc.compiler.syntax.tokens import (
     COMPARISON,
@@ -17,9 +18,9 @@ from cqc.compiler.syntax.tokens import (
 )
 
 _OPERATORS = {
-    "==": ("=", "=", "Use `=` to compare."),
     "&&": ("AND", "AND", "Use `AND`."),
     "||": ("OR", "OR", "Use `OR`, or `concat(a, b)` to join texts."),
+    "~": ("RLIKE", "RLIKE", "Use `RLIKE` for a regular expression; `~x` changes the bits of x."),
     "!": ("NOT", "NOT", "Use `NOT`."),
     "∧": ("AND", "AND", "Use `AND`."),
     "\N{LOGICAL OR}": ("OR", "OR", "Use `OR`."),
@@ -33,10 +34,9 @@ _PAIRS = {
     "=<": ("<=", "Use `<=`."),
     "=>": (">=", "Use `>=`."),
     "><": ("<>", "Use `<>`."),
-    "<=>": (None, "Use `IS NOT DISTINCT FROM`."),
 }
 _QUOTES = {**dict.fromkeys("\u2018\u2019\u201a", "'"), **dict.fromkeys("\u201c\u201d\u201e", '"')}
-_SYMBOLS = frozenset("+-*/%(),.[]=<>") | {"==", "&&", "||"}
+_SYMBOLS = frozenset("+-*/%(),.[]=<>&|^~") | {"==", "<=>", "::", "&&", "||"}
 _BRACES = {"{": "([", "}": ")]"}
 _OPENING = {")": "(", "]": "["}
 _CLOSING = {"(": ")", "[": "]"}
@@ -44,7 +44,7 @@ _CLOSING_NAMES = {"(": "RPAR", "[": "RSQB"}
 
 
 def wrong_operator(place: Place) -> Mistake | None:
-    """`==`, `&&`, `=<` and others that belong to other languages."""
+    """`&&`, `||`, `=<` and others that belong to other languages."""
     found = _OPERATORS.get(place.kind())
     if found is not None:
         kind, text, hint = found
@@ -56,8 +56,6 @@ def wrong_operator(place: Place) -> Mistake | None:
     meant, hint = pair
     span = place.span(-1).to(place.span())
     diagnostic = make("CQ009", span, operator=span.text, hint=hint)
-    if meant is None:
-        return Mistake(diagnostic)
     return Mistake(diagnostic, place.tokens.replaced(place.at - 1, 2, [COMPARISON], [meant]))
 
 
@@ -69,6 +67,9 @@ def foreign_comment(place: Place) -> Mistake | None:
     if sign not in ("#", "//"):
         return None
     tokens, start = place.tokens, place.span().start
+    if sign == "#" and place.at and place.span(-1).end == start and place.kind(1) == NAME:
+        hint = "What of a stream counts is said in brackets: `[ROWS 10]`, `[RANGE 10 SEC]`."
+        return Mistake(make("CQ009", place.span(), operator=sign, hint=hint))
     line_end = tokens.source.text.find("\n", start)
     inside = [at for at in tokens.starts[place.at :] if line_end < 0 or at < line_end]
     span = Span(tokens.source, start, start + len(sign))
@@ -85,6 +86,8 @@ def strange_character(place: Place) -> Mistake | None:
     hint = None
     if text in _QUOTES:
         hint = f"Use the straight quote `{_QUOTES[text]}`."
+    elif (parameter := parameter_hint(place)) is not None:
+        return Mistake(make("CQ016", place.span(), character=shown, hint=parameter))
     elif text == ":":
         hint = "`CAST(value AS type)` changes a type."
     elif text in _BRACES:
@@ -136,7 +139,7 @@ def extra_comma(place: Place) -> Mistake | None:
 
 def missing_comma(place: Place) -> Mistake | None:
     """Two things of a list with nothing between them."""
-    if "COMMA" not in place.expected or place.is_end:
+    if "COMMA" not in place.expected or place.is_end or place.kind() == "INTO":
         return None
     mended = place.inserted(",", ",")
     if not _goes_on(place, mended):

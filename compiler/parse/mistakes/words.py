@@ -26,28 +26,35 @@ _OPERATORS = frozenset(
     {COMPARISON, "=", ".", "BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE", "IS", "NOT"}
 )
 _UNITS_SHOWN = ("US", "MS", "SEC", "MIN", "HOUR", "DAY")
-_TYPES_SHOWN = ("BIGINT", "DOUBLE", "STRING", "BOOLEAN", "TIMESTAMP")
-_OUTER_JOINS = words("LEFT RIGHT FULL OUTER NATURAL SEMI ANTI ASOF LATERAL")
+_TYPES_SHOWN = ("BIGINT", "DOUBLE", "STRING", "BOOLEAN", "TIMESTAMP", "DATE")
+_OUTER_JOINS = words("NATURAL SEMI ANTI ASOF LATERAL")
 _AFTER_WHICH_ALIASES = frozenset({NAME, TYPE, UNIT, "]"})
 _HINTS = {
-    **dict.fromkeys(("UNION", "INTERSECT", "EXCEPT", "MINUS"), "Write two queries."),
-    **dict.fromkeys(_OUTER_JOINS, "Joins are inner: write `JOIN ... ON`."),
+    "INTERSECT": "Join the two, or write `WHERE EXISTS (SELECT ...)`.",
+    **dict.fromkeys(("EXCEPT", "MINUS"), "Write `WHERE NOT EXISTS (SELECT ...)`."),
+    **dict.fromkeys(
+        _OUTER_JOINS, "Write `JOIN`, `LEFT JOIN`, `RIGHT JOIN` or `FULL JOIN` with ON."
+    ),
+    "SEMI": "Write `WHERE EXISTS (SELECT ...)`.",
+    "ANTI": "Write `WHERE NOT EXISTS (SELECT ...)`.",
     **dict.fromkeys(
         ("INSERT", "UPDATE", "DELETE"), "Streams are read only; use `CREATE` or `SELECT`."
     ),
-    **dict.fromkeys(("DROP", "ALTER"), "Declare the stream as it should be."),
-    "INTO": "A query has a name instead: `CREATE QUERY name AS SELECT ...`.",
+    "ALTER": "Declare the stream as it should be.",
+    "DROP": "A running engine takes `DROP QUERY name` and `DROP VIEW name`.",
+    "INTO": "Sinks stand after the name of a query: `CREATE QUERY name INTO sink AS SELECT ...`.",
     "USING": "Write the condition with `ON`.",
     "OFFSET": "`LIMIT n` keeps the first n rows.",
     "OVER": "Use `BEGIN ... END ... EVERY` for windows.",
-    "EXISTS": "Write a join.",
-    "VIEW": "Use `CREATE QUERY name AS SELECT ...`.",
+    "EXISTS": "Write `WHERE EXISTS (SELECT ...)`.",
+    "LATERAL": "Let the inner query give out what it is joined by: `FROM s, (SELECT ...) AS x WHERE s.k = x.k`.",
     "WITHIN": "Write `MAXWINDOW 6 SEC`.",
     "TOP": "`LIMIT n` keeps the first n rows.",
     "ALL": "Leave it out: rows are kept unless DISTINCT removes them.",
     **dict.fromkeys(("PRIMARY", "DEFAULT"), "A column has a name and a type, nothing else."),
 }
 _AFTER_SELECT = words("TOP ALL")
+_FOREIGN = FOREIGN | {"ALL", "DROP", "INTO"}  # where they are not what the language has of them
 
 
 def misspelt_word(place: Place) -> Mistake | None:
@@ -115,13 +122,23 @@ def _words(expected: frozenset[str]) -> list[str]:
     return found
 
 
+_OTHER_TYPES = {
+    **dict.fromkeys(("DATETIME", "TIMESTAMPTZ", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"), "TIMESTAMP"),
+    **dict.fromkeys(("CHAR", "NVARCHAR", "CLOB", "UUID", "JSON", "INET", "KEYWORD"), "STRING"),
+    **dict.fromkeys(("LONG", "INT64", "SMALLINT", "TINYINT", "UNSIGNED", "SERIAL"), "BIGINT"),
+    **dict.fromkeys(("FLOAT64", "NUMBER", "NUMERIC"), "DOUBLE"),
+    "BOOL": "BOOLEAN",
+}
+
+
 def unknown_type_or_unit(place: Place) -> Mistake | None:
     """A word that is nothing like any type or unit, where one of them must be."""
     word = place.text()
     if not word.isidentifier() or place.kind() in RESERVED:
         return None
     if "TYPE" in place.expected:
-        hint = f"Types are {', '.join(_TYPES_SHOWN)}."
+        other = _OTHER_TYPES.get(word.upper())
+        hint = f"Types are {', '.join(_TYPES_SHOWN)}." if other is None else f"Write `{other}`."
         diagnostic = make("CQ019", place.span(), word=word, kind="type", hint=hint)
         return Mistake(diagnostic, place.replaced(TYPE, word))
     is_operand = place.kind(1) in _OPERATORS
@@ -182,19 +199,49 @@ def foreign_construct(place: Place) -> Mistake | None:
     """UNION, outer joins, sub-queries and other SQL that the language leaves out."""
     for offset in (0, 1):
         if place.kind(offset) == "SELECT" and place.kind(offset - 1) == "(":
-            hint = "Name the streams of the inner query in FROM, and join."
-            what = "a query inside a query"
+            if place.kind(offset - 2) == "LATERAL":
+                hint = _HINTS["LATERAL"]
+                return Mistake(make("CQ018", place.span(offset - 2), what="LATERAL", hint=hint))
+            hint = "Name it in FROM, `(SELECT ...) AS x`, and compare with its columns."
+            what = "a query inside an expression"
             return Mistake(make("CQ018", place.span(offset), what=what, hint=hint))
+    if place.kind(-1) == "UNION" and place.expected == {"ALL"}:
+        hint = "Write `UNION ALL`; SELECT DISTINCT over it, with BEGIN-END, leaves out what comes twice."
+        return Mistake(make("CQ018", place.span(-1), what="UNION without ALL", hint=hint))
     for offset in (-2, -1, 0):
-        if place.kind(offset) in FOREIGN and not _is_named(place.tokens, place.at + offset):
+        if place.kind(offset) in _FOREIGN and not _is_named(place.tokens, place.at + offset):
             # One that was read as a name counts only where a name is unlikely: right after another one.
             word, before = place.kind(offset), place.kind(offset - 1)
             is_modifier = word in _AFTER_SELECT and before in ("SELECT", "(")
+            is_modifier |= word == "DROP" and not before
             if offset < 0 and before not in _AFTER_WHICH_ALIASES and not is_modifier:
                 continue
-            diagnostic = make("CQ018", place.span(offset), what=word, hint=_HINTS.get(word))
+            diagnostic = make(
+                "CQ018", place.span(offset), what=word, hint=_foreign_hint(place, offset)
+            )
             return Mistake(diagnostic)
     return None
+
+
+def _foreign_hint(place: Place, offset: int) -> str | None:
+    """What to write instead of a word of another dialect, with the names that stand around it."""
+    word, after = place.kind(offset), place.kind(offset + 1)
+    if word == "WITHIN" and after == NUMBER:
+        return f"Write `MAXWINDOW {place.text(offset + 1)} {place.text(offset + 2)}` after the conditions."
+    if word == "WITHIN" and after == "GROUP":
+        return None
+    if word == "EXCEPT" and place.kind(offset - 1) == "*":
+        return "Name the columns you want."
+    if word == "USING" and (after, place.kind(offset + 3)) == ("(", ")"):
+        column = place.text(offset + 2)
+        return f"Write the condition with `ON`, as in `ON a.{column} = b.{column}`."
+    if (
+        word == "INSERT"
+        and "SELECT" in place.tokens.kinds
+        and place.text(offset + 1).upper() == "INTO"
+    ):
+        return f"Write `CREATE QUERY {place.text(offset + 2)} AS SELECT ...`."
+    return _HINTS.get(word)
 
 
 def _is_named(tokens: Tokens, at: int) -> bool:
@@ -210,14 +257,12 @@ def has_outer_join(kinds: list[str]) -> bool:
 
 
 def outer_join(tokens: Tokens) -> Mistake | None:
-    """`a LEFT JOIN b`, which would parse as a join of `a` under the alias LEFT."""
+    """`a ASOF JOIN b`, which would parse as a join of `a` under the alias ASOF."""
     for at in range(2, len(tokens.kinds) - 1):
         if tokens.kinds[at] in _OUTER_JOINS and tokens.kinds[at + 1] in ("JOIN", "INNER", "CROSS"):
             is_item = tokens.kinds[at - 1] in ("FROM", ",", "JOIN")
             if not is_item and not _is_named(tokens, at):
-                hint = (
-                    f"Joins are inner: leave out `{tokens.texts[at]}`. (As an alias it takes AS.)"
-                )
+                hint = f"{_HINTS[tokens.kinds[at]]} (As an alias it takes AS.)"
                 what = f"{tokens.kinds[at]} JOIN"
                 return Mistake(make("CQ018", span_at(tokens, at), what=what, hint=hint))
     return None

@@ -5,15 +5,33 @@ The same rule, with the selected values in place of the grouped ones, says what 
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import Aggregate, ColumnRef, children
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.syntax import tree as syntax
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cqc.compiler.bind.scope import Scope
     from cqc.compiler.meaning.bound import Expression
+
+
+def sets_of(
+    item: syntax.Expression | syntax.GroupingSets,
+) -> list[tuple[syntax.Expression, ...]]:
+    """The grouping sets that an item of GROUP BY stands for: one of itself, or those of ROLLUP, CUBE and GROUPING SETS."""
+    if isinstance(item, syntax.GroupingSets):
+        return list(item.sets)
+    word = fold(item.name.text) if isinstance(item, syntax.Call) else ""
+    if isinstance(item, syntax.Call) and word == "rollup":
+        return [item.arguments[:size] for size in range(len(item.arguments), -1, -1)]
+    if isinstance(item, syntax.Call) and word == "cube":
+        sizes = range(len(item.arguments), -1, -1)
+        return [each for size in sizes for each in combinations(item.arguments, size)]
+    return [(item,)]
 
 
 def _loose_columns(expression: Expression, grouped: frozenset[Expression]) -> Iterator[ColumnRef]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind.checks.check_absence import check_absence_bounds
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.meaning.bound import Comparison, ComparisonOp, IsTruth, Literal, Not, Or
 from cqc.compiler.meaning.normal import NEVER, AllOf, ValueAtom
@@ -17,6 +18,7 @@ from cqc.compiler.rewrites.attribute_formulas import conjoin
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
 from cqc.compiler.rewrites.fold_constants import fold, fold_constants
 from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
+from cqc.compiler.rewrites.merge_views import merge_views
 from cqc.compiler.rewrites.push_negations import push_negations
 from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
 from cqc.compiler.wording.expressions import duration_text, formula_text, name_text
@@ -35,7 +37,11 @@ def check_bounds(query: Query, normal: NormalQuery, *, is_whole: bool = True) ->
 
     `is_whole`: nothing of the query was left out for a mistake in it, after which advice on its style can wait.
     """
-    if len(query.items) > 1 and query.pull is None and not normal.bounds.contradictory:
+    if query.has_absence:
+        return check_absence_bounds(query, normal)
+    query = merge_views(query)
+    is_bounded = query.pull is not None or query.unbounded
+    if len(query.items) > 1 and not is_bounded and not normal.bounds.contradictory:
         bounds = _bounds_as_written(query, normal)
         pair = _unbounded_pair(normal, bounds)
         if pair is not None:

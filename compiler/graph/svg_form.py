@@ -1,7 +1,7 @@
 """The graph as an SVG picture, drawn here: no other program is needed to see it.
 
-Boxes are as wide as their text, a column of boxes as its widest, and edges are curves between the columns' gaps, so that
-no text lies under another.
+Boxes are as wide as their text, a column of boxes as its widest. Edges are curves in the gaps between columns, and go straight
+through a column where `layers` left them room, so that no edge runs through a box and no text lies under another.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from cqc.compiler.emit.layers import layers_of
 from cqc.compiler.graph.fold_deliveries import summarise
+from cqc.compiler.graph.layers import is_waypoint, layout_of
 from cqc.compiler.graph.nodes import OperatorKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cqc.compiler.graph.layers import Layout
     from cqc.compiler.graph.nodes import Edge, Operator
     from cqc.compiler.program import Program
 
@@ -25,6 +26,7 @@ _CHARACTER = 7.3  # the width of one at this size, generously
 _PADDING = 12.0
 _HEIGHT = 42.0
 _ROW = 58.0
+_LANE = 14.0  # an edge between two boxes
 _GAP = 90.0
 _MARGIN = 20.0
 _LONGEST_LABEL = 44
@@ -38,6 +40,7 @@ _COLOURS = {
     OperatorKind.MULTI_JOIN: "#f4cccc",
     OperatorKind.RESIDUAL: "#ead1dc",
     OperatorKind.HISTORY: "#fce5cd",
+    OperatorKind.ABSENCE: "#d0e0e3",
     OperatorKind.AGGREGATE: "#d9d2e9",
     OperatorKind.DELIVER: "#eeeeee",
 }
@@ -75,9 +78,10 @@ def emit(program: Program) -> str:
 
 def render_svg(operators: Sequence[Operator], edges: Sequence[Edge]) -> str:
     """Operators and edges as an SVG document."""
-    boxes = _place(operators, edges)
+    layout = layout_of(operators, edges, _ROW, _LANE)
+    boxes, columns = _place(operators, layout)
     width = max((box.x + box.width for box in boxes.values()), default=0.0) + _MARGIN
-    height = max((box.y + _HEIGHT for box in boxes.values()), default=0.0) + _MARGIN
+    height = max(layout.heights.values(), default=0.0) + _HEIGHT / 2 + 2 * _MARGIN
     legend: list[str] = []
     if any(edge.feedback for edge in edges):
         legend = [_legend(height)]
@@ -88,7 +92,7 @@ def render_svg(operators: Sequence[Operator], edges: Sequence[Edge]) -> str:
         f"<style>{_STYLE}</style>",
         _ARROW,
         f'<rect x="0" y="0" width="{width:.0f}" height="{height:.0f}" fill="white" stroke="none"/>',
-        *(_curve(boxes[edge.source], boxes[edge.target], edge) for edge in edges),
+        *(_way(number, edge, boxes, columns, layout) for number, edge in enumerate(edges)),
         *(_box(box) for box in boxes.values()),
         *legend,
         "</svg>",
@@ -105,25 +109,24 @@ def _legend(y: float) -> str:
     )
 
 
-def _place(operators: Sequence[Operator], edges: Sequence[Edge]) -> Mapping[str, _Box]:
+def _place(
+    operators: Sequence[Operator], layout: Layout
+) -> tuple[dict[str, _Box], dict[str, tuple[float, float]]]:
+    """The boxes by operator, and for each waypoint the left and right end of its column."""
     by_id = {operator.id: operator for operator in operators}
-    layers = layers_of(operators, edges)
-    tallest = max((len(layer) for layer in layers), default=0)
     boxes: dict[str, _Box] = {}
+    columns: dict[str, tuple[float, float]] = {}
     x = _MARGIN
-    for layer in layers:
-        texts = [_label(by_id[id_]) for id_ in layer]
-        longest = max(
-            len(part)
-            for id_, text in zip(layer, texts, strict=True)
-            for part in (text, _kind(by_id[id_]))
-        )
+    for layer in layout.layers:
+        own = [by_id[id_] for id_ in layer if not is_waypoint(id_)]
+        longest = max(len(text) for each in own for text in (_label(each), _kind(each)))
         width = longest * _CHARACTER + 2 * _PADDING
-        top = _MARGIN + (tallest - len(layer)) * _ROW / 2
-        for at, (id_, text) in enumerate(zip(layer, texts, strict=True)):
-            boxes[id_] = _Box(x, top + at * _ROW, width, by_id[id_], text)
+        for operator in own:
+            y = _MARGIN + layout.heights[operator.id] - _HEIGHT / 2
+            boxes[operator.id] = _Box(x, y, width, operator, _label(operator))
+        columns |= {id_: (x, x + width) for id_ in layer if is_waypoint(id_)}
         x += width + _GAP
-    return boxes
+    return boxes, columns
 
 
 def _label(operator: Operator) -> str:
@@ -158,22 +161,33 @@ def _box(box: _Box) -> str:
     )
 
 
-def _curve(source: _Box, target: _Box, edge: Edge) -> str:
-    """A curve from a box's right side to the next one's left side; feedback leaves below and returns below."""
-    if edge.feedback:
-        start, end = (
-            (source.x, source.y + _HEIGHT * 0.8),
-            (target.x + target.width, target.y + _HEIGHT * 0.8),
-        )
-        bend = -_GAP / 2
-    else:
-        start, end = (
-            (source.x + source.width, source.y + _HEIGHT / 2),
-            (target.x, target.y + _HEIGHT / 2),
-        )
-        bend = _GAP / 2
+def _way(
+    number: int,
+    edge: Edge,
+    boxes: Mapping[str, _Box],
+    columns: Mapping[str, tuple[float, float]],
+    layout: Layout,
+) -> str:
+    """An edge: curves in the gaps, straight through the columns between; feedback leaves below the middle and returns there."""
+    source, target = boxes[edge.source], boxes[edge.target]
+    backward = target.x < source.x
+    side = _HEIGHT * (0.8 if edge.feedback else 0.5)
+    start = (source.x if backward else source.x + source.width, source.y + side)
+    end = (target.x + target.width if backward else target.x, target.y + side)
+    bend = -_GAP / 2 if backward else _GAP / 2
+    x, y = start
+    drawn = [f"M{x:.1f} {y:.1f}"]
+    for waypoint in reversed(layout.routes[number]) if backward else layout.routes[number]:
+        left, right = columns[waypoint]
+        enter, leave = (right, left) if backward else (left, right)
+        height = _MARGIN + layout.heights[waypoint]
+        drawn.append(_curve(x, y, enter, height, bend))
+        drawn.append(f"L{leave:.1f} {height:.1f}")
+        x, y = leave, height
+    drawn.append(_curve(x, y, *end, bend))
     kind = ' class="feedback"' if edge.feedback else ""
-    return (
-        f'<path{kind} d="M{start[0]:.1f} {start[1]:.1f} C{start[0] + bend:.1f} {start[1]:.1f} '
-        f'{end[0] - bend:.1f} {end[1]:.1f} {end[0]:.1f} {end[1]:.1f}" marker-end="url(#arrow)"/>'
-    )
+    return f'<path{kind} d="{" ".join(drawn)}" marker-end="url(#arrow)"/>'
+
+
+def _curve(x: float, y: float, to_x: float, to_y: float, bend: float) -> str:
+    return f"C{x + bend:.1f} {y:.1f} {to_x - bend:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"

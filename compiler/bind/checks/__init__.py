@@ -1,0 +1,1 @@
+"""What the bounds of a query say to its author."""

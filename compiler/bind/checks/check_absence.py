@@ -1,0 +1,53 @@
+"""What the bounds of a query with outer joins or EXISTS say to its author.
+
+Whether a partner is missing can be said only when no later one can come, and state is bounded only when no older one counts: so
+the event time of every item that may be missing is bounded from both sides against what it joins.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics.errors_catalogue import make
+from cqc.compiler.rewrites.absence_patterns import unbounded_pair
+from cqc.compiler.wording.expressions import name_text
+
+if TYPE_CHECKING:
+    from cqc.compiler.diagnostics.diagnostic import Diagnostic
+    from cqc.compiler.meaning.bound import Item, Query
+    from cqc.compiler.meaning.normal import NormalQuery
+
+
+def check_absence_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
+    """The error of an item that nothing bounds; the warning that nothing can ever be a result."""
+    if query.pull is None:
+        pair = unbounded_pair(query)
+        if pair is not None:
+            return [_unbounded(query, *pair)]
+    if not normal.patterns and normal.bounds.contradictory:
+        return [make("CQ090", query.span, name=query.name)]
+    return []
+
+
+def _unbounded(query: Query, waiting: int, awaited: int) -> Diagnostic:
+    items = query.all_items
+    one, two = items[waiting], items[awaited]
+    first, second = sorted((one, two), key=lambda each: each.span.start)
+    kept = min(waiting, awaited)
+    other = max(waiting, awaited)
+    late = f"{_time(items[other])} BETWEEN {_time(items[kept])} - 6 SEC AND {_time(items[kept])} + 6 SEC"
+    return make(
+        "CQ012",
+        first.span,
+        left=first.alias,
+        right=second.alias,
+        detail=f"How much later than {one.alias} a tuple of {two.alias} can come is bounded by no MAXWINDOW, RANGE or "
+        "WINDOW condition; what may be missing must be bounded from both sides.",
+        hint=f"Add `WINDOW {late}`, or `MAXWINDOW 6 SEC`.",
+        more=(second.span,),
+    )
+
+
+def _time(item: Item) -> str:
+    column = item.relation.columns[item.relation.event_time or 0]
+    return f"{name_text(item.alias)}.{name_text(column.name)}"

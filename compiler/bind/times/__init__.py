@@ -1,0 +1,1 @@
+"""Event times in comparisons, and that of a view."""

@@ -1,0 +1,119 @@
+"""How times are written in data: `WITH (timestamp = ..., zone = ...)`.
+
+A form is a unit in which numbers count since the epoch, or a pattern of letters as Spark's `to_timestamp` has them:
+
+    yyyy MM dd HH mm ss SSS   year, month, day, hour, minute, second, parts of a second (one S for each digit, up to nine)
+    M d H h m s               the same with one digit where one is enough; h counts to 12, with `a` for AM or PM
+    MMM MMMM EEE EEEE         names of months and days in English
+    X XX XXX Z                an offset: Z or +01, +0100, +01:00; `Z` writes +0100
+    'text' ''                 text as it stands, a quote
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta, timezone
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+UNITS_US = {"seconds": 1_000_000, "millis": 1_000, "micros": 1}  # by the word that names it
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+MOST_FRACTION = 9
+
+_FIELD = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']")
+_NUMBERS = {"d": "day", "H": "hour", "h": "hour12", "m": "minute", "s": "second"}
+_OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a pattern: `name` is what it says (None for text as it stands), `regex` how it is written (RE2)."""
+
+    name: str | None
+    regex: str
+
+
+def pieces_of(pattern: str) -> list[Piece] | str:
+    """The parts of a pattern, or what is wrong with it."""
+    pieces: list[Piece] = []
+    at = 0
+    while at < len(pattern):
+        found = _FIELD.match(pattern, at)
+        if found is None:
+            return "a quote is not closed"
+        at = found.end()
+        piece = _piece(found[0], found[1])
+        if isinstance(piece, str):
+            return piece
+        pieces.append(piece)
+    names = [piece.name for piece in pieces if piece.name is not None]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        return f"it has the {twice} twice"
+    if "year" not in names:
+        return "it has no year (yyyy)"
+    if "hour12" in names and "half" not in names:
+        return "h needs AM or PM (a); H counts to 23"
+    return pieces
+
+
+def _piece(text: str, letter: str | None) -> Piece | str:
+    count = len(text)
+    if letter is None:
+        plain = text[1:-1].replace("''", "'") or "'" if text.startswith("'") else text
+        return Piece(None, re.escape(plain))
+    if letter in "yu" and count == 4:
+        return Piece("year", r"\d{4}")
+    if letter == "M" and count in (3, 4):
+        names = [name[:3] if count == 3 else name for name in MONTHS]
+        return Piece("month", f"(?i:{'|'.join(names)})")
+    if letter == "E" and count <= 4:
+        names = [name[:3] if count < 4 else name for name in DAYS]
+        return Piece("weekday", f"(?i:{'|'.join(names)})")
+    if letter == "M" and count <= 2:
+        return Piece("month", r"\d{2}" if count == 2 else r"\d{1,2}")
+    if letter in _NUMBERS and count <= 2:
+        return Piece(_NUMBERS[letter], r"\d{2}" if count == 2 else r"\d{1,2}")
+    if letter == "S" and count <= MOST_FRACTION:
+        return Piece("fraction", rf"\d{{{count}}}")
+    if letter == "a" and count == 1:
+        return Piece("half", "(?i:AM|PM)")
+    if letter in "Xx" and count <= 3:
+        zero = "Z|" if letter == "X" else ""
+        form = {1: r"\d{2}(?:\d{2})?", 2: r"\d{4}", 3: r"\d{2}:\d{2}"}[count]
+        return Piece("offset", rf"{zero}[+-]{form}")
+    if letter == "Z" and count <= 3:
+        return Piece("offset", r"[+-]\d{4}")
+    return f"{text} is not one of yyyy MM dd HH mm ss SSS a EEE X"
+
+
+def zone_named(name: str) -> tzinfo | None:
+    """The zone of a name such as Europe/Berlin, UTC or +01:00; None where there is none."""
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        minutes = int(offset[2]) * 60 + int(offset[3])
+        if minutes > 18 * 60 or int(offset[3]) > 59:
+            return None
+        return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
+    try:
+        return ZoneInfo("UTC" if name.upper() in ("Z", "UTC") else name)
+    except (KeyError, ValueError, OSError):  # no such zone, a path, a folder
+        return None
