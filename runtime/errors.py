@@ -8,7 +8,17 @@ from __future__ import annotations
 
 
 class RunError(Exception):
-    """The run cannot go on; the message is one clear sentence for the user."""
+    """The run cannot go on; the message is one clear sentence for the user.
+
+    Example:
+        >>> import cqc
+        >>> engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT)"))
+        >>> try:
+        ...     engine.push("t", [])
+        ... except cqc.RunError as error:
+        ...     print(error)
+        there is no stream or table t (there are: s)
+    """
 
 
 class ReentrantCallError(RunError):

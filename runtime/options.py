@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import SourceFile
 
 MOST_INSTANTS = 1_000_000  # of a query with EVERY, one after the other without a row
+DRAIN_S = 300.0
 SINKS = {  # the kinds of sink, and how the names of their files end
     "jsonl": "jsonl",
     "csv": "csv",
@@ -48,6 +49,16 @@ class RunOptions:
     rows_per_batch: int | None = None
     max_instants: int = MOST_INSTANTS  # of a query with EVERY, one after the other without a row
     strategy: Strategy = field(default_factory=Strategy)
+    name: str | None = None  # of the program, for the ids of results
+    drain_s: float = DRAIN_S  # how long a run that is done waits for the receivers of its sinks
+
+    @property
+    def program_name(self) -> str:
+        """The name of the program, which is part of the ids of its results."""
+        if self.name is not None:
+            return self.name
+        files = [name for name in self.programs if name != "-"]
+        return Path(files[0]).stem if files else "cqc"
 
     @property
     def is_live(self) -> bool:

@@ -21,15 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MODULES = (
+    "cqc.runtime.absence.guard_entries",
     "cqc.runtime.intake.far_ahead",
     "cqc.runtime.columns.event_time",
     "cqc.runtime.columns.repeated_text",
+    "cqc.runtime.expressions.edit_distance",
     "cqc.runtime.lineage.bitmaps",
     "cqc.runtime.join.execute.fused_insert",
     "cqc.runtime.join.execute.demand_join",
     "cqc.runtime.filter.visit_order",
     "cqc.runtime.filter.literal_search",
     "cqc.runtime.filter.packet_index",
+    "cqc.runtime.filter.text_index",
     "cqc.runtime.filter.grouped_filter",
     "cqc.runtime.state.hash_chains",
     "cqc.runtime.join.membership.item_filter",
@@ -45,6 +48,7 @@ MODULES = (
     "cqc.runtime.pull.aggregate.group_slots",
     "cqc.runtime.pull.history.result_history",
     "cqc.runtime.pull.aggregate.partials",
+    "cqc.runtime.pull.over.partitions",
     "cqc.runtime.sources.json_rows",
 )
 

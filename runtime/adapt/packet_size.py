@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.decision import Decision, counted
 from cqc.runtime.adapt.size_threshold import SizeThreshold
@@ -52,7 +50,7 @@ class Packets:
                 self._adapt(count - begin, is_first=begin == 0)
             end = min(count, begin + self.threshold)
             self.packets += 1
-            part = packet if end - begin == count else packet.take(np.arange(begin, end))
+            part = packet if end - begin == count else packet.cut(begin, end)
             yield part, end < count
             begin = end
 

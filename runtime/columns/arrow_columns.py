@@ -16,13 +16,20 @@ import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column, null_column, text_column
+from cqc.runtime.columns.date_text import DAY_US, parse_date
 from cqc.runtime.columns.event_time import span
+from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
 from cqc.runtime.columns.python_columns import Converted, column_of_values
+from cqc.runtime.columns.reading import USUAL
 from cqc.runtime.columns.repeated_text import repeated_text
-from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US, parse_iso
+from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    from cqc.runtime.columns.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ LAYOUTS = {
 _UNITS_US = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
-def column_of_arrow(type_: ColumnType, array: Any) -> Converted:
+def column_of_arrow(type_: ColumnType, array: Any, reading: Reading = USUAL) -> Converted:
     """A column of an Arrow array, and which values are not of the type (None: all are)."""
     values = _same_layout(type_, array)
     if values is not None:
@@ -75,8 +82,10 @@ def column_of_arrow(type_: ColumnType, array: Any) -> Converted:
         array = array.dictionary_decode()
     if pa.types.is_null(array.type):
         return null_column(type_, len(array)), None
-    converted = _CONVERSIONS[type_](array)
-    return column_of_values(type_, values_of_arrow(array)) if converted is None else converted
+    converted = _CONVERSIONS[type_](array, reading)
+    if converted is None:
+        return column_of_values(type_, values_of_arrow(array), reading)
+    return converted
 
 
 def _by_codes(type_: ColumnType, array: Any) -> Column | None:
@@ -84,7 +93,7 @@ def _by_codes(type_: ColumnType, array: Any) -> Column | None:
     if type_ is not ColumnType.STRING or not is_text(array.type.value_type):
         return None
     column = repeated_text(array)
-    if column is None or _string(column.distinct) is None:
+    if column is None or _string(column.distinct, USUAL) is None:
         return None
     return column
 
@@ -122,25 +131,45 @@ def _value_of_scalar(scalar: Any) -> Any:
         return scalar.cast(pa.string()).as_py()
 
 
-def _bigint(array: pa.Array) -> Converted | None:
+def _bigint(array: pa.Array, reading: Reading) -> Converted | None:
+    if is_text(array.type):
+        return _by_cast(ColumnType.BIGINT, array, reading, parse_bigint)
     if not pa.types.is_integer(array.type) or array.type == pa.uint64():
         return None
     return _numbers(ColumnType.BIGINT, pc.cast(array, pa.int64())), None
 
 
-def _double(array: pa.Array) -> Converted | None:
+def _double(array: pa.Array, reading: Reading) -> Converted | None:
+    if is_text(array.type):
+        return _by_cast(ColumnType.DOUBLE, array, reading, parse_double)
     if not (pa.types.is_floating(array.type) or pa.types.is_integer(array.type)):
         return None
     return _numbers(ColumnType.DOUBLE, pc.cast(array, pa.float64(), safe=False)), None
 
 
-def _boolean(array: pa.Array) -> Converted | None:
+def _boolean(array: pa.Array, reading: Reading) -> Converted | None:
+    if is_text(array.type):
+        return _by_cast(ColumnType.BOOLEAN, array, reading, parse_boolean)
     if not pa.types.is_boolean(array.type):
         return None
     return _numbers(ColumnType.BOOLEAN, array), None
 
 
-def _string(array: pa.Array) -> Converted | None:
+def _by_cast(
+    type_: ColumnType, array: pa.Array, reading: Reading, parse: Callable[..., Any]
+) -> Converted | None:
+    """Text in the place of numbers and booleans, where that is allowed."""
+    converted = _string(array, reading) if reading.lenient else None
+    if converted is None:
+        return None
+    text, _ = converted
+    values, bad = parse(text.values, cast=True)
+    return Column(type_, values, text.valid), bad if bad.any() else None
+
+
+def _string(array: pa.Array, reading: Reading) -> Converted | None:
+    if reading.lenient and (pa.types.is_integer(array.type) or pa.types.is_boolean(array.type)):
+        return text_column(pc.cast(array, pa.string())), None
     if not is_text(array.type):
         return None
     texts = array if array.type == pa.string() else pc.cast(array, pa.string())
@@ -160,22 +189,41 @@ def is_text(type_: pa.DataType) -> bool:
     )
 
 
-def _timestamp(array: pa.Array) -> Converted | None:
+def _timestamp(array: pa.Array, reading: Reading) -> Converted | None:
     if pa.types.is_timestamp(array.type):
         return _instants(array)
     if pa.types.is_date(array.type):
         return _instants(pc.cast(array, pa.timestamp("ms")))
     if is_text(array.type):
-        return _instants_of_text(array)
+        return _instants_of_text(array, reading)
+    if pa.types.is_integer(array.type) and array.type != pa.uint64():
+        numbers = _numbers(ColumnType.BIGINT, pc.cast(array, pa.int64()))
+        us, bad = reading.times.of_whole(numbers.values)
+        bad &= numbers.is_valid()
+        return Column(ColumnType.TIMESTAMP, us, numbers.valid), bad if bad.any() else None
     return None
 
 
-def _instants_of_text(array: pa.Array) -> Converted | None:
-    converted = _string(array)
+def _date(array: pa.Array, reading: Reading) -> Converted | None:
+    if pa.types.is_date(array.type):
+        days = _numbers(ColumnType.BIGINT, pc.cast(pc.cast(array, pa.date32()), pa.int32()))
+        return Column(ColumnType.DATE, days.values.astype(np.int64), days.valid), None
+    if pa.types.is_timestamp(array.type):
+        column, bad = _instants(array)
+        return Column(ColumnType.DATE, column.values // DAY_US, column.valid), bad
+    if not is_text(array.type) or (converted := _string(array, reading)) is None:
+        return None
+    text, _ = converted
+    values, wrong = parse_date(text.values)
+    return Column(ColumnType.DATE, values, text.valid), wrong if wrong.any() else None
+
+
+def _instants_of_text(array: pa.Array, reading: Reading) -> Converted | None:
+    converted = _string(array, reading)
     if converted is None:
         return None
     text, _ = converted
-    us, bad = parse_iso(text.values)
+    us, bad = reading.times.of_text(text.values)
     return Column(ColumnType.TIMESTAMP, us, text.valid), bad if bad.any() else None
 
 
@@ -206,4 +254,5 @@ _CONVERSIONS = {
     ColumnType.BOOLEAN: _boolean,
     ColumnType.STRING: _string,
     ColumnType.TIMESTAMP: _timestamp,
+    ColumnType.DATE: _date,
 }

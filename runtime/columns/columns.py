@@ -4,6 +4,7 @@ A column is a NumPy array of its type's natural layout plus a validity mask; tex
 compact one. NULL positions of a NumPy column hold an unspecified value of the right type.
 
     BIGINT, TIMESTAMP, INTERVAL  int64 (microseconds for the latter two)
+    DATE                         int64 (days)
     DOUBLE                       float64
     BOOLEAN                      bool
     STRING                       pyarrow StringArray (its own validity agrees with `valid`); `RepeatedText` makes it when asked
@@ -28,6 +29,7 @@ DTYPES = {
     ColumnType.BIGINT: np.dtype(np.int64),
     ColumnType.TIMESTAMP: np.dtype(np.int64),
     ColumnType.INTERVAL: np.dtype(np.int64),
+    ColumnType.DATE: np.dtype(np.int64),
     ColumnType.DOUBLE: np.dtype(np.float64),
     ColumnType.BOOLEAN: np.dtype(np.bool_),
 }
@@ -36,6 +38,7 @@ ARROW_TYPES = {
     ColumnType.BIGINT: pa.int64(),
     ColumnType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
     ColumnType.INTERVAL: pa.duration("us"),
+    ColumnType.DATE: pa.date32(),
     ColumnType.DOUBLE: pa.float64(),
     ColumnType.BOOLEAN: pa.bool_(),
     ColumnType.STRING: pa.string(),
@@ -55,6 +58,12 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        mask = 0 if self.valid is None else self.valid.nbytes
+        return int(self.values.nbytes) + mask
 
     def taken(self, positions: Any) -> Column | None:
         """Some rows, by positions, a mask or a slice, where the column has a way of its own to take them."""
@@ -165,6 +174,13 @@ def to_arrow(column: Column) -> pa.Array:
         return column.values
     missing = None if column.valid is None else ~column.valid
     type_ = ARROW_TYPES[column.type]
+    if column.type is ColumnType.DATE:
+        # Days beyond 32 bits have no counterpart; no date that is written is so far away.
+        small = column.values.astype(np.int32)
+        lost = small != column.values
+        if lost.any():
+            missing = lost if missing is None else missing | lost
+        return pa.array(small, type=pa.int32(), mask=missing).cast(type_)
     if column.type in (ColumnType.TIMESTAMP, ColumnType.INTERVAL):
         return pa.array(column.values, type=pa.int64(), mask=missing).cast(type_)
     return pa.array(column.values, type=type_, mask=missing)

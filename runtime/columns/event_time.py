@@ -9,12 +9,13 @@ batch does not matter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numba import njit
 
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import Column
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.columns.columns import Column
 
 SECOND_US = 1_000_000
 NOTHING_SEEN = -(2**63)  # the watermark before the first micro-batch: nothing is late
@@ -60,6 +60,21 @@ def instants(column: Column) -> tuple[NDArray[np.int64], NDArray[np.bool_] | Non
     return result, None if usable.all() else ~usable
 
 
+def time_column(times_us: NDArray[np.int64], type_: ColumnType) -> Column:
+    """Instants as a column of event times."""
+    if type_ is ColumnType.TIMESTAMP:
+        return Column(type_, times_us)
+    if type_ is ColumnType.BIGINT:
+        return Column(type_, times_us // SECOND_US)
+    return Column(type_, times_us / SECOND_US)
+
+
+class Follower(Protocol):
+    """Who is told of event times as they come."""
+
+    def observe(self, least_us: int, largest_us: int) -> None: ...
+
+
 class StreamClock:
     """What a stream's event times say about how far the stream has come."""
 
@@ -76,6 +91,7 @@ class StreamClock:
         self.first_us: int | None = None
         self.largest_us: int | None = None
         self.watermark_us = NOTHING_SEEN
+        self.followers: list[Follower] = []  # who came later, and sees what comes from then on
 
     def admit(
         self, ts_us: NDArray[np.int64], span_us: tuple[int, int] | None = None
@@ -102,6 +118,13 @@ class StreamClock:
         """No tuple will follow."""
         self.watermark_us = ALL_SEEN
 
+    def tell_followers(self, ts_us: NDArray[np.int64]) -> None:
+        """Tuples are given again, which moves nothing but what followers have seen."""
+        if self.followers and len(ts_us):
+            least, largest = span(ts_us)
+            for follower in self.followers:
+                follower.observe(int(least), int(largest))
+
     def set_idle(self, is_idle: bool) -> None:
         """Hear from somebody who sees the whole stream whether nothing has arrived for long."""
         assert self._clock is not None
@@ -118,6 +141,8 @@ class StreamClock:
             self._last_arrival = self._clock()
         if least is None or largest is None:
             return
+        for follower in self.followers:
+            follower.observe(least, largest)
         self.first_us = least if self.first_us is None else min(self.first_us, least)
         self.largest_us = largest if self.largest_us is None else max(self.largest_us, largest)
         self.watermark_us = max(self.watermark_us, self.largest_us - self._delay_us)

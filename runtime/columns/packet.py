@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.columns.columns import Column, concatenate, take
+from cqc.runtime.columns.columns import Column, concatenate, cut, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,14 @@ class Packet:
             tuple(take(column, positions) for column in self.columns),
             self.ts_us[positions],
             self.arrival[positions],
+        )
+
+    def cut(self, start: int, stop: int) -> Packet:
+        """The tuples from `start` up to but not including `stop`, without copying."""
+        return Packet(
+            tuple(cut(column, start, stop) for column in self.columns),
+            self.ts_us[start:stop],
+            self.arrival[start:stop],
         )
 
     def joined(self, others: Sequence[Packet]) -> Packet:

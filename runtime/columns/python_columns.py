@@ -15,22 +15,31 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cqc.compiler.meaning.instants import parse_instant
+from cqc.compiler.meaning.instants import parse_day, parse_instant
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import DTYPES, Column
-from cqc.runtime.columns.timestamp_text import EPOCH, FIRST_US, LAST_US, parse_iso
+from cqc.runtime.columns.date_text import DAY_US
+from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
+from cqc.runtime.columns.reading import USUAL, json_text
+from cqc.runtime.columns.timestamp_text import EPOCH, FIRST_US, LAST_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from cqc.runtime.columns.reading import Reading
+    from cqc.runtime.columns.time_forms import TimeForm
 
 Converted = tuple[Column, NDArray[np.bool_] | None]
 
 _NOTHING = type(None)
 _SPECIAL_DOUBLES = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MICROSECOND = timedelta(microseconds=1)
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 
-def column_of_values(type_: ColumnType, values: Sequence[Any]) -> Converted:
+def column_of_values(
+    type_: ColumnType, values: Sequence[Any], reading: Reading = USUAL
+) -> Converted:
     """A column of Python values, and which of them are not of the type (None: all are)."""
     kinds = set(map(type, values))
     if kinds <= _USUAL[type_]:
@@ -38,8 +47,8 @@ def column_of_values(type_: ColumnType, values: Sequence[Any]) -> Converted:
         if column is not None:
             return column, None
     if type_ is ColumnType.TIMESTAMP and kinds <= {str, _NOTHING}:
-        return _timestamps_of_text(values)
-    return _one_by_one(type_, values)
+        return _timestamps_of_text(values, reading)
+    return _one_by_one(type_, values, reading)
 
 
 _USUAL: dict[ColumnType, set[type]] = {
@@ -48,6 +57,7 @@ _USUAL: dict[ColumnType, set[type]] = {
     ColumnType.BOOLEAN: {bool, _NOTHING},
     ColumnType.STRING: {str, _NOTHING},
     ColumnType.TIMESTAMP: set(),
+    ColumnType.DATE: set(),
 }
 
 
@@ -62,18 +72,18 @@ def _whole_list(type_: ColumnType, values: Sequence[Any], *, has_null: bool) -> 
         return None
 
 
-def _timestamps_of_text(values: Sequence[Any]) -> Converted:
+def _timestamps_of_text(values: Sequence[Any], reading: Reading) -> Converted:
     try:
         texts = pa.array(values, type=pa.string())
     except UnicodeEncodeError:
-        return _one_by_one(ColumnType.TIMESTAMP, values)
-    us, bad = parse_iso(texts)
+        return _one_by_one(ColumnType.TIMESTAMP, values, reading)
+    us, bad = reading.times.of_text(texts)
     valid = texts.is_valid().to_numpy(zero_copy_only=False) if texts.null_count else None
     return Column(ColumnType.TIMESTAMP, us, valid), bad if bad.any() else None
 
 
-def _one_by_one(type_: ColumnType, values: Sequence[Any]) -> Converted:
-    convert = _CONVERSIONS[type_]
+def _one_by_one(type_: ColumnType, values: Sequence[Any], reading: Reading) -> Converted:
+    convert = _conversion(type_, reading)
     made = [None if is_missing(value) else convert(value) for value in values]
     missing = np.array([is_missing(value) for value in values], dtype=np.bool_)
     empty = np.array([value is None for value in made], dtype=np.bool_)
@@ -85,6 +95,64 @@ def _one_by_one(type_: ColumnType, values: Sequence[Any]) -> Converted:
         filled = [0 if value is None else value for value in made]
         column = Column(type_, np.array(filled, dtype=DTYPES[type_]), valid)
     return column, bad if bad.any() else None
+
+
+def _conversion(type_: ColumnType, reading: Reading) -> Callable[[Any], Any]:
+    """How one value becomes one of a type, or None."""
+    convert = _CONVERSIONS[type_]
+    if type_ is ColumnType.TIMESTAMP:
+        return convert if reading.times.is_usual else _by_form(reading.times)
+    lenient = _LENIENT.get(type_) if reading.lenient else None
+    if lenient is None:
+        return convert
+
+    def leniently(value: Any) -> Any:
+        made = convert(value)
+        return lenient(value) if made is None else made
+
+    return leniently
+
+
+def _by_form(form: TimeForm) -> Callable[[Any], int | None]:
+    """Times as WITH says that they are written; what is an instant already stays one."""
+
+    def convert(value: Any) -> int | None:
+        if isinstance(value, str):
+            try:
+                us, bad = form.of_text(pa.array([value], type=pa.string()))
+            except UnicodeEncodeError:
+                return None
+        elif isinstance(value, float | np.floating) and math.isfinite(value):
+            us, bad = form.of_fraction(np.array([value], np.float64))
+        elif (whole := bigint_of_value(value)) is not None:
+            us, bad = form.of_whole(np.array([whole], np.int64))
+        else:
+            return timestamp_of_value(value)
+        return None if bad[0] else int(us[0])
+
+    return convert
+
+
+def _text_instead(value: Any) -> str | None:
+    """The JSON text of a value where text is declared."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        value = value.item()
+    return json_text(value) if isinstance(value, bool | int | float | dict | list) else None
+
+
+def _cast_text(parse: Callable[..., Any]) -> Callable[[Any], Any]:
+    """What CAST makes of a text; None for anything else, and where it fails."""
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, str):
+            return None
+        try:
+            values, failed = parse(pa.scalar(value, pa.string()), cast=True)
+        except UnicodeEncodeError:
+            return None
+        return None if failed else values.item()
+
+    return convert
 
 
 def is_missing(value: Any) -> bool:
@@ -157,6 +225,16 @@ def timestamp_of_value(value: Any) -> int | None:
     return None if whole is None else epoch_us(whole)
 
 
+def date_of_value(value: Any) -> int | None:
+    """Days of a date, of the day of a datetime in UTC, or of a date's text; None for anything else."""
+    if isinstance(value, datetime | np.datetime64):
+        us = timestamp_of_value(value)
+        return None if us is None else us // DAY_US
+    if isinstance(value, date):
+        return value.toordinal() - _EPOCH_DAY
+    return parse_day(value) if isinstance(value, str) else None
+
+
 def epoch_us(number: int) -> int | None:
     """Microseconds of a whole number since the epoch, its unit told by its size; None beyond the calendar."""
     size = abs(number)
@@ -169,10 +247,17 @@ def epoch_us(number: int) -> int | None:
     return us if FIRST_US <= us <= LAST_US else None
 
 
+_LENIENT: dict[ColumnType, Callable[[Any], Any]] = {
+    ColumnType.BIGINT: _cast_text(parse_bigint),
+    ColumnType.DOUBLE: _cast_text(parse_double),
+    ColumnType.BOOLEAN: _cast_text(parse_boolean),
+    ColumnType.STRING: _text_instead,
+}
 _CONVERSIONS: dict[ColumnType, Callable[[Any], Any]] = {
     ColumnType.BIGINT: bigint_of_value,
     ColumnType.DOUBLE: double_of_value,
     ColumnType.BOOLEAN: boolean_of_value,
     ColumnType.STRING: string_of_value,
     ColumnType.TIMESTAMP: timestamp_of_value,
+    ColumnType.DATE: date_of_value,
 }

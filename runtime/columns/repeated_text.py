@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +51,12 @@ class RepeatedText(Column):
             missing = None if self.valid is None else ~self.valid
             self._decoded = self.distinct.take(pa.array(self.codes, mask=missing))
         return self._decoded
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes, while nobody has asked for the text of each row."""
+        mask = 0 if self.valid is None else self.valid.nbytes
+        return int(self.distinct.nbytes + self.codes.nbytes) + mask
 
     def taken(self, positions: Any) -> RepeatedText:
         """Some rows, by positions, a mask or a slice."""

@@ -8,14 +8,14 @@ shapes go through Arrow's parser; whatever it would read differently, or not at 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.instants import format_instant, parse_instant
+from cqc.compiler.meaning.instants import format_day, format_instant, parse_instant
 from cqc.runtime.columns.distinct_text import text_of_numbers, values_of_text
 
 if TYPE_CHECKING:
@@ -80,6 +80,13 @@ def to_datetime(us: int) -> datetime | str:
     if not FIRST_US <= us <= LAST_US:
         return format_instant(us)
     return EPOCH + timedelta(microseconds=us)
+
+
+def to_date(days: int) -> date | str:
+    """A date; as text where the calendar has no such year."""
+    if not FIRST_US <= days * _DAY_US <= LAST_US:
+        return format_day(days)
+    return EPOCH.date() + timedelta(days=days)
 
 
 def _in_calendar(us: NDArray[np.int64]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import take, to_python
-from cqc.runtime.columns.timestamp_text import to_datetime
+from cqc.runtime.columns.timestamp_text import to_date, to_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -104,9 +104,16 @@ class Result:
 
     Attributes:
         query: the name of the query.
-        row: output names and values: int, float, str, bool, datetime (in UTC) for TIMESTAMP, None for NULL.
+        row: output names and values: int, float, str, bool, datetime (in UTC) for TIMESTAMP, date for DATE, None for NULL.
         ts: the result time: a datetime in UTC, or a number of seconds where event time is numeric. None when `at` is set.
         at: the instant asked about, for queries with BEGIN-END. None when `ts` is set.
+
+    Example:
+        >>> import cqc
+        >>> engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s"))
+        >>> engine.push("s", [{"ts": 5, "x": 1}])
+        >>> list(engine.drain())
+        [Result(query='q1', row={'x': 1}, ts=5, at=None)]
     """
 
     query: str
@@ -197,6 +204,8 @@ def python_values(column: Column) -> list[Any]:
     values = to_python(column)
     if column.type is ColumnType.TIMESTAMP:
         return [None if us is None else to_datetime(us) for us in values]
+    if column.type is ColumnType.DATE:
+        return [None if days is None else to_date(days) for days in values]
     if column.type is ColumnType.INTERVAL:
         return [None if us is None else us / _SECOND_US for us in values]
     return values

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from cqc.compiler.graph.derive import is_derived
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.physical.executors import Rows, Tree, choose_executor, hint_of
@@ -24,7 +25,7 @@ from cqc.runtime.join.choice.split_trials import SharedNodes
 from cqc.runtime.join.membership.slots import JoinSeat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cqc.compiler.graph.nodes import Body, JoinHost, QueryNode
     from cqc.compiler.meaning.normal import NormalQuery
@@ -51,6 +52,7 @@ class SeatKey:
     past: bool
     hint: Hint
     epoch: Epoch
+    alone: str = ""  # the only query that may have the seat
 
 
 @dataclass(slots=True, eq=False)
@@ -93,6 +95,7 @@ class Circuit:
         self._sharing = strategy.sharing
         self._shared = Group(NodePlanner(strategy))
         self._groups: dict[str, Group] = {}  # by query name
+        self._aside: dict[str, QueryNode] = {}  # queries over the rows of views
         self._selections_of: dict[str, list[Selections]] = {name: [] for name in states}
         self._joins_of: dict[str, list[JoinNode]] = {name: [] for name in states}
         self._built: dict[Node, JoinNode] = {}  # the join that does the work of each planned node
@@ -111,6 +114,10 @@ class Circuit:
         self._selections_of[name] = []
         self._joins_of[name] = []
 
+    def undeclare(self, name: str) -> None:
+        """Forget a view that no query reads any more."""
+        del self._selections_of[name], self._joins_of[name]
+
     @property
     def groups(self) -> Iterator[Group]:
         """Every group of queries once."""
@@ -127,14 +134,21 @@ class Circuit:
         """The joins that a stream or table feeds (folded name)."""
         return self._joins_of[relation]
 
-    def add(self, normal: NormalQuery) -> tuple[QueryNode, Seat]:
-        """Build what the query needs and nobody has yet; returns its node and where its body sits."""
+    def add(
+        self, normal: NormalQuery, *, past: bool | None = None, alone: bool = False
+    ) -> tuple[QueryNode, Seat]:
+        """Build what the query needs and nobody has yet; returns its node and where its body sits.
+
+        `past`: it sees tuples that are there already, as queries with BEGIN-END do. `alone`: what is kept of its results is
+        nobody else's.
+        """
         group = self._shared if self._sharing else Group(NodePlanner(self._strategy))
         query = group.graph.add(normal).query
         self._groups[query.name] = group
-        past = query.pull is not None
+        past = query.pull is not None if past is None else past
         hint = None if past else hint_of(query, self._strategy)
-        key = SeatKey(query.body, past, hint, self._epoch(query.body, past=past))
+        epoch = self._epoch(query.body, past=past)
+        key = SeatKey(query.body, past, hint, epoch, query.name if alone else "")
         seated = group.seats.get(key)
         if seated is None:
             group.seats[key] = seated = self._seat(group, key)
@@ -143,8 +157,16 @@ class Circuit:
         group.key_of[query.name] = key
         return query, seated.seat
 
+    def add_aside(self, normal: NormalQuery) -> QueryNode:
+        """Know a query that no operator here answers: its rows are put together when somebody asks."""
+        query = Graph().add(normal).query
+        self._aside[query.name] = query
+        return query
+
     def remove(self, name: str) -> None:
         """Drop what only this query used."""
+        if self._aside.pop(name, None) is not None:
+            return
         group = self._groups.pop(name)
         group.graph.remove(name)
         key = group.key_of.pop(name)
@@ -188,7 +210,7 @@ class Circuit:
                 if self.join(name) is not join or not isinstance(seat, JoinSeat):
                     continue
                 if why := silenced.get(seat.member):
-                    found[name] = why
+                    found[name.split("\0", 1)[0]] = why  # a pattern is of a query
             silenced.clear()
         return found
 
@@ -202,7 +224,8 @@ class Circuit:
 
     def _query_at(self, join: JoinNode, slot: int) -> str:
         names = (name for name in self._groups if self.join(name) is join)
-        return next((name for name in names if self.seat(name).slot_number == slot), "")
+        found = next((name for name in names if self.seat(name).slot_number == slot), "")
+        return found.split("\0", 1)[0]  # a pattern is of a query
 
     def _left_by(self, join: JoinNode, queries: set[str]) -> list[Member]:
         """The members at a join for which nobody is left when some queries go."""
@@ -235,10 +258,16 @@ class Circuit:
 
     def relations_used(self) -> set[str]:
         """Folded names of the streams and tables that some query speaks of."""
-        return {name for name in self._states if self._selections_of[name] or self._joins_of[name]}
+        return {
+            name
+            for name in self._states
+            if not is_derived(name) and (self._selections_of[name] or self._joins_of[name])
+        }
 
     def query(self, name: str) -> QueryNode:
         """The node of a query that runs."""
+        if name in self._aside:
+            return self._aside[name]
         return self._groups[name].graph.queries[fold(name)]
 
     def seat(self, name: str) -> Seat:
@@ -248,16 +277,22 @@ class Circuit:
 
     def seconds(self, name: str) -> float:
         """Work that was credited to the body of a query so far; queries of one body have it together."""
+        if name in self._aside:
+            return 0.0
         group = self._groups[name]
         seated = group.seats[group.key_of[name]]
         return seated.seat.seconds / seated.users
 
-    def kept_bytes(self) -> dict[str, int]:
-        """What the joins keep beside the tuples, by query: each has a part of its join."""
+    def kept_bytes(self, queries: Iterable[str] | None = None) -> dict[str, int]:
+        """What the joins keep beside the tuples, by query: each has a part of its join.
+
+        Args:
+            queries: all that are over joins, and maybe others; every query by default.
+        """
         found: dict[str, int] = {}
         by_join: dict[JoinNode, list[str]] = {}
-        for name in self._groups:
-            join = self.join(name)
+        for name in self._groups if queries is None else queries:
+            join = self.join(name) if name in self._groups else None
             if join is not None:
                 by_join.setdefault(join, []).append(name)
         for join, names in by_join.items():
@@ -266,6 +301,8 @@ class Circuit:
 
     def join(self, name: str) -> JoinNode | None:
         """The join that answers a query; None for a query over one stream."""
+        if name in self._aside:
+            return None
         group = self._groups[name]
         node = group.node(group.key_of[name])
         return None if node is None else self._built[node]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.engine.turns import Turns, reads
+from cqc.runtime.intake.intake_warnings import intake_warnings
 from cqc.runtime.metrics.engine import DeliveryMetrics, EngineMetrics, PacketMetrics, StateMetrics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.adapt.packet_size import Packets
     from cqc.runtime.adapt.work_watch import WorkWatch
     from cqc.runtime.deliver.deliver import Deliveries
+    from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.engine.relations import Relations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.pull_queries import PullQueries
     from cqc.runtime.pull.pull_query import PullQuery
     from cqc.runtime.state.shared_state import SharedState
+    from cqc.runtime.windows.decided_queries import DecidedQueries
 
 
 class EngineCounters:
@@ -36,18 +38,34 @@ class EngineCounters:
     _circuit: Circuit
     _deliveries: Deliveries
     _pulls: PullQueries
+    _decided: DecidedQueries
     _queries: RunningQueries
+    _absent: AbsentQueries
 
     @reads
     def node(self, query: QueryHandle | str) -> QueryNode:
         """How a query stands in the shared graph: its outputs, its body, its BEGIN-END clause."""
-        return self._circuit.query(self._queries.book.name_of(query))
+        return self._queries.node(self._queries.book.name_of(query))
+
+    @reads
+    def watermark_of(self, query: QueryHandle | str) -> int:
+        """The watermark of a query, in microseconds: the smallest of its streams'. KeyError when it does not run."""
+        watermarks = self._relations.watermarks()
+        node = self._queries.node(self._queries.book.name_of(query))
+        streams = [fold(each.name) for each in node.relations]
+        own = [watermarks[name] for name in streams if name in watermarks]
+        return min(own or watermarks.values())
 
     @property
     @reads
     def queries(self) -> tuple[str, ...]:
         """Names of the queries that run."""
         return tuple(self._queries.book.running)
+
+    @reads
+    def query_texts(self) -> dict[str, str]:
+        """The queries that run, by name, each as it was written."""
+        return {each.name: each.text for each in self._queries.states()}
 
     @reads
     def pull_query(self, query: QueryHandle | str) -> PullQuery:
@@ -103,7 +121,15 @@ class EngineCounters:
     @reads
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about answers so far, and which functions failed."""
-        return (*self._pulls.retention.warnings, *self._turns.faults.sentences())
+        return (
+            *self._pulls.retention.warnings,
+            *self._turns.faults.sentences(),
+            *(
+                sentence
+                for line in self.lines.values()
+                for sentence in intake_warnings(line.relation, line.count, line.latest_us)
+            ),
+        )
 
     @reads
     def state_sizes(self) -> dict[str, StateMetrics]:
@@ -115,7 +141,7 @@ class EngineCounters:
         """By query, what is kept for it beside the tuples of its streams; queries that share it have a part each."""
         joins = self._circuit.kept_bytes()
         names = self._queries.book.running
-        return {name: joins.get(name, 0) + self._pulls.kept_bytes(name) for name in names}
+        return {name: joins.get(name, 0) + self._own_bytes(name) for name in names}
 
     @reads
     def history_bytes(self, name: str | None = None) -> int:
@@ -123,18 +149,25 @@ class EngineCounters:
         return self._pulls.kept.nbytes if name is None else self._pulls.kept_bytes(name)
 
     @reads
-    def query_metrics(self) -> dict[str, DeliveryMetrics]:
-        """By query, what it got and what it took."""
-        joins, queries = self._circuit.kept_bytes(), self._queries
+    def query_metrics(self, names: Sequence[str] | None = None) -> dict[str, DeliveryMetrics]:
+        """By query, what it got and what it took; of some queries, or of all."""
+        queries = self._queries
+        wanted = queries.book.running if names is None else names
+        joins = self._circuit.kept_bytes(wanted)
         return {
             name: DeliveryMetrics(
                 name,
                 queries.results(name),
                 queries.seconds(name),
-                joins.get(name, 0) + self._pulls.kept_bytes(name),
+                joins.get(name, 0) + self._own_bytes(name),
             )
-            for name in queries.book.running
+            for name in wanted
         }
+
+    @reads
+    def hosts_together(self) -> list[list[int]]:
+        """The numbers of the joins of the graph that one node serves, node by node."""
+        return [[host.number for host in node.hosts] for node, _ in self._circuit.nodes]
 
     @reads
     def measure(self) -> list[OperatorMetrics]:
@@ -201,6 +234,16 @@ class EngineCounters:
         """The next instant of each query with EVERY."""
         return self._pulls.next_instants()
 
+    @reads
+    def stream_watermarks(self) -> dict[str, int]:
+        """The watermark of each declared stream, in microseconds; an idle one is as far as the slowest of the others."""
+        self._relations.settle_idle()
+        return {
+            name: line.clock.watermark_us
+            for name, line in self._relations.lines.items()
+            if line.relation.is_stream
+        }
+
     # The parts, for those who measure and explain
 
     @property
@@ -228,9 +271,14 @@ class EngineCounters:
         return self._circuit
 
     @property
+    def absent(self) -> AbsentQueries:
+        """The queries whose rows depend on what is not there."""
+        return self._absent
+
+    @property
     def waits_for_time(self) -> bool:
-        """Whether some results of push queries come with the watermark and not with a tuple (ROWS windows)."""
-        return bool(self._circuit.row_joins)
+        """Whether some results of push queries come with the watermark and not with a tuple (ROWS windows, absence, TUMBLE, OVER)."""
+        return bool(self._circuit.row_joins) or len(self._absent) + len(self._decided) > 0
 
     @property
     def watch(self) -> WorkWatch:
@@ -239,17 +287,23 @@ class EngineCounters:
 
     # Inside, for those who have a turn
 
+    def _own_bytes(self, name: str) -> int:
+        """What is kept for a query beside the tuples and the joins."""
+        return self._pulls.kept_bytes(name) + self._decided.kept_bytes(name)
+
     def _stream_counts(self) -> dict[str, StreamCount]:
-        return {
-            line.relation.name: replace(line.count, reasons=Counter(line.count.reasons))
-            for line in self.lines.values()
-        }
+        return {line.relation.name: line.count.copy() for line in self.lines.values()}
 
     def _state_metrics(self) -> tuple[StateMetrics, ...]:
         return tuple(
-            StateMetrics(self.lines[name].relation.name, len(state), state.bytes, state.head)
-            for name, state in self.states.items()
+            StateMetrics(state.relation.name.partition("@")[0], len(state), state.bytes, state.head)
+            for state in self.states.values()
         )
 
     def _failures(self) -> int:
-        return self._deliveries.plans.failures + self._circuit.failures + self._pulls.failures
+        return (
+            self._deliveries.plans.failures
+            + self._circuit.failures
+            + self._pulls.failures
+            + self._decided.failures
+        )

@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from cqc.compiler import Program
 from cqc.compiler.diagnostics.arguments import expect
@@ -26,22 +26,28 @@ from cqc.compiler.physical.strategy import Strategy
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.adapt.work_watch import Unwanted
 from cqc.runtime.deliver.deliver import Deliveries
+from cqc.runtime.deliver.drained import Drained
 from cqc.runtime.deliver.results import rows_of
+from cqc.runtime.engine.absent_queries import AbsentQueries
 from cqc.runtime.engine.arguments import check_arguments, wanted_queries
 from cqc.runtime.engine.circuit import Circuit
 from cqc.runtime.engine.counters import EngineCounters
+from cqc.runtime.engine.derived_streams import DerivedStreams
+from cqc.runtime.engine.frames import check_form, frame_of, frames_of
 from cqc.runtime.engine.packet_path import PacketPath
 from cqc.runtime.engine.relations import Relations
 from cqc.runtime.engine.running_queries import RunningQueries
 from cqc.runtime.engine.snapshot import EngineState, Snapshot
+from cqc.runtime.engine.statements import execute, statements_in
 from cqc.runtime.engine.turns import Turns, changes, reads
 from cqc.runtime.errors import RunError
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.pull.body_results import Maintenance
 from cqc.runtime.pull.pull_queries import PullQueries
+from cqc.runtime.windows.decided_queries import DecidedQueries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -51,12 +57,16 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.deliver.results import Result, ResultBlock, ResultGroup
+    from cqc.runtime.engine.frames import Form
     from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.engine.relations import OnLate, OnReject
     from cqc.runtime.engine.snapshot import QueryState
     from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.pull.every_schedule import Due
     from cqc.runtime.pull.pull_query import Invocation
+
+
+_MOST_ENDS = 64  # ends of inputs that are remembered: the tuples before them are mostly forgotten
 
 
 class Engine(EngineCounters):
@@ -95,28 +105,52 @@ class Engine(EngineCounters):
         strategy = strategy or Strategy(sharing=sharing)
         self._relations = Relations(program.catalog, strategy.packet, clock)
         states = self._relations.states
-        self._circuit = Circuit(states, strategy, counts_only=not collect)
+        # Rows that wait are needed, not only their number.
+        waits = _has_absence(program, wanted) or any(
+            program.normal(name).decided for name in wanted
+        )
+        self._circuit = Circuit(states, strategy, counts_only=not collect and not waits)
         self._deliveries = Deliveries()
+        self._absent = AbsentQueries(
+            states, self._circuit, self._deliveries, sharing=strategy.sharing
+        )
         self._pulls = self._make_pulls(
             states,
-            self._relations.lines,
+            self._relations.all_lines,
             program.catalog.settings,
             maintenance=Maintenance(strategy.maintenance),
             watch=self._circuit.watch,
+            make_circuit=lambda states: Circuit(states, Strategy()),
+        )
+        self._decided = DecidedQueries()
+        self._views = DerivedStreams(
+            self._relations, self._circuit, self._pulls, self._absent, self._decided
         )
         self._path = PacketPath(
             self._relations,
             self._circuit,
             self._deliveries,
             self._pulls,
+            self._views,
+            self._absent,
+            self._decided,
             keep_past=keep_past,
             collect=collect,
         )
-        self._queries = RunningQueries(self._circuit, self._deliveries, self._pulls)
+        self._queries = RunningQueries(
+            self._circuit,
+            self._deliveries,
+            self._pulls,
+            self._views,
+            self._absent,
+            self._decided,
+        )
         self._finished = False
+        self._ends: list[dict[str, int]] = []  # how far the streams were when an input had ended
         with COLLECTOR.is_still():
             for name in wanted:
-                self._queries.add(program.normal(name), None, {})
+                text = program.text_of(name) if program.catalog.views else None
+                self._queries.add(program.normal(name), text, {})
 
     def __enter__(self) -> Self:
         return self
@@ -192,6 +226,8 @@ class Engine(EngineCounters):
             return
         self._finished = True
         self._path.end_input()
+        if len(self._absent):
+            self._ends = [*self._ends, self._relations.arrivals()][-_MOST_ENDS:]
 
     @changes
     def closing_invocations(self, at_us: int | None = None) -> None:
@@ -200,11 +236,32 @@ class Engine(EngineCounters):
 
     # Results out
 
-    def drain(self) -> Iterator[Result]:
+    @overload
+    def drain(self, *, to: None = None) -> Drained: ...
+    @overload
+    def drain(self, *, to: Form) -> dict[str, Any]: ...
+    def drain(self, *, to: Form | None = None) -> Drained | dict[str, Any]:
         """Results found so far and not drained yet, in result-time order within each micro-batch.
 
         Each result is given once, whichever thread drains; what is not asked for of a micro-batch waits for the next drain.
+
+        Args:
+            to: `arrow`, `pandas`, `polars` or `duckdb`: a frame for each query that has results, by name, instead of one
+                result after the other. A frame has the result time (`ts`, or `at`) first, then the outputs.
+
+        Example:
+            >>> import cqc
+            >>> engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); SELECT x FROM s"))
+            >>> engine.push("s", [{"ts": 1, "x": 10}])
+            >>> engine.drain(to="arrow")["q1"].to_pylist()
+            [{'ts': 1, 'x': 10}]
         """
+        if to is not None:
+            check_form(to)
+            return frames_of(self.drain_blocks(), to)
+        return Drained(self._drain_rows())
+
+    def _drain_rows(self) -> Generator[Result]:
         for blocks in self.drain_blocks():
             yield from rows_of(blocks, lambda rest: self._path.results.put_back(([], rest)))
 
@@ -245,6 +302,72 @@ class Engine(EngineCounters):
         self._pulls.declare(name)
         for taken in rows:
             self._path.insert(name, self._relations.lines[name].accept(taken))
+
+    @changes
+    def change_views(self, views: Mapping[str, Relation]) -> list[str]:
+        """Let the views be others; queries that mean something else then are registered again.
+
+        Args:
+            views: by folded name, as a program's catalog has them.
+
+        Returns:
+            The names of those queries, which see tuples that arrive from now on.
+
+        Raises:
+            CompileError: when a query has errors then; nothing changes.
+        """
+        catalog = replace(self._program.catalog, views=dict(views))
+        program = Program(catalog, self._program.graph, self._program.warnings)
+        before, changed = self._program, {}
+        for query in self._queries.states():
+            old = normalise(before.bind_one(query.text, name=query.name, taken=()))
+            new = normalise(program.bind_one(query.text, name=query.name, taken=()))
+            if old != new:
+                changed[query.name] = (query.text, new)
+        self._program = program
+        for name, (text, normal) in changed.items():
+            self._queries.remove(name)
+            self._queries.add(normal, text, self._relations.arrivals())
+        self._path.purge.look_again()
+        return list(changed)
+
+    @changes
+    def set_views(self, views: Mapping[str, Relation]) -> None:
+        """Let queries to come read these views; those that run stay as they are."""
+        catalog = replace(self._program.catalog, views=dict(views))
+        self._program = Program(catalog, self._program.graph, self._program.warnings)
+
+    def execute(self, text: str) -> pa.Table | QueryHandle | None:
+        """Do what statements say: CREATE, DROP, SHOW, DESCRIBE, or a query.
+
+        Returns:
+            What the last of them gives: a table for SHOW and DESCRIBE, and for a query with BEGIN-END that is asked once; what
+            stands for the query that was registered; else None.
+
+        Raises:
+            CompileError: when a statement has errors.
+            RunError: when there is no such thing to drop or describe, or something still reads a view.
+
+        Example:
+            >>> import cqc
+            >>> engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT)"))
+            >>> engine.execute("CREATE VIEW big AS SELECT * FROM s WHERE x > 9; CREATE QUERY q AS SELECT x FROM big").name
+            'q'
+            >>> engine.execute("SHOW VIEWS").to_pylist()[0]["name"]
+            'big'
+            >>> engine.execute("DROP QUERY q; DROP VIEW big; SHOW QUERIES").num_rows
+            0
+        """
+        expect(text, str, "engine.execute", "the text of statements")
+        result: pa.Table | QueryHandle | None = None
+        for statement in statements_in(text):
+            result = execute(self, statement)
+        return result
+
+    @property
+    def program(self) -> Program:
+        """What is declared now: streams and tables that came later included, and views as they are."""
+        return self._program
 
     @changes
     def register(self, text: str, name: str | None = None) -> QueryHandle:
@@ -310,9 +433,29 @@ class Engine(EngineCounters):
         """Give a reserved name free."""
         del self._queries.book.taken[fold(name)]
 
+    def invoke(self, query: QueryHandle | str, at: Any = None, *, to: Form = "arrow") -> Any:
+        """The value of a pull query now, or at an instant.
+
+        Args:
+            query: its name, or what `register` gave.
+            at: a datetime, ISO text, or a number for numeric event time; the latest event time seen without it.
+            to: `arrow` (a pyarrow.Table), `pandas`, `polars` or `duckdb`.
+
+        Example:
+            >>> import cqc
+            >>> engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT)"))
+            >>> engine.push("s", [{"ts": 1, "x": 10}, {"ts": 2, "x": 20}])
+            >>> total = engine.register("SELECT SUM(x) AS total FROM s BEGIN 0 END NOW")
+            >>> engine.invoke(total).to_pylist(), engine.invoke(total, at=1).to_pylist()
+            ([{'total': 30}], [{'total': 10}])
+        """
+        if to == "arrow":
+            return self._invoke(query, at)
+        check_form(to)
+        return frame_of(self._invoke(query, at), to)
+
     @changes
-    def invoke(self, query: QueryHandle | str, at: Any = None) -> pa.Table:
-        """The value of a pull query now, or at an instant (datetime, ISO text, or a number for numeric event time)."""
+    def _invoke(self, query: QueryHandle | str, at: Any) -> pa.Table:
         name = self._queries.book.name_of(query)
         self.watch.begin(name)
         try:
@@ -368,6 +511,8 @@ class Engine(EngineCounters):
             self._queries.states(),
             dict(self._queries.book.gone),
             self._pulls.next_instants(),
+            self._decided.save(),
+            list(self._ends),
         )
         return Snapshot(state, self._relations.tuples(since or {}))
 
@@ -388,13 +533,20 @@ class Engine(EngineCounters):
         for name in list(self._queries.book.running):
             self._queries.remove(name)
         with noted_in(None):  # faults of functions were told when they happened
+            ends = list(state.ends)
             for query in state.queries:
+                while ends and sum(ends[0].values()) <= sum(query.since.values()):
+                    self._path.replay_end(left, ends.pop(0))
                 self._path.replay(left, query.since)
                 self._queries.add(self._compiled(query, compiled or {}), query.text, query.since)
+            for end in ends:
+                self._path.replay_end(left, end)
             self._path.replay(left, None)
+            self._ends = list(state.ends)
             self._relations.restore(state.lines)
             self._path.go_on()
         self._pulls.resume(state.next_instants)
+        self._decided.load(state.decided)
         self._queries.book.gone = dict(state.results_of_gone)
         for query in state.queries:
             self._queries.count_from(query.name, query.results)
@@ -404,6 +556,12 @@ class Engine(EngineCounters):
         """Go on with EVERY queries where another engine was."""
         self._pulls.resume(next_instants)
 
+    def resume_watermarks(self, watermarks_us: Mapping[str, int]) -> None:
+        """Let streams be as far as they were in another engine, where idle ones had been moved on by the others."""
+        for name, us in watermarks_us.items():
+            clock = self._relations.lines[name].clock
+            clock.watermark_us = max(clock.watermark_us, us)
+
     # Inside
 
     def _compiled(self, query: QueryState, compiled: Mapping[str, NormalQuery]) -> NormalQuery:
@@ -411,6 +569,11 @@ class Engine(EngineCounters):
             return compiled[query.name]
         bound = self._program.bind_one(query.text, name=query.name, taken=self._queries.book.taken)
         return normalise(bound)
+
+
+def _has_absence(program: Program, names: Iterable[str]) -> bool:
+    """Whether some query needs the rows that joins find, and not only how many there are."""
+    return any(program.graph.queries[fold(name)].patterns for name in names)
 
 
 def _given_up(name: str, error: Unwanted) -> RunError:

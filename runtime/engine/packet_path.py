@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.deliver.result_queue import ResultQueue
 from cqc.runtime.deliver.results import in_time_order
 from cqc.runtime.engine.purge import Purge
@@ -17,15 +18,19 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.join.execute.join_node import push_packet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.deliver.deliver import Deliveries
     from cqc.runtime.deliver.results import ResultBlock, ResultGroup
+    from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
+    from cqc.runtime.engine.derived_streams import DerivedStreams
     from cqc.runtime.engine.relations import Relations
+    from cqc.runtime.join.execute.join_node import JoinNode
     from cqc.runtime.lineage.matches import Found
     from cqc.runtime.pull.pull_queries import PullQueries
+    from cqc.runtime.windows.decided_queries import DecidedQueries
 
 _MOST_FOUND = 1 << 20  # rows of findings that wait to be delivered together
 
@@ -38,6 +43,9 @@ class PacketPath:
         circuit: the operators.
         deliveries: push queries, and what they select.
         pulls: queries with BEGIN-END.
+        views: the views that push queries read.
+        absent: queries whose rows depend on what is not there.
+        decided: queries whose rows wait for the watermark.
         keep_past: keep tuples for pull queries that are registered later.
         collect: with False results are counted and do not wait to be drained.
     """
@@ -48,18 +56,25 @@ class PacketPath:
         circuit: Circuit,
         deliveries: Deliveries,
         pulls: PullQueries,
+        views: DerivedStreams,
+        absent: AbsentQueries,
+        decided: DecidedQueries,
         *,
         keep_past: bool,
         collect: bool,
     ) -> None:
+        self._views = views
         self._relations = relations
         self._states = relations.states
         self._circuit = circuit
         self._deliveries = deliveries
         self._pulls = pulls
+        self._absent = absent
+        self._decided = decided
+        self._replays = False  # what is found was held before
         self._keep_past = keep_past
         self._collect = collect
-        self.purge = Purge(relations, circuit, pulls, keep_past=keep_past)
+        self.purge = Purge(relations, circuit, pulls, absent, keep_past=keep_past)
         self.results: ResultQueue[tuple[list[ResultGroup], list[ResultBlock]]] = ResultQueue()
         self.silenced: dict[str, str] = {}  # queries that went too far, and why
         self._has_begun = False  # a tuple of a stream has come
@@ -78,6 +93,7 @@ class PacketPath:
             watch.end()
 
     def _work_on(self, packets: Mapping[str, Packet]) -> None:
+        self._relations.settle_idle()
         groups: list[ResultGroup] = []
         found: list[Found] = []
         for name, line in self._relations.lines.items():
@@ -93,10 +109,11 @@ class PacketPath:
                 if found and sum(len(each) for each in found) > _MOST_FOUND:
                     groups += self._deliveries.deliver_all(found)
                     found = []
+        found += self._make_views()
         found += self._late_findings()
         if found:
             groups += self._deliveries.deliver_all(found)
-        blocks = self._pulls.due()
+        blocks = self._pulls.due() + self._decisions()
         self.purge.after_batch()
         self.keep(groups, blocks)
         self.silenced |= self._circuit.silenced() | self._pulls.take_silenced()
@@ -106,7 +123,11 @@ class PacketPath:
         """What a packet of one stream finds for push queries; `more`: another one of its micro-batch follows."""
         state = self._states[name]
         joins = self._circuit.joins_of(name)
-        keep_all = self._keep_past or self._pulls.needs(name)
+        keep_all = (
+            self._pulls.needs(name)
+            or self._absent.needs(name)
+            or (self._keep_past and name not in self._relations.derived)
+        )
         first = state.head
         found: list[Found] = []
         if joins or keep_all:
@@ -123,8 +144,9 @@ class PacketPath:
         """No row will follow: find what only the end decides."""
         for line in self._relations.lines.values():
             line.end_input()
-        groups = self._deliveries.deliver_all(self._late_findings())
-        self.keep(groups, self._pulls.due())
+        found = [*self._make_views(at_end=True), *self._late_findings(at_end=True)]
+        groups = self._deliveries.deliver_all(found)
+        self.keep(groups, self._pulls.due() + self._decisions())
 
     def keep(self, groups: list[ResultGroup], blocks: list[ResultBlock]) -> None:
         """What one micro-batch found waits to be drained."""
@@ -143,36 +165,93 @@ class PacketPath:
 
         What they find was delivered before, and is forgotten.
         """
+        self._views.is_still = True
         for name, packet in left.items():
+            if name not in self._states:
+                continue  # a view that nobody reads yet
             count = len(packet)
             if until is not None:
                 count = int(np.searchsorted(packet.arrival, until.get(name, 0)))
             if count:
-                self.process(name, packet.take(np.arange(count)))
+                again = packet.take(np.arange(count))
+                if name in self._relations.lines:
+                    self._relations.lines[name].clock.tell_followers(again.ts_us)
+                self._replays = True
+                self.process(name, again)
+                self._replays = False
                 left[name] = packet.take(np.arange(count, len(packet)))
 
     def go_on(self) -> None:
         """All tuples were replayed and the clocks stand where they stood: what that completes was delivered too."""
         self._has_begun = True
-        self._late_findings()
+        self.settle(at_end=False)
         self.results.clear()
+        self._views.is_still = False
+
+    def replay_end(self, left: dict[str, Packet], end: Mapping[str, int]) -> None:
+        """Process tuples again up to a place at which the input had ended: what was missing there was delivered."""
+        self.replay(left, end)
+        everything = dict.fromkeys((*self._relations.lines, *self._relations.derived), ALL_SEEN)
+        for view in (*self._absent.fed_views, None):
+            self._absent.advance(everything, at_end=True, feeds=view)
+
+    def settle(self, *, at_end: bool) -> None:
+        """Decide what was decided before at this place, and forget it."""
+        watermarks = self._relations.watermarks()
+        for view in self._absent.fed_views:
+            self._absent.advance(watermarks, at_end=at_end, feeds=view)
+        self._late_findings(at_end=at_end)
 
     # Inside
 
-    def _late_findings(self) -> list[Found]:
+    def _late_findings(self, *, at_end: bool = False) -> list[Found]:
         """What operators that wait for the watermark find now."""
-        if not self._circuit.row_joins:
+        found = self._advance(self._circuit.row_joins)
+        if len(self._absent):
+            decided = self._absent.advance(self._relations.watermarks(), at_end=at_end)
+            found = found + (decided if self._collect else [])
+        return found
+
+    def _advance(self, joins: Sequence[JoinNode]) -> list[Found]:
+        if not joins:
             return []
         watermarks = self._relations.watermarks()
-        return self._note(
-            [found for join in self._circuit.row_joins for found in join.advance(watermarks)]
-        )
+        return self._note([found for join in joins for found in join.advance(watermarks)])
+
+    def _make_views(self, *, at_end: bool = False) -> list[Found]:
+        """What the views of this micro-batch find: each is made when everything that it reads is complete."""
+        found: list[Found] = []
+        for view in self._views:
+            names = [feed.node.name for feed in view.feeds if not feed.node.patterns]
+            joins = [self._circuit.join(name) for name in names]
+            rows = self._circuit.row_joins
+            found += self._advance([join for join in joins if join is not None and join in rows])
+            if len(names) < len(view.feeds):
+                watermarks = self._relations.watermarks()
+                self._views.receive(
+                    self._absent.advance(watermarks, at_end=at_end, feeds=view.name)
+                )
+            packet = self._views.collect(view)
+            if packet is None:
+                continue
+            for part, more in self._relations.packets[view.name].split(packet):
+                found += self.process(view.name, part, more=more)
+        return found
+
+    def _decisions(self) -> list[ResultBlock]:
+        """What the watermark decides now."""
+        return self._decided.due(self._relations.watermarks()) if len(self._decided) else []
 
     def _note(self, found: list[Found]) -> list[Found]:
         """Let pull queries keep what was found; what is left to deliver. It can be read until the states are purged."""
         found = [each for each in found if len(each)]
         for each in found:
             self._pulls.receive(each)
+            self._absent.receive(each)
+            if not self._replays:
+                self._decided.receive(each)
+        if found and len(self._views):
+            self._views.receive(found)
         return found if self._collect and not self._deliveries.is_empty else []
 
     def _fill_table(self, name: str, packet: Packet) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.engine.relations import Relations
     from cqc.runtime.pull.pull_queries import PullQueries
@@ -23,15 +24,23 @@ class Purge:
         relations: the streams and tables.
         circuit: knows how long joins need tuples.
         pulls: know how long queries with BEGIN-END may ask for them.
+        absent: know how long they decide about what is missing.
         keep_past: keep tuples for pull queries that are registered later.
     """
 
     def __init__(
-        self, relations: Relations, circuit: Circuit, pulls: PullQueries, *, keep_past: bool
+        self,
+        relations: Relations,
+        circuit: Circuit,
+        pulls: PullQueries,
+        absent: AbsentQueries,
+        *,
+        keep_past: bool,
     ) -> None:
         self._relations = relations
         self._circuit = circuit
         self._pulls = pulls
+        self._absent = absent
         self._keep_past = keep_past
         self._kept = 0  # how many tuples were left by the last purge
 
@@ -49,14 +58,17 @@ class Purge:
 
     def _purge_now(self) -> None:
         watermarks = self._relations.watermarks()
+        self._absent.forget(watermarks)
         for name, state in self._relations.states.items():
-            if not self._relations.lines[name].is_stream or not len(state):
+            if not self._relations.is_stream(name) or not len(state):
                 continue
             limits = [
                 join.purge_before(name, watermarks)
                 for join in self._circuit.limiting_joins_of(name)
             ]
-            if self._keep_past or self._pulls.needs(name):
+            limits += self._absent.limits(name, watermarks)
+            keeps_past = self._keep_past and name not in self._relations.derived
+            if keeps_past or self._pulls.needs(name):
                 limits.append(self._pulls.purge_before(name))
             known = [limit for limit in limits if limit is not None]
             if known and len(known) == len(limits):

@@ -17,20 +17,36 @@ from cqc.runtime.join.execute.result_limits import Flood
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.deliver.deliver import Deliveries
+    from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
+    from cqc.runtime.engine.derived_streams import DerivedStreams
     from cqc.runtime.pull.pull_queries import PullQueries
+    from cqc.runtime.windows.decided_queries import DecidedQueries
 
 
 class RunningQueries:
     """The queries of one engine, in its operators and in its book."""
 
-    def __init__(self, circuit: Circuit, deliveries: Deliveries, pulls: PullQueries) -> None:
+    def __init__(
+        self,
+        circuit: Circuit,
+        deliveries: Deliveries,
+        pulls: PullQueries,
+        views: DerivedStreams,
+        absent: AbsentQueries,
+        decided: DecidedQueries,
+    ) -> None:
         self.book = QueryBook()
+        self._views = views
+        self._absent = absent
+        self._asked: dict[str, QueryNode] = {}  # pull queries with outer joins or EXISTS
         self._circuit = circuit
         self._deliveries = deliveries
         self._pulls = pulls
+        self._decided = decided
 
     def add(self, query: NormalQuery, text: str | None, since: Mapping[str, int]) -> None:
         """Answer a query from now on.
@@ -45,9 +61,20 @@ class RunningQueries:
         """
         watch = self._circuit.watch
         watch.forget(query.name)
+        if query.patterns:
+            self._add_absent(query, text, since)
+            return
+        if query.pull is not None and any(item.relation.made_by for item in query.items):
+            self._add_nested(query, text, since)
+            return
+        if query.pull is None:
+            query = self._views.attach(query, since)
         node, seat = self._circuit.add(query)
         added = self.book.add(node.name, text, since)
         added.seconds_before = self._circuit.seconds(node.name)
+        if node.decided is not None:
+            self._decided.add(node, seat, since)
+            return
         if node.pull is None:
             self._deliveries.add(node, seat)
             added.results_before = seat.results
@@ -58,32 +85,91 @@ class RunningQueries:
             self._circuit.remove(node.name)
             self.book.remove(node.name, None)
             watch.forget(node.name)
-            why = (
-                f"would make more than {self._pulls.most_past:,} combinations of the retained past"
-            )
-            if isinstance(error, Flood):
-                why = f"was given up while it was joined with the retained past: {error.why}"
-            raise RunError(f"query {node.name} {why}") from error
+            raise self._too_much(node.name, error) from error
+
+    def _too_much(self, name: str, error: TooMuchFound | Flood) -> RunError:
+        why = f"would make more than {self._pulls.most_past:,} combinations of the retained past"
+        if isinstance(error, Flood):
+            why = f"was given up while it was joined with the retained past: {error.why}"
+        return RunError(f"query {name} {why}")
+
+    def _add_absent(self, query: NormalQuery, text: str | None, since: Mapping[str, int]) -> None:
+        """Answer a query with outer joins or EXISTS, whose patterns sit at operators under names of their own."""
+        if query.pull is None:
+            self._absent.add(self._views.attach(query, since))
+        else:
+            try:
+                self._asked[query.name] = self._pulls.add_absent(query, self._circuit)
+            except (TooMuchFound, Flood) as error:
+                raise self._too_much(query.name, error) from error
+        self.book.add(query.name, text, since)
+
+    def _add_nested(self, query: NormalQuery, text: str | None, since: Mapping[str, int]) -> None:
+        """Answer a pull query over views."""
+        node = self._circuit.add_aside(query)
+        self.book.add(node.name, text, since)
+        try:
+            self._pulls.add_nested(node, query, self._circuit)
+        except (TooMuchFound, Flood, RunError) as error:
+            self._circuit.remove(node.name)
+            self.book.remove(node.name, None)
+            if isinstance(error, RunError):
+                raise
+            raise RunError(
+                f"query {node.name} would make too many combinations of the past"
+            ) from error
 
     def remove(self, name: str) -> None:
         """Drop a query and what only it used."""
         self._circuit.watch.forget(name)
+        if name in self._absent:
+            results, node = self.results(name), self.node(name)
+            self._absent.remove(name)
+            self._views.leave(node)
+            self.book.remove(name, results)
+            return
+        if name in self._asked:
+            results = self.results(name)
+            self._pulls.remove_absent(name, self._circuit)
+            del self._asked[name]
+            self.book.remove(name, results)
+            return
         results, node = self.results(name), self._circuit.query(name)
-        if node.pull is None:
+        if node.decided is not None:
+            self._decided.remove(node)
+        elif node.pull is None:
             self._deliveries.remove(node, self._circuit.seat(name))
         else:
-            self._pulls.remove(node)
+            self._pulls.remove(node, self._circuit)
         self._circuit.remove(name)
+        self._views.leave(node)
         self.book.remove(name, results)
+
+    def node(self, name: str) -> QueryNode:
+        """How a query stands in the shared graph."""
+        if name in self._absent:
+            return self._absent.queries[name].node
+        if name in self._asked:
+            return self._asked[name]
+        return self._circuit.query(name)
 
     def results(self, name: str) -> int:
         """What a query has found since it came."""
-        if self._circuit.query(name).pull is not None:
+        if name in self._absent:
+            return self._absent.queries[name].results - self.book.running[name].results_before
+        node = self.node(name)
+        if node.decided is not None:
+            return self._decided.results_of(name)
+        if node.pull is not None:
             return self._pulls.results_of(name)
         return self._circuit.seat(name).results - self.book.running[name].results_before
 
     def seconds(self, name: str) -> float:
         """Work for a query that was measured since it came."""
+        if name in self._absent:
+            return sum(self._circuit.seconds(part) for part in self._absent.parts(name))
+        if name in self._asked:
+            return self._pulls.seconds_of(name)
         joined = self._circuit.seconds(name) - self.book.running[name].seconds_before
         return max(joined, 0.0) + self._pulls.seconds_of(name)
 
@@ -94,7 +180,7 @@ class RunningQueries:
         return [
             QueryState(
                 name,
-                self._circuit.query(name).span.text if each.text is None else each.text,
+                self.node(name).span.text if each.text is None else each.text,
                 each.since,
                 self.results(name),
             )
@@ -103,7 +189,10 @@ class RunningQueries:
 
     def count_from(self, name: str, results: int) -> None:
         """Let a query have so many results now."""
-        if self._circuit.query(name).pull is not None:
+        node = self.node(name)
+        if node.decided is not None:
+            self._decided.set_results(name, results)
+        elif node.pull is not None:
             self._pulls.set_results(name, results)
         else:
             self.book.running[name].results_before += self.results(name) - results

@@ -44,6 +44,9 @@ class EngineState:
     queries: list[QueryState] = field(default_factory=list)
     results_of_gone: dict[str, int] = field(default_factory=dict)
     next_instants: dict[str, int] = field(default_factory=dict)
+    decided: list[dict[str, Any]] = field(default_factory=list)  # what queries hold whose rows wait
+    # How many tuples of each stream had come when an input ended: what was missing then was delivered, and gets no partner.
+    ends: list[dict[str, int]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -55,6 +58,8 @@ class EngineState:
             [QueryState(**query) for query in data["queries"]],
             data["results_of_gone"],
             data["next_instants"],
+            data.get("decided", []),
+            data.get("ends", []),
         )
 
     def without_gone(self, wanted: Mapping[str, str]) -> EngineState:

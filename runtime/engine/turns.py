@@ -182,7 +182,7 @@ def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P],
 
 def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """A public call that may change something."""
-    name = method.__name__
+    name = method.__name__.removeprefix("_")
 
     @wraps(method)
     def turn(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -18,6 +18,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns import number_text
 from cqc.runtime.columns import timestamp_text as timestamps
 from cqc.runtime.columns.columns import Column
+from cqc.runtime.columns.date_text import DAY_US, format_date, parse_date
 from cqc.runtime.columns.distinct_text import text_of_numbers
 from cqc.runtime.expressions.arithmetic import Outcome, arithmetic, whole_from_double
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _BIGINT, _DOUBLE = ColumnType.BIGINT, ColumnType.DOUBLE
 _STRING, _BOOLEAN = ColumnType.STRING, ColumnType.BOOLEAN
 _TIMESTAMP, _INTERVAL = ColumnType.TIMESTAMP, ColumnType.INTERVAL
+_DATE = ColumnType.DATE
 _SECOND_US = 1_000_000
 
 
@@ -107,4 +109,10 @@ _CONVERSIONS: dict[tuple[ColumnType, ColumnType], Callable[[Any], Outcome]] = {
     (_STRING, _DOUBLE): lambda texts: number_text.parse_double(texts, cast=True),
     (_STRING, _BOOLEAN): lambda texts: number_text.parse_boolean(texts, cast=True),
     (_STRING, _TIMESTAMP): timestamps.parse_cast,
+    (_STRING, _DATE): lambda texts: parse_date(texts, cast=True),
+    (_TIMESTAMP, _DATE): lambda values: (np.asarray(values // DAY_US), None),
+    (_DATE, _TIMESTAMP): lambda values: arithmetic(
+        ArithmeticOp.MULTIPLY, Column(_BIGINT, values), Column(_BIGINT, np.asarray(DAY_US))
+    ),
+    (_DATE, _STRING): lambda values: (format_date(np.asarray(values)), None),
 }

@@ -38,6 +38,7 @@ from cqc.runtime.expressions.expression_kernels import (
     constant,
     constant_node,
     in_constants_node,
+    int_node,
     is_distinct_node,
     is_null_node,
     is_truth_node,
@@ -48,7 +49,7 @@ from cqc.runtime.expressions.expression_kernels import (
     user_call_node,
 )
 from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
-from cqc.runtime.expressions.like_patterns import make_matcher
+from cqc.runtime.expressions.patterns.like_patterns import make_matcher
 from cqc.runtime.expressions.scalar_functions import UNNAMED_KERNELS
 
 if TYPE_CHECKING:
@@ -141,6 +142,8 @@ class Evaluator:
             case bound.Case():
                 return self._case(expression)
             case bound.Cast():
+                if expression.is_tried:
+                    return cast_node(self.node(expression.operand), expression.type, counted=False)
                 return self._typed(expression.operand, expression.type)
             case bound.FunctionCall():
                 return self._function(expression)
@@ -148,6 +151,8 @@ class Evaluator:
                 return self._user_call(expression)
             case bound.Aggregate():
                 raise InternalError("an aggregate is not an expression over rows")
+            case bound.Over():
+                raise InternalError("OVER is not an expression over one row")
             case _:
                 assert_never(expression)
 
@@ -227,7 +232,8 @@ class Evaluator:
         nodes = []
         for at, argument in enumerate(expression.arguments):
             type_ = entry.argument_type(at, expression.type)
-            nodes.append(self.node(argument) if type_ is None else self._typed(argument, type_))
+            node = self.node(argument) if type_ is None else self._typed(argument, type_)
+            nodes.append(int_node(node) if entry.rule(at).is_int else node)
         return nodes
 
     def _user_call(self, expression: bound.UserCall) -> Node:

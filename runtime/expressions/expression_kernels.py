@@ -161,10 +161,27 @@ def _checked(
     return Column(type_, values, valid)
 
 
-def cast_node(operand: Node, type_: ColumnType) -> Node:
+def cast_node(operand: Node, type_: ColumnType, *, counted: bool = True) -> Node:
+    """CAST, or TRY_CAST, whose failures are not counted."""
+
     def node(frame: Frame) -> Column:
         column, failed = cast(operand(frame), type_)
+        if not counted:
+            frame = replace(frame, failures=Failures())
         return _checked(frame, type_, column.values, column.valid, failed)
+
+    return node
+
+
+def int_node(operand: Node) -> Node:
+    """A BIGINT that must fit in 32 bits; one that does not is a failure."""
+
+    def node(frame: Frame) -> Column:
+        column = operand(frame)
+        beyond = np.asarray(column.values != column.values.astype(np.int32))
+        if not beyond.any():
+            return column
+        return _checked(frame, column.type, column.values, column.valid, beyond)
 
     return node
 

@@ -5,16 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.runtime.expressions import (
+    bit_functions,
     choice_functions,
+    encoding_functions,
+    json_functions,
     mathematics_functions,
     number_functions,
+    search_functions,
     text_functions,
 )
 
 if TYPE_CHECKING:
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
 
-_FAMILIES = (number_functions, mathematics_functions, choice_functions, text_functions)
+_FAMILIES = (
+    number_functions,
+    mathematics_functions,
+    bit_functions,
+    choice_functions,
+    text_functions,
+    search_functions,
+    encoding_functions,
+    json_functions,
+)
 
 KERNELS: dict[str, Kernel] = {
     name: kernel for family in _FAMILIES for name, kernel in family.KERNELS.items()

@@ -6,7 +6,7 @@ What a kernel gets and gives is in `kernel.py`; NULL is its caller's.
 from __future__ import annotations
 
 import decimal
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.expressions.expression_kernels import Frame, Node
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
 
 # Enough digits for every DOUBLE written out in full.
 _EXACT = decimal.Context(prec=2000)
@@ -122,6 +122,88 @@ def _round_bigint(values: NDArray[np.int64], digits: int) -> Outcome:
         return rounded, np.asarray((whole ^ rounded) & (step ^ rounded) < 0)
 
 
+def _bround(column: Column, digits: Column | None = None) -> Outcome:
+    """Half to the even digit, on the decimal digits that the number shows."""
+    places = 0 if digits is None else int(digits.values)
+    values = np.asarray(column.values)
+    if column.type is ColumnType.BIGINT:
+        return _bround_bigint(values, places)
+    if places == 0:
+        return np.rint(values) + 0.0, None
+    result = np.array(values)
+    finite = np.isfinite(values)
+    result[finite] = [_bround_exactly(value, places) for value in values[finite].tolist()]
+    return result, None
+
+
+def _bround_exactly(value: float, digits: int) -> float:
+    if digits > 400:
+        return value
+    if digits < -400:
+        return 0.0
+    scaled = Decimal(repr(value)).scaleb(digits, _EXACT).to_integral_value(ROUND_HALF_EVEN)
+    return float(scaled.scaleb(-digits, _EXACT)) + 0.0
+
+
+def _bround_bigint(values: NDArray[np.int64], digits: int) -> Outcome:
+    """As rounding half away from zero, but a half goes to the even side: back where that is odd."""
+    rounded, failed = _round_bigint(values, digits)
+    if digits >= 0 or digits < -18:
+        if digits == -19:  # halves of 10**19 lie between whole numbers that are not even there
+            half = np.abs(values.astype(np.float64)) == 5e18
+            exact = np.abs(values) == 5 * 10**18
+            failed = None if failed is None else np.asarray(failed & ~(half & exact))
+        return rounded, failed
+    power = 10**-digits
+    with np.errstate(all="ignore"):
+        rest = np.abs(np.fmod(values, power))
+        odd = np.fmod((values - np.fmod(values, power)) // power, 2) != 0
+        back = (rest == power // 2) & ~odd
+        even = values - np.fmod(values, power)
+    rounded = np.where(back, even, rounded)
+    return rounded, None if failed is None else np.asarray(failed & ~back)
+
+
+def _pmod(left: Column, right: Column) -> Outcome:
+    """The remainder, with the divisor added where it is negative, and the remainder taken again."""
+    rest, failed = arithmetic(ArithmeticOp.MODULO, left, right)
+    if left.type is ColumnType.DOUBLE or right.type is ColumnType.DOUBLE:
+        with np.errstate(all="ignore"):
+            again = np.fmod(rest + right.values, right.values)
+        return np.where(rest < 0, again, rest), failed
+    divisor = np.where(right.values == 0, 1, right.values)
+    with np.errstate(all="ignore"):  # the sum may wrap around, as it does in Java
+        again = np.fmod(rest + divisor, np.where(divisor == -1, 1, divisor))
+    return np.where(rest < 0, again, rest), failed
+
+
+def _div(left: Column, right: Column) -> Outcome:
+    zero = np.asarray(right.values == 0)
+    beyond = np.asarray((left.values == np.iinfo(np.int64).min) & (right.values == -1))
+    divisor = np.where(zero | beyond, 1, right.values)
+    with np.errstate(all="ignore"):
+        quotient = np.asarray((left.values - np.fmod(left.values, divisor)) // divisor)
+    failed = np.asarray(zero | beyond)
+    return quotient, failed if failed.any() else None
+
+
+def _width_bucket(value: Column, least: Column, most: Column, buckets: Column) -> PartialOutcome:
+    x, low, high, count = (column.values for column in (value, least, most, buckets))
+    with np.errstate(all="ignore"):
+        there = (count > 0) & (count < np.iinfo(np.int64).max) & ~np.isnan(x) & (low != high)
+        there = there & np.isfinite(low) & np.isfinite(high)
+        rises = low < high
+        bottom, top = np.minimum(low, high), np.maximum(low, high)
+        share = np.where(rises, x - bottom, top - x)
+        inside = count.astype(np.float64) * share / (top - bottom)
+        before = np.where(rises, x < bottom, x > top)
+        after = np.where(rises, x >= top, x <= bottom)
+        clear = there & ~before & ~after & (np.abs(inside) < 2.0**62)
+        number = np.where(clear, inside, 0.0).astype(np.int64) + 1
+    found = np.where(before, 0, np.where(after, count + 1, number))
+    return np.asarray(found), None, np.asarray(there)
+
+
 def _sign(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(values == 0, values, np.sign(values))  # 0.0 and -0.0 stay what they are
 
@@ -201,9 +283,12 @@ KERNELS: dict[str, Kernel] = {
     "ceil": _ceil,
     "sign": elementwise(_sign),
     "mod": _mod,
+    "bround": _bround,
+    "pmod": _pmod,
+    "div": _div,
 }
 
-PARTIAL_KERNELS: dict[str, PartialKernel] = {}
+PARTIAL_KERNELS: dict[str, PartialKernel] = {"width_bucket": _width_bucket}
 
 NODES: dict[str, NodeMaker] = {
     "nanvl": _nanvl,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import INSTANT, MATCH_CALLS
 from cqc.runtime.columns.event_time import instants
-from cqc.runtime.expressions.like_patterns import match_each
+from cqc.runtime.expressions.patterns.like_patterns import match_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable

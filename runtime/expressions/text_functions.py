@@ -11,12 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.runtime.columns.columns import Column, text_column
 from cqc.runtime.columns.distinct_text import text_of_text
 from cqc.runtime.expressions.comparisons import truth
-from cqc.runtime.expressions.like_patterns import lower_texts
+from cqc.runtime.expressions.edit_distance import levenshtein
+from cqc.runtime.expressions.expression_kernels import spread
+from cqc.runtime.expressions.java_format import format_node
+from cqc.runtime.expressions.patterns.like_patterns import lower_texts
 from cqc.runtime.expressions.row_by_row import (
+    FAILED,
     constant_text,
     is_constant,
+    row_kernel,
     texts_of_rows,
     truths_of_rows,
 )
@@ -24,9 +30,10 @@ from cqc.runtime.expressions.row_by_row import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cqc.runtime.columns.columns import Column
+    from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.expressions.arithmetic import Outcome
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
+    from cqc.runtime.expressions.expression_kernels import Frame, Node
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
 
 
 def _lower(column: Column) -> Outcome:
@@ -51,23 +58,50 @@ def _concat(*columns: Column) -> Outcome:
     return pc.binary_join_element_wise(*(column.values for column in columns), ""), None
 
 
+_MOST_INT = 2**31 - 1
+
+
 def _substring(text: Column, position: Column, length: Column | None = None) -> Outcome:
     """Positions count from 1, negative ones from the end, 0 is the first."""
-    start, size = position.values, None if length is None else length.values
-    constant = start.ndim == 0 and (size is None or size.ndim == 0)
-    if constant:
-        count = None if size is None else int(size)
-        first = int(start)
-        return text_of_text(text.values, lambda value: substring(value, first, count)), None
+    if is_constant(position) and is_constant(length):
+        count = _MOST_INT if length is None else int(length.values)
+        return _cut(text.values, int(position.values), count), None
     lengths = () if length is None else (length,)
     return texts_of_rows(substring, text, position, *lengths), None
 
 
-def substring(text: str, position: int, length: int | None = None) -> str:
-    """What SUBSTRING gives; what is outside the text is not there."""
+def _cut(texts: Any, position: int, count: int = _MOST_INT) -> Any:
+    """A part between two constant positions."""
+    if isinstance(texts, pa.Scalar):
+        return text_of_text(texts, lambda value: substring(value, position, count))
+    start = position - 1 if position > 0 else position
+    stop: int | None = start + count
+    if count <= 0:
+        return pc.if_else(pc.is_valid(texts), "", texts)
+    if position < 0 and start + count >= 0:
+        stop = None  # the part reaches the end of the text
+    return pc.utf8_slice_codeunits(texts, start, stop)
+
+
+def _left(text: Column, size: Column) -> Outcome:
+    if is_constant(size):
+        return _cut(text.values, 1, max(int(size.values), 0)), None
+    return texts_of_rows(lambda value, count: value[: max(count, 0)], text, size), None
+
+
+def _right(text: Column, size: Column) -> Outcome:
+    count = int(size.values) if is_constant(size) else 1
+    if is_constant(size) and count > 0:
+        return _cut(text.values, -count), None
+    if is_constant(size):
+        return _cut(text.values, 1, 0), None
+    return texts_of_rows(lambda value, count: value[-count:] if count > 0 else "", text, size), None
+
+
+def substring(text: str, position: int, length: int = _MOST_INT) -> str:
+    """What SUBSTRING gives; what is outside the text is not there. A length that is left out is Java's longest."""
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
-    end = len(text) if length is None else start + length
-    return text[max(start, 0) : max(end, 0)]
+    return text[max(start, 0) : max(start + length, 0)]
 
 
 def _trim(column: Column) -> Outcome:
@@ -110,6 +144,97 @@ def _part_test(whole_column: Callable[..., Any], one_row: Callable[[str, str], b
     return kernel
 
 
+LONGEST = 1 << 20
+"""Code points of the longest text that `repeat`, `lpad` and `rpad` make: one call must not fill the memory."""
+
+
+def _padded(*, before: bool) -> Callable[..., str | None]:
+    def one_row(text: str, size: int, pad: str = " ") -> Any:
+        if size > LONGEST and pad:
+            return FAILED
+        missing = size - len(text)
+        if missing <= 0 or not pad:
+            return text[: max(size, 0)]
+        filling = (pad * (missing // len(pad) + 1))[:missing]
+        return filling + text if before else text + filling
+
+    return one_row
+
+
+def _pad(*, before: bool) -> PartialKernel:
+    slowly = row_kernel(_padded(before=before))
+    quickly = pc.utf8_lpad if before else pc.utf8_rpad
+
+    def kernel(text: Column, size: Column, pad: Column | None = None) -> PartialOutcome:
+        filling = " " if pad is None else constant_text(pad) if is_constant(pad) else ""
+        if is_constant(text) or not is_constant(size) or len(filling) != 1:
+            return slowly(*(each for each in (text, size, pad) if each is not None))
+        width = int(size.values)
+        if width > LONGEST:
+            return text.values, np.asarray(True), None
+        return _cut(quickly(text.values, max(width, 0), filling), 1, max(width, 0)), None, None
+
+    return kernel
+
+
+def _repeat(text: Column, times: Column) -> Outcome:
+    lengths = pc.fill_null(pc.binary_length(text.values), 0)
+    size = np.asarray(lengths if isinstance(lengths, pa.Array) else lengths.as_py(), dtype=np.int64)
+    count = np.maximum(times.values, 0)
+    beyond = np.asarray(size * np.minimum(count, LONGEST + 1) > LONGEST)
+    count = np.where(beyond | (size == 0), 0, count)
+    failed = beyond if beyond.any() else None
+    if is_constant(text):  # Arrow's kernel wants an array
+        return texts_of_rows(
+            lambda value, times: value * times, text, Column(times.type, count)
+        ), failed
+    filled = pc.fill_null(text.values, "")
+    return pc.binary_repeat(filled, pa.array(np.broadcast_to(count, beyond.shape))), failed
+
+
+def _translated(text: str, search: str, put: str) -> str:
+    table: dict[int, str | None] = {}
+    for at, character in enumerate(search):
+        table.setdefault(ord(character), put[at] if at < len(put) else None)
+    return text.translate(table)
+
+
+def _initcap(column: Column) -> Outcome:
+    return text_of_text(column.values, titled), None
+
+
+def titled(text: str) -> str:
+    """Each word (between spaces) with its first letter in title case and the others in lower case."""
+    return " ".join(word and _titled_word(word) for word in text.split(" "))
+
+
+def _titled_word(word: str) -> str:
+    first = word[0]
+    return first.title() + word.lower()[len(first.lower()) :]
+
+
+def _concat_ws(nodes: list[Node], type_: ColumnType) -> Node:
+    def node(frame: Frame) -> Column:
+        separator, *parts = [spread(argument(frame), frame.rows) for argument in nodes]
+        between = separator.values
+        if not parts or not frame.rows:
+            return text_column(pc.if_else(pc.is_valid(between), "", between))
+        # Arrow leaves out rows in which all parts are NULL, so there is always one more part: '' and a separator before all.
+        sure = pa.repeat(pa.scalar(""), frame.rows)
+        filled = pc.fill_null(between, "")
+        texts = [part.values for part in parts]
+        joined = pc.binary_join_element_wise(sure, *texts, filled, null_handling="skip")
+        widths = pc.unique(pc.utf8_length(filled)).to_pylist()
+        if len(widths) == 1:
+            cut = pc.utf8_slice_codeunits(joined, widths[0])
+        else:
+            pairs = zip(joined.to_pylist(), filled.to_pylist(), strict=True)
+            cut = pa.array([text[len(first) :] for text, first in pairs], pa.string())
+        return text_column(pc.if_else(pc.is_valid(between), cut, pa.scalar(None, pa.string())))
+
+    return node
+
+
 KERNELS: dict[str, Kernel] = {
     "lower": _lower,
     "upper": _upper,
@@ -124,8 +249,17 @@ KERNELS: dict[str, Kernel] = {
     "startswith": _part_test(pc.starts_with, str.startswith),
     "endswith": _part_test(pc.ends_with, str.endswith),
     "contains": _part_test(pc.match_substring, str.__contains__),
+    "left": _left,
+    "right": _right,
+    "repeat": _repeat,
+    "initcap": _initcap,
 }
 
-PARTIAL_KERNELS: dict[str, PartialKernel] = {}
+PARTIAL_KERNELS: dict[str, PartialKernel] = {
+    "lpad": _pad(before=True),
+    "rpad": _pad(before=False),
+    "translate": row_kernel(_translated),
+    "levenshtein": levenshtein,
+}
 
-NODES: dict[str, NodeMaker] = {}
+NODES: dict[str, NodeMaker] = {"concat_ws": _concat_ws, "format_string": format_node}

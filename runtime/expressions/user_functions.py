@@ -119,6 +119,8 @@ def _user_array(column: Column) -> NDArray[Any]:
         return texts
     if column.type is ColumnType.TIMESTAMP:
         return np.asarray(column.values).view("datetime64[us]")
+    if column.type is ColumnType.DATE:
+        return np.asarray(column.values).view("datetime64[D]")
     return np.asarray(column.values)
 
 

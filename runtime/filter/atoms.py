@@ -16,7 +16,7 @@ from cqc.compiler.meaning.normal import Atom, ExpressionAtom, FoldedAtom, Patter
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
 from cqc.runtime.expressions.compile_expression import Compiled, compile_expression
-from cqc.runtime.expressions.like_patterns import Matcher, make_matcher
+from cqc.runtime.expressions.patterns.like_patterns import Matcher, make_matcher
 from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.column_cuts import ColumnCuts
 from cqc.runtime.filter.formula_bits import FALSE, TRUE, Leaf

@@ -27,8 +27,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import (
     BLOCK,
     WORDS,

@@ -18,10 +18,10 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.filter.bit_sweep import NO_TUPLE
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import double_bits
 from cqc.runtime.state.lanes import text_buffers
 
@@ -39,7 +39,7 @@ _FEW_UNUSED = 64
 _MOST_KNOWN = (
     1 << 16
 )  # beyond, a search in the order finds a cut: a dict would take a hundred bytes each
-_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP)
+_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.DATE)
 Key = int | bytes
 
 

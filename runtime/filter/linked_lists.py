@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.columns.growing_array import Growing
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

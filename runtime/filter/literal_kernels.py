@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.columns.columns import Column, take
 from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText
@@ -24,6 +23,7 @@ from cqc.runtime.filter.bit_sweep import (
     Programs,
     sweep,
 )
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import BLOCK, WORDS
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.growing_array import Growing
 from cqc.runtime.filter.column_cuts import double_key
 from cqc.runtime.filter.linked_lists import AtomLists
+from cqc.runtime.kernel import njit
 from cqc.runtime.state.hash_chains import hash_texts
 from cqc.runtime.state.lanes import text_buffers, text_lengths
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import PatternKind
-from cqc.runtime.expressions.like_patterns import Token, Wildcard, lower, parse_like
+from cqc.runtime.expressions.patterns.like_patterns import Token, Wildcard, lower, parse_like
 
 _SPECIAL = frozenset("\\^$.|?*+()[]{}")
 _OPTIONAL = frozenset("?*{")

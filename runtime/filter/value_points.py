@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # With this many intervals a lookup is cheaper than comparisons, which are one XOR of two rows each.
 _MANY = 5
 _WIDEST_RUN = 64
-_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP)
+_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.DATE)
 
 
 @dataclass(frozen=True, slots=True)

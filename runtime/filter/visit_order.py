@@ -18,7 +18,6 @@ from time import thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.decision import Decision, counted
@@ -26,6 +25,7 @@ from cqc.runtime.adapt.measured_cost import MeasuredCost
 from cqc.runtime.adapt.pause import Pause
 from cqc.runtime.adapt.routing import Lottery, policy_of
 from cqc.runtime.filter.stations import MOST_STATIONS, Stations
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import BLOCK, popcount
 
 if TYPE_CHECKING:

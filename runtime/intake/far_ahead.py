@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from cqc.compiler.wording.expressions import duration_text
 from cqc.runtime.columns.columns import take, to_arrow
 from cqc.runtime.columns.event_time import span
 from cqc.runtime.intake.typed_batch import Intake, Reject, TypedBatch, join_taken
+from cqc.runtime.kernel import njit
 from cqc.runtime.sinks.json_text import json_rows
 
 if TYPE_CHECKING:

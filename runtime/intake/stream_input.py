@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,18 +17,49 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.intake.typed_batch import Reject, TypedBatch
+    from cqc.runtime.intake.typed_batch import Absent, Reject, TypedBatch
 
 
 @dataclass(slots=True)
 class StreamCount:
-    """Rows of one stream so far; `read` counts every row, `reasons` why rows were rejected, `waiting` those set aside now."""
+    """Rows of one stream so far; `read` counts every row, `reasons` why rows were rejected, `waiting` those set aside now.
+
+    `nulled` counts fields that did not fit and became NULL. `absent` are columns that no row had so far (None: no row came, or all
+    were there), and `sample` how a row was written.
+    """
 
     read: int = 0
     late: int = 0
     rejected: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     waiting: int = 0
+    nulled: Counter[str] = field(default_factory=Counter)
+    absent: list[str] | None = None
+    sample: str = ""
+
+    def note_columns(self, absent: Absent | None) -> None:
+        """Note which columns some more rows lacked."""
+        names = [] if absent is None else sorted(absent.columns)
+        if self.absent is None:
+            self.absent = names
+            self.sample = "" if absent is None else absent.sample
+        elif self.absent:
+            self.absent = [name for name in self.absent if name in names]
+
+    def plain(self) -> dict[str, Any]:
+        """What a checkpoint holds of it, as JSON has it."""
+        made = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**made, "reasons": dict(self.reasons), "nulled": dict(self.nulled)}
+
+    @staticmethod
+    def from_plain(data: dict[str, Any]) -> StreamCount:
+        """The counts of `plain`."""
+        counters = {name: Counter(data.get(name, {})) for name in ("reasons", "nulled")}
+        return StreamCount(**{**data, **counters})
+
+    def copy(self) -> StreamCount:
+        """The same counts, which stay as they are."""
+        return StreamCount.from_plain(self.plain())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +76,10 @@ class StreamState:
     watermark_us: int = NOTHING_SEEN
     aside: str = ""  # the rows that wait, as text (`far_ahead`)
     company: list[int] = field(default_factory=list)  # that each of them had
+    nulled: dict[str, int] = field(default_factory=dict)
+    absent: list[str] | None = None
+    sample: str = ""
+    idle: bool = False  # past its idle timeout
 
 
 class StreamInput:
@@ -104,6 +139,8 @@ class StreamInput:
     def accept(self, taken: TypedBatch) -> Packet:
         """The packet of one micro-batch, from rows that were typed already."""
         self.count.read += taken.read
+        if taken.read:
+            self._note_fields(taken)
         if taken.rejects:
             self._reject(taken.rejects)
         if self._guard is not None:
@@ -160,14 +197,22 @@ class StreamInput:
             after_end_us if clock.watermark_us == ALL_SEEN else clock.watermark_us,
             aside,
             company,
+            dict(count.nulled),
+            count.absent,
+            count.sample,
+            idle=clock.is_idle(),
         )
 
     def restore(self, state: StreamState) -> None:
         """Stand where `state` was taken; where rows are not set aside any more, those that waited are rejected."""
         self.count.read, self.count.late = state.read, state.late
         self.count.rejected, self.count.reasons = state.rejected, Counter(state.reasons)
+        self.count.nulled = Counter(state.nulled)
+        self.count.absent, self.count.sample = state.absent, state.sample
         self._arrivals = state.arrivals
         self.clock.stand_at(state.first_us, state.largest_us, state.watermark_us)
+        if state.idle:
+            self.clock.set_idle(True)
         self.restore_aside(state.aside, state.company)
 
     def saved_aside(self) -> tuple[str, list[int]]:
@@ -186,6 +231,12 @@ class StreamInput:
         if self._guard is None:
             self._reject(guard.end())
         self.count.waiting = len(guard)
+
+    def _note_fields(self, taken: TypedBatch) -> None:
+        if taken.nulled is not None:
+            self.count.nulled.update(taken.nulled)
+        if len(taken) or taken.absent is not None:
+            self.count.note_columns(taken.absent)
 
     def _without_ahead(self, taken: TypedBatch, guard: AheadGuard) -> TypedBatch:
         """The rows that count: those far ahead of the stream wait."""

@@ -10,12 +10,14 @@ epoch: seconds, unless it is so large that it can only be milliseconds (from 1e1
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cqc.compiler.diagnostics.arguments import kind_of
 from cqc.compiler.meaning.catalog import fold
@@ -25,6 +27,7 @@ from cqc.runtime.columns.columns import Column, concatenate, cut, null_column, s
 from cqc.runtime.columns.event_time import instants
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.columns.python_columns import column_of_values
+from cqc.runtime.columns.reading import Reading, json_text
 from cqc.runtime.errors import RunError
 
 if TYPE_CHECKING:
@@ -41,9 +44,20 @@ class Reject:
     row: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The columns that none of some rows had, and how one of the rows was written."""
+
+    columns: frozenset[str]
+    sample: str
+
+
 @dataclass(slots=True, eq=False)  # not frozen: one is made a packet
 class TypedBatch:
-    """What became of some rows: the tuples, and what was rejected. `read` counts both."""
+    """What became of some rows: the tuples, and what was rejected. `read` counts both.
+
+    `nulled` counts the fields that did not fit and became NULL, by the reason; `absent` is None where every column was there.
+    """
 
     columns: tuple[Column, ...]
     ts_us: NDArray[np.int64]
@@ -52,6 +66,8 @@ class TypedBatch:
     span_us: tuple[int, int] | None = (
         None  # the least and the largest event time, where they are known
     )
+    nulled: Counter[str] | None = None
+    absent: Absent | None = None
 
     def __len__(self) -> int:
         return len(self.ts_us)
@@ -59,9 +75,8 @@ class TypedBatch:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        masks = sum(0 if column.valid is None else column.valid.nbytes for column in self.columns)
-        values = sum(column.values.nbytes for column in self.columns)
-        return int(values + masks + self.ts_us.nbytes + 8 * len(self.rejects))
+        columns = sum(column.nbytes for column in self.columns)
+        return int(columns + self.ts_us.nbytes + 8 * len(self.rejects))
 
     def packet(self, first_arrival: int) -> Packet:
         """The tuples as a packet, numbered from `first_arrival`."""
@@ -78,7 +93,11 @@ class Intake:
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
-        self._positions = {fold(column.name): at for at, column in enumerate(relation.columns)}
+        self.reading = Reading.of(relation.options)
+        self._has_paths = any(column.path is not None for column in relation.columns)
+        self._positions: dict[str, list[int]] = {}  # by the folded key of rows
+        for at, column in enumerate(relation.columns):
+            self._positions.setdefault(fold(column.keys[0]), []).append(at)
         self._matches: dict[tuple[Any, ...], list[Any]] = {}
         self._places: dict[tuple[str, ...], list[int | None]] = {}  # the same for Arrow's columns
         self._layouts = [LAYOUTS.get(column.type) for column in relation.columns]
@@ -133,15 +152,25 @@ class Intake:
             reasons.append(reason)
             why[bad & (why == 0)] = len(reasons)
 
-        for declared, (_, bad) in zip(self.relation.columns, conversions, strict=True):
-            if bad is not None and bad.any():
-                mark(bad, f"{declared.name} is not a {declared.type.value}")
+        nulled: Counter[str] | None = None
+        for at, (declared, (_, bad)) in enumerate(
+            zip(self.relation.columns, conversions, strict=True)
+        ):
+            if bad is None or not bad.any():
+                continue
+            reason = f"{declared.name} is not {_a(declared.type.value)}"
+            if self.reading.bad_is_null and at != self.relation.event_time:
+                nulled = nulled or Counter()
+                nulled[reason] += int(bad.sum())
+                columns = (*columns[:at], null_at(columns[at], bad), *columns[at + 1 :])
+            else:
+                mark(bad, reason)
         ts_us = self._instants(columns, mark)
         if reasons:
             all_rejects += _rejects_of(why, reasons, row_of)
             keep = why == 0
             columns, ts_us = tuple(select(column, keep) for column in columns), ts_us[keep]
-        return TypedBatch(columns, ts_us, read, all_rejects)
+        return TypedBatch(columns, ts_us, read, all_rejects, nulled=nulled)
 
     def _instants(
         self, columns: tuple[Column, ...], mark: Callable[[NDArray[np.bool_], str], None]
@@ -175,13 +204,15 @@ class Intake:
             return plain
         conversions: list[Conversion] = []
         for declared, place in zip(self.relation.columns, places, strict=True):
-            if place is None:
+            array = None if place is None else inside(data.column(place), declared.keys[1:])
+            if array is None and declared.path is not None and declared.name in data.schema.names:
+                array = data.column(declared.name)  # rows that were taken before
+            if array is not None and is_chunked:
+                array = self._one_chunk(array)
+            if array is None:
                 conversions.append((null_column(declared.type, data.num_rows), None))
                 continue
-            array = data.column(place)
-            if is_chunked:
-                array = self._one_chunk(array)
-            conversions.append(column_of_arrow(declared.type, array))
+            conversions.append(column_of_arrow(declared.type, array, self.reading))
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
         return self.assemble(conversions, data.num_rows, as_it_came if keep_rejects else None)
 
@@ -189,6 +220,8 @@ class Intake:
         """Take a batch that holds just what the relation does, as small packets mostly do; None for others."""
         columns = []
         span_us = None
+        if self._has_paths:
+            return None
         for place, layout in zip(places, self._layouts, strict=True):
             if place is None or layout is None:
                 return None
@@ -263,14 +296,36 @@ class Intake:
     ) -> TypedBatch:
         """Take rows as dicts; `rejects` are rows that never became one."""
         conversions = [
-            column_of_values(declared.type, values)
+            column_of_values(declared.type, values, self.reading)
             for declared, values in zip(self.relation.columns, self._by_column(rows), strict=True)
         ]
-        return self.assemble(conversions, read, lambda row: dict(rows[row]), rejects)
+        taken = self.assemble(conversions, read, lambda row: dict(rows[row]), rejects)
+        taken.absent = self._absent_from(rows, conversions)
+        return taken
+
+    def _absent_from(
+        self, rows: Sequence[Mapping[Any, Any]], conversions: Sequence[Conversion]
+    ) -> Absent | None:
+        """The columns that no row has; only those without a value are looked at."""
+        empty = [
+            at
+            for at, (column, bad) in enumerate(conversions)
+            if bad is None and column.valid is not None and not column.valid.any()
+        ]
+        if not rows or not empty:
+            return None
+        keys = {fold(key) for row in rows for key in row if isinstance(key, str)}
+        columns = self.relation.columns
+        names = frozenset(columns[at].name for at in empty if fold(columns[at].keys[0]) not in keys)
+        return Absent(names, json_text(dict(rows[0])) or "") if names else None
 
     def _by_column(self, rows: Sequence[Mapping[Any, Any]]) -> list[list[Any]]:
         if not rows:
             return [[] for _ in self.relation.columns]
+        if self._has_paths:
+            return [
+                [value_at(row, column.keys) for row in rows] for column in self.relation.columns
+            ]
         keys = rows[0].keys()
         if all(row.keys() == keys for row in rows):
             match = self._match(tuple(keys))
@@ -289,13 +344,54 @@ class Intake:
         if found is None:
             found = [None] * len(self.relation.columns)
             for key in keys:
-                at = self._positions.get(fold(key)) if isinstance(key, str) else None
-                if at is not None and (found[at] is None or key == self.relation.columns[at].name):
-                    found[at] = key
+                for at in self._positions.get(fold(key), ()) if isinstance(key, str) else ():
+                    if found[at] is None or key == self.relation.columns[at].keys[0]:
+                        found[at] = key
             if len(self._matches) > 1000:  # rows whose keys never repeat
                 self._matches.clear()
             self._matches[keys] = found
         return found
+
+
+def value_at(row: Any, keys: tuple[str, ...]) -> Any:
+    """The value that some keys lead to, one inside the other; None where there is none."""
+    for key in keys:
+        if not isinstance(row, Mapping):
+            return None
+        if key in row:
+            row = row[key]
+            continue
+        wanted = fold(key)
+        spelled = next((k for k in row if isinstance(k, str) and fold(k) == wanted), None)
+        row = None if spelled is None else row[spelled]
+    return row
+
+
+def inside(array: Any, keys: tuple[str, ...]) -> Any:
+    """The part of an Arrow array that some keys lead to, one inside the other; None where there is none."""
+    for key in keys:
+        if not pa.types.is_struct(array.type):
+            return None
+        names = [field.name for field in array.type]
+        wanted = fold(key)
+        spelled = [key] if key in names else [name for name in names if fold(name) == wanted]
+        if not spelled:
+            return None
+        array = pc.struct_field(array, [names.index(spelled[0])])
+    return array
+
+
+def null_at(column: Column, bad: NDArray[np.bool_]) -> Column:
+    """The column with NULL where it is bad."""
+    valid = column.is_valid() & ~bad
+    if column.type is ColumnType.STRING:
+        texts = pc.if_else(pa.array(valid), column.values, pa.scalar(None, pa.string()))
+        return Column(column.type, texts, valid)
+    return Column(column.type, column.values, valid)
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[0] in 'AEIOU' else 'a'} {word}"
 
 
 def _is_frame(data: Any) -> bool:
@@ -337,7 +433,21 @@ def join_taken(parts: Sequence[TypedBatch]) -> TypedBatch:
     )
     rejects = [reject for part in parts for reject in part.rejects]
     ts_us = np.concatenate([part.ts_us for part in parts])
-    return TypedBatch(columns, ts_us, sum(part.read for part in parts), rejects)
+    nulled: Counter[str] = Counter()
+    for part in parts:
+        nulled.update(part.nulled or ())
+    read = sum(part.read for part in parts)
+    absent = absent_in_all([part.absent for part in parts if len(part) or part.absent is not None])
+    return TypedBatch(columns, ts_us, read, rejects, nulled=nulled or None, absent=absent)
+
+
+def absent_in_all(parts: Sequence[Absent | None]) -> Absent | None:
+    """The columns that no part had."""
+    if not parts or any(part is None for part in parts):
+        return None
+    known = [part for part in parts if part is not None]
+    columns = frozenset.intersection(*(part.columns for part in known))
+    return Absent(columns, known[0].sample) if columns else None
 
 
 def split_taken(taken: TypedBatch, rows: int) -> Iterable[TypedBatch]:
@@ -350,6 +460,15 @@ def split_taken(taken: TypedBatch, rows: int) -> Iterable[TypedBatch]:
         columns = tuple(cut(column, start, stop) for column in taken.columns)
         if start == 0:
             first_read = taken.read - len(taken) + stop
-            yield TypedBatch(columns, taken.ts_us[:stop], first_read, taken.rejects)
+            yield TypedBatch(
+                columns,
+                taken.ts_us[:stop],
+                first_read,
+                taken.rejects,
+                nulled=taken.nulled,
+                absent=taken.absent,
+            )
         else:
-            yield TypedBatch(columns, taken.ts_us[start:stop], stop - start)
+            piece = TypedBatch(columns, taken.ts_us[start:stop], stop - start)
+            piece.absent = taken.absent
+            yield piece

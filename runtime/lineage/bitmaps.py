@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numba import njit
 
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import lowest_bit
 
 if TYPE_CHECKING:

@@ -248,6 +248,13 @@ class BodyResults:
             oldest = np.minimum(oldest, self._states[at].ts_at(rows[at]))
         return oldest
 
+    def newest_times(self, rows: Positions) -> NDArray[np.int64]:
+        """The latest event time among the tuples of each row: its result time."""
+        newest = np.full(len(rows[0]), _BEFORE_ALL)
+        for at in self._timed:
+            newest = np.maximum(newest, self._states[at].ts_at(rows[at]))
+        return newest
+
     @property
     def _timed(self) -> list[int]:
         return [at for at, state in enumerate(self._states) if state.relation.is_stream]

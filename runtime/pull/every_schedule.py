@@ -22,9 +22,9 @@ from sortedcontainers import SortedList
 from cqc.runtime.columns.event_time import NOTHING_SEEN, smallest_watermark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from cqc.runtime.intake.stream_input import StreamInput
+    from cqc.runtime.pull.pull_query import AnyLine
     from cqc.runtime.pull.pull_window import Edge
 
 
@@ -61,15 +61,15 @@ class Period:
 class Queue:
     """The periodic queries over one set of streams."""
 
-    lines: Sequence[StreamInput]
+    lines: Sequence[AnyLine]
     periods: dict[str, Period] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)  # not started
     # When ready, instant, query: one entry a query, so that one that leaves or goes on early leaves nothing behind.
     order: SortedList[tuple[int, int, str]] = field(default_factory=SortedList)
     _oldest_us: int | None = None
 
-    def due(self) -> Iterator[Due]:
-        """The queries that are due; they are considered delivered."""
+    def due(self, among: Callable[[str], bool] | None = None) -> Iterator[Due]:
+        """The queries that are due (of those that are meant); they are considered delivered."""
         watermark_us = smallest_watermark(line.clock for line in self.lines)
         seen = [line.latest_us for line in self.lines if line.latest_us is not None]
         if not seen:
@@ -78,6 +78,8 @@ class Queue:
         latest_us = max(seen)
         ready = list(self.order.irange(maximum=(watermark_us,), inclusive=(True, False)))
         for _, next_us, name in ready:
+            if among is not None and not among(name):
+                continue
             period = self.periods.get(name)
             if period is None or period.next_us != next_us:
                 continue  # it left, or went on, while others were answered
@@ -135,9 +137,11 @@ class Schedule:
         self._queues: dict[tuple[str, ...], Queue] = {}
         self._streams: dict[str, tuple[str, ...]] = {}  # by query name
 
-    def add(self, name: str, period: Period, lines: Mapping[str, StreamInput]) -> None:
-        """A query over these streams (by folded name) comes."""
-        key = tuple(sorted(lines))
+    def add(
+        self, name: str, period: Period, lines: Mapping[str, AnyLine], *, alone: bool = False
+    ) -> None:
+        """A query over these streams (by folded name) comes; `alone`: it sees them as nobody else does."""
+        key = (*sorted(lines), *([f"\0{name}"] if alone else []))
         self._streams[name] = key
         queue = self._queues.setdefault(key, Queue(list(lines.values())))
         queue.periods[name] = period
@@ -151,10 +155,10 @@ class Schedule:
         if not queue.periods:
             del self._queues[key]
 
-    def due(self) -> Iterator[Due]:
+    def due(self, among: Callable[[str], bool] | None = None) -> Iterator[Due]:
         """Every query that is due, with its instants; each instant is given once."""
         for queue in list(self._queues.values()):
-            yield from queue.due()
+            yield from queue.due(among)
 
     def next_instants(self) -> dict[str, int]:
         """The next instant of each query that has started: what a checkpoint must remember of a schedule."""
@@ -171,12 +175,14 @@ class Schedule:
             if name in self._streams:
                 self._queues[self._streams[name]].plan(name, next_us)
 
-    def oldest_due_us(self, stream: str) -> int | None:
-        """The earliest instant for which some query over the stream is still to be asked; None when there is none.
+    def oldest_due_us(self, streams: Collection[str]) -> int | None:
+        """The earliest instant for which some query over the streams is still to be asked; None when there is none.
 
         `NOTHING_SEEN` while some query has not started: then any instant may come.
         """
-        queues = [queue for key, queue in self._queues.items() if stream in key]
+        queues = [
+            queue for key, queue in self._queues.items() if any(name in key for name in streams)
+        ]
         if any(queue.waiting for queue in queues):
             return NOTHING_SEEN
         oldest = [queue.oldest_us() for queue in queues]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.lineage.matches import Found, Seat
+    from cqc.runtime.pull.absent_body import AbsentBody
     from cqc.runtime.state.shared_state import SharedState
 
 _ROUNDS_BETWEEN_LOOKS = 64
@@ -93,10 +94,22 @@ class KeptBodies:
         """Be ready for one more stream or table, whose state is there by now."""
         self._orders[name] = StreamOrder(self._states[name])
 
+    def undeclare(self, name: str) -> None:
+        """Forget a view that no query reads any more."""
+        del self._orders[name]
+
     def use_clause(
-        self, node: QueryNode, seat: Seat, circuit: Circuit, most_past: int | None
+        self,
+        node: QueryNode,
+        seat: Seat,
+        circuit: Circuit,
+        most_past: int | None,
+        *,
+        from_now: bool = False,
     ) -> PullClause:
         """The clause of a query, and what is kept for it, made when it is the first of its kind.
+
+        `from_now`: the tuples that are there do not count.
 
         Raises:
             TooMuchFound: when the past has more than `most_past` combinations for it; nothing changes then.
@@ -106,7 +119,9 @@ class KeptBodies:
         if clause is None:
             kept = self.bodies.get(seat)
             if kept is None:
-                kept = self.bodies[seat] = self._keep(node, seat, circuit, most_past)
+                kept = self.bodies[seat] = self._keep(
+                    node, seat, circuit, most_past, from_now=from_now
+                )
             kept.users += 1
             clause = self._clauses[key] = PullClause(key, node, kept, self._look)
         clause.users += 1
@@ -115,17 +130,49 @@ class KeptBodies:
     def release_clause(self, clause: PullClause) -> None:
         """One query of a clause less: forget what nobody uses any more."""
         kept = clause.kept
+        assert isinstance(kept, BodyResults)
         clause.users -= 1
         if clause.users:
             return
         self._failures_of_gone += clause.failures
         clause.close()
         del self._clauses[clause.key]
+        self.release_part(kept)
+
+    def keep_part(
+        self, node: QueryNode, seat: Seat, circuit: Circuit, most_past: int | None
+    ) -> BodyResults:
+        """What is kept for a pattern of a query, for one user more.
+
+        Raises:
+            TooMuchFound: as in `use_clause`.
+        """
+        kept = self.bodies.get(seat)
+        if kept is None:
+            kept = self.bodies[seat] = self._keep(node, seat, circuit, most_past, from_now=False)
+        kept.users += 1
+        return kept
+
+    def release_part(self, kept: BodyResults) -> None:
+        """One user of what is kept less."""
         kept.users -= 1
         if not kept.users:
             self._failures_of_gone += kept.failures
             del self.bodies[kept.seat]
             self._forget(kept)
+
+    def absent_clause(self, node: QueryNode, body: AbsentBody) -> PullClause:
+        """The clause of a query whose rows depend on what is not there; it is nobody else's."""
+        key = ("absent", node.name)
+        clause = self._clauses[key] = PullClause(key, node, body, self._look)
+        clause.users = 1
+        return clause
+
+    def release_absent(self, clause: PullClause) -> None:
+        """Forget such a clause; its parts are released one by one."""
+        self._failures_of_gone += clause.failures
+        clause.close()
+        del self._clauses[clause.key]
 
     def receive(self, found: Found) -> None:
         """Keep what an operator found for these bodies."""
@@ -174,26 +221,32 @@ class KeptBodies:
     # Inside
 
     def _keep(
-        self, node: QueryNode, seat: Seat, circuit: Circuit, most_past: int | None
+        self,
+        node: QueryNode,
+        seat: Seat,
+        circuit: Circuit,
+        most_past: int | None,
+        *,
+        from_now: bool,
     ) -> BodyResults:
         """Begin to keep what a body finds, with what it finds in the tuples that are there."""
         names = [fold(relation.name) for relation in node.body.relations]
         states = [self._states[name] for name in names]
         orders = [self._orders[name] for name in names]
         log = self._logs.setdefault(seat.source, _Log())
-        kept = BodyResults(
-            seat, circuit, states, orders, self._kept_from, log.found, self._maintenance
-        )
+        # What came before does not show in results that are noted as they come; a scan would find it.
+        maintenance = Maintenance.EAGER if from_now else self._maintenance
+        kept = BodyResults(seat, circuit, states, orders, self._kept_from, log.found, maintenance)
         log.add(kept)
         if node.body.host is not None:
             self._joins.add(kept)
-        if any(len(state) for state in states if state.relation.is_stream):
+        if not from_now and any(len(state) for state in states if state.relation.is_stream):
             try:
                 kept.load_past(circuit.past(node, most_past))
             except (TooMuchFound, Flood):
                 self._forget(kept)
                 raise
-        if self._maintenance is Maintenance.LAZY:
+        if maintenance is Maintenance.LAZY:
             kept.turn_lazy_if_unused()
         return kept
 

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from cqc.runtime.adapt.work_watch import WorkWatch
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.pull.every_schedule import Due
-    from cqc.runtime.pull.pull_clause import PullClause
-    from cqc.runtime.pull.pull_query import Asked, PullQuery
+    from cqc.runtime.pull.pull_query import AnyClause, Asked, PullQuery
 
-    Blocks = Callable[[PullClause, Sequence[Asked]], Iterable[ResultBlock]]
+    Blocks = Callable[[AnyClause, Sequence[Asked]], Iterable[ResultBlock]]
 
 _INSTANTS_AT_ONCE = 1 << 16
 
@@ -57,16 +56,16 @@ class PeriodicAnswers:
         self._answering: tuple[float, Sequence[Asked]] | None = None  # since when, and for whom
         self._silenced: dict[str, str] = {}
 
-    def due(self) -> list[ResultBlock]:
-        """What periodic queries deliver now.
+    def due(self, among: Callable[[str], bool] | None = None) -> list[ResultBlock]:
+        """What periodic queries deliver now; `among`: which are meant, all without it.
 
         Raises:
             RunError: when `check` refuses one.
         """
         blocks: list[ResultBlock] = []
-        asked: dict[PullClause, list[Asked]] = {}
+        asked: dict[AnyClause, list[Asked]] = {}
         waiting = 0
-        for due in self.schedule.due():
+        for due in self.schedule.due(among):
             query = self._queries[due.name]
             self._check(due)
             for instants in _instants(due):
@@ -104,7 +103,7 @@ class PeriodicAnswers:
         silenced, self._silenced = self._silenced, {}
         return silenced
 
-    def _all_blocks(self, asked: Mapping[PullClause, Sequence[Asked]]) -> list[ResultBlock]:
+    def _all_blocks(self, asked: Mapping[AnyClause, Sequence[Asked]]) -> list[ResultBlock]:
         blocks: list[ResultBlock] = []
         for clause, many in asked.items():
             started, kept, worked = perf_counter(), clause.kept, self._watch.processor()
@@ -117,7 +116,7 @@ class PeriodicAnswers:
             blocks += found
         return blocks
 
-    def _blocks_within(self, clause: PullClause, asked: Sequence[Asked]) -> list[ResultBlock]:
+    def _blocks_within(self, clause: AnyClause, asked: Sequence[Asked]) -> list[ResultBlock]:
         """The answers of one clause, without those that take too long: the others are answered again."""
         asked = [each for each in asked if each[0].name not in self._silenced]
         while asked:

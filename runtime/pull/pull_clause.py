@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.adapt import settings
+from cqc.runtime.pull.absent_body import AbsentBody
 from cqc.runtime.pull.pull_plan import Answer, PullPlan
 from cqc.runtime.pull.ready_outputs import MaterialisedOutputs
 
@@ -38,7 +39,15 @@ def clause_key(node: QueryNode, seat: Seat) -> Hashable:
     pull = node.pull
     assert pull is not None
     outputs = tuple((output.name, output.expression) for output in node.outputs)
-    rest = (pull.distinct, pull.group_by, pull.having, pull.order_by, pull.limit)
+    rest = (
+        pull.distinct,
+        pull.group_by,
+        pull.grouping_sets,
+        pull.having,
+        pull.qualify,
+        pull.order_by,
+        pull.limit,
+    )
     return seat, node.positions, outputs, rest
 
 
@@ -46,7 +55,11 @@ class PullClause:
     """A body's kept results, and what is made of the rows of each window."""
 
     def __init__(
-        self, key: Hashable, node: QueryNode, kept: BodyResults, look: Callable[[], None]
+        self,
+        key: Hashable,
+        node: QueryNode,
+        kept: BodyResults | AbsentBody,
+        look: Callable[[], None],
     ) -> None:
         """`look` is called between two steps of an answer: it may raise when that takes too long."""
         assert node.pull is not None
@@ -72,8 +85,9 @@ class PullClause:
         if self._ready is not None:
             self._ready.close()
 
-    def answer_one(self, begin_us: int, end_us: int) -> Answer:
-        """The answer over one window, both ends inside."""
+    def answer_one(self, begin_us: int, end_us: int, at_us: int | None = None) -> Answer:
+        """The answer over one window, both ends inside; it is the same whatever NOW is."""
+        del at_us
         self.kept.settle()
         if self.plan.is_aggregate:
             return self._answer(np.array([begin_us], np.int64), np.array([end_us], np.int64))
@@ -92,8 +106,21 @@ class PullClause:
 
         return column
 
-    def table(self, begin_us: int, end_us: int) -> pa.Table:
+    def newest_between(
+        self, oldest_us: int, begin_us: int, end_us: int
+    ) -> tuple[tuple[Column, ...], NDArray[np.int64]]:
+        """The outputs of rows whose latest event time is inside a window, with these times; none began before `oldest_us`."""
+        self.kept.settle()
+        rows = self.kept.rows(oldest_us, end_us)
+        times = self.kept.newest_times(rows)
+        inside = times >= begin_us
+        if not inside.all():
+            rows, times = tuple(positions[inside] for positions in rows), times[inside]
+        return self.plan.outputs(self._fetch(rows), len(times)), times
+
+    def table(self, begin_us: int, end_us: int, at_us: int | None = None) -> pa.Table:
         """The same as users get it, a slice of outputs that lie ready where there are any."""
+        del at_us
         self.kept.settle()
         ready = self._ready
         if ready is None or ready.history is not self.kept.history:
@@ -119,9 +146,13 @@ class PullClause:
         return self.plan.table(self.plan.outputs(fetch, len(rows[0])))
 
     def answer_many(
-        self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
+        self,
+        begins_us: NDArray[np.int64],
+        ends_us: NDArray[np.int64],
+        at_us: NDArray[np.int64] | None = None,
     ) -> Iterator[tuple[int, Answer]]:
         """The answers over windows, as many at a time as memory allows; with each the number of its first window."""
+        del at_us
         self.kept.settle()
         for part in self._parts(begins_us, ends_us):
             yield part.start, self._answer(begins_us[part], ends_us[part])
@@ -163,7 +194,7 @@ class PullClause:
         self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
     ) -> Request | None:
         """What to ask of the aggregate trees; None where the rows of the windows must be looked at, or are fewer."""
-        if not self.plan.has_trees or not self.kept.has_trees:
+        if not self.plan.has_trees or not self.kept.has_trees or isinstance(self.kept, AbsentBody):
             return None
         if self._request is None or not self.kept.is_current(self._request.tree):
             self._release_trees()
@@ -177,12 +208,14 @@ class PullClause:
         return self._request
 
     def _use_tree(self, *finer: Expression) -> GroupTree:
+        assert not isinstance(self.kept, AbsentBody)
         tree = self.kept.use_tree(self._items, (*self.plan.group_by, *finer))
         self._trees_in_use.append(tree)
         return tree
 
     def _release_trees(self) -> None:
         for tree in self._trees_in_use:
+            assert not isinstance(self.kept, AbsentBody)
             self.kept.release_tree(tree)
         self._trees_in_use = []
         self._request = None

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cqc.compiler.meaning.bound import Aggregate, ColumnRef, children
+from cqc.compiler.meaning.bound import (
+    Aggregate,
+    AggregateFunction,
+    ColumnRef,
+    children,
+    overs_in,
+)
 from cqc.runtime.columns.columns import (
     ARROW_TYPES,
     Column,
@@ -39,14 +45,15 @@ from cqc.runtime.pull.aggregate.partial_groups import (
     merge_rows,
     rows_lane,
 )
-from cqc.runtime.pull.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
+from cqc.runtime.pull.over.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
+from cqc.runtime.pull.over.over_plan import OverPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.meaning.bound import Expression, Output, Pull
+    from cqc.compiler.meaning.bound import Decided, Expression, Output, Pull
     from cqc.runtime.expressions.compile_expression import Compiled
 
     Fetch = Callable[[int, int], Column]
@@ -69,13 +76,16 @@ class Answer:
 class PullPlan:
     """The compiled clauses of one or more pull queries."""
 
-    def __init__(self, outputs: tuple[Output, ...], pull: Pull) -> None:
+    def __init__(self, outputs: tuple[Output, ...], pull: Pull | Decided) -> None:
         self._expressions = tuple(output.expression for output in outputs)
         self.pull = pull
         self.group_by = pull.group_by
         self.is_aggregate = pull.is_aggregate
         self.names = tuple(output.name for output in outputs)
+        roots = [*self._expressions, *(order.expression for order in pull.order_by)]
+        self._overs = overs_in(*roots, pull.qualify)
         arranged = pull.distinct or pull.order_by or pull.limit is not None or pull.is_aggregate
+        arranged = bool(arranged or self._overs)
         self._plain = None if arranged else _plain_columns(self._expressions)
         self.outputs_can_be_kept = not arranged
         self._failed = 0
@@ -84,24 +94,29 @@ class PullPlan:
     @property
     def failures(self) -> int:
         """Evaluations that failed and gave NULL."""
-        return self._failed + sum(compiled.failures for compiled in self._used)
+        overs = self._over_plan.failures if self._overs else 0
+        return self._failed + overs + sum(compiled.failures for compiled in self._used)
 
     @cached_property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """Each aggregate once, wherever it is used."""
         roots = list(self._expressions)
         roots += [order.expression for order in self.pull.order_by]
-        roots += [] if self.pull.having is None else [self.pull.having]
+        roots += [each for each in (self.pull.having, self.pull.qualify) if each is not None]
         return tuple(dict.fromkeys(found for root in roots for found in _aggregates_in(root)))
 
     @cached_property
     def has_partials(self) -> bool:
         """Whether the answers of several engines can be put together from partial aggregates."""
+        if self.pull.grouping_sets:
+            return False
         return self.is_aggregate and all(has_partials(each) for each in self.aggregates)
 
     @cached_property
     def has_trees(self) -> bool:
         """Whether aggregate trees can answer all of it."""
+        if self.pull.grouping_sets:
+            return False
         return self.is_aggregate and all(has_tree(each) for each in self.aggregates)
 
     # Compiled parts
@@ -112,7 +127,34 @@ class PullPlan:
         known = (*self.pull.group_by, *self.aggregates) if self.is_aggregate else ()
         return {expression: at for at, expression in reversed(list(enumerate(known)))}
 
+    @cached_property
+    def _replaced_after(self) -> dict[Expression, int]:
+        """After OVER its values are known too."""
+        if not self._overs:
+            return self._replaced
+        first = self._known
+        return {**self._replaced, **{over: first + at for at, over in enumerate(self._overs)}}
+
+    @property
+    def _known(self) -> int:
+        """How many key values and aggregates groups have."""
+        return len(self.pull.group_by) + len(self.aggregates) if self.is_aggregate else 0
+
+    @cached_property
+    def _over_plan(self) -> OverPlan:
+        return OverPlan(self._overs, self._compile_group)
+
+    @cached_property
+    def _qualify(self) -> Compiled | None:
+        return None if self.pull.qualify is None else self._compile(self.pull.qualify)
+
     def _compile(self, expression: Expression) -> Compiled:
+        compiled = compile_expression(expression, self._replaced_after)
+        self._used.append(compiled)
+        return compiled
+
+    def _compile_group(self, expression: Expression) -> Compiled:
+        """What is worked out before OVER."""
         compiled = compile_expression(expression, self._replaced)
         self._used.append(compiled)
         return compiled
@@ -132,17 +174,16 @@ class PullPlan:
 
     @cached_property
     def _having(self) -> Compiled | None:
-        return None if self.pull.having is None else self._compile(self.pull.having)
+        return None if self.pull.having is None else self._compile_group(self.pull.having)
 
     @cached_property
     def _keys(self) -> tuple[Compiled, ...]:
         return tuple(self._compile_plain(expression) for expression in self.pull.group_by)
 
     @cached_property
-    def _arguments(self) -> tuple[Compiled | None, ...]:
+    def _arguments(self) -> tuple[tuple[Compiled, ...], ...]:
         return tuple(
-            None if each.argument is None else self._compile_plain(each.argument)
-            for each in self.aggregates
+            tuple(self._compile_plain(part) for part in each.inputs) for each in self.aggregates
         )
 
     @cached_property
@@ -190,11 +231,30 @@ class PullPlan:
     def _group_rows(self, window: NDArray[np.int64], fetch: Fetch) -> Groups:
         length = len(window)
         keys = [key.run(fetch, length) for key in self._keys]
-        numbers, count = number_rows([_window_column(window), *keys], length)
+        inputs = [[part.run(fetch, length) for part in parts] for parts in self._arguments]
+        sets = self.pull.grouping_sets
+        if not sets:
+            return self._groups_by(window, keys, inputs)
+        made = [
+            self._groups_by(
+                window,
+                [
+                    key if at in kept else null_column(key.type, length)
+                    for at, key in enumerate(keys)
+                ],
+                inputs,
+            )
+            for kept in sets
+        ]
+        return _one_after_the_other(made)
+
+    def _groups_by(
+        self, window: NDArray[np.int64], keys: list[Column], inputs: list[list[Column]]
+    ) -> Groups:
+        numbers, count = number_rows([_window_column(window), *keys], len(window))
         firsts = first_rows(numbers, count)
         columns = []
-        for aggregate, argument in zip(self.aggregates, self._arguments, strict=True):
-            values = None if argument is None else argument.run(fetch, length)
+        for aggregate, values in zip(self.aggregates, inputs, strict=True):
             column, failed = aggregate_rows(aggregate, values, numbers, count)
             self._failed += failed
             columns.append(column)
@@ -217,8 +277,8 @@ class PullPlan:
         numbers, count = number_rows([_window_column(window), *keys], length)
         firsts = first_rows(numbers, count)
         lanes = tuple(
-            rows_lane(None if argument is None else argument.run(fetch, length), numbers, count)
-            for argument in self._arguments
+            rows_lane(parts[0].run(fetch, length) if parts else None, numbers, count)
+            for parts in self._arguments
         )
         return PartialGroups(window[firsts], tuple(take(key, firsts) for key in keys), lanes)
 
@@ -246,6 +306,33 @@ class PullPlan:
         return Groups(np.arange(windows), (), columns)
 
     def _finish(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
+        if self._overs:
+            values = self._over_plan.columns(window, fetch)
+            return self.finish_over(window, fetch, values)
+        return self._finish_rows(window, fetch)
+
+    @property
+    def over_plan(self) -> OverPlan:
+        """All OVERs, for whoever works them out over more rows than those of an answer."""
+        return self._over_plan
+
+    @property
+    def has_overs(self) -> bool:
+        return bool(self._overs)
+
+    def finish_over(
+        self, window: NDArray[np.int64], fetch: Fetch, values: Sequence[Column]
+    ) -> Answer:
+        """The answer from rows and what OVER says of each."""
+        after = _with_overs(fetch, self._known, values)
+        if self._qualify is None:
+            return self._finish_rows(window, after)
+        rows = np.flatnonzero(self._qualify.is_true(after, len(window)))
+        if len(rows) == len(window):
+            return self._finish_rows(window, after)
+        return self._finish_rows(window[rows], _taken(after, rows))
+
+    def _finish_rows(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
         length = len(window)
         orders = [compiled.run(fetch, length) for compiled in self._orders]
         return self._arrange(window, self.outputs(fetch, length), orders)
@@ -289,11 +376,55 @@ def _aggregates_in(expression: Expression) -> Iterator[Aggregate]:
 
 
 def _is_count(aggregate: Aggregate) -> bool:
-    return aggregate.function.name.startswith("COUNT")
+    return aggregate.function in _COUNTS
+
+
+_COUNTS = frozenset(
+    (
+        AggregateFunction.COUNT_ALL,
+        AggregateFunction.COUNT,
+        AggregateFunction.APPROX_COUNT_DISTINCT,
+    )
+)
+
+
+def _one_after_the_other(parts: Sequence[Groups]) -> Groups:
+    """The groups of several grouping sets, window by window."""
+    window = np.concatenate([part.window for part in parts])
+    order = np.argsort(window, kind="stable")
+    keys = zip(*(part.keys for part in parts), strict=True)
+    aggregates = zip(*(part.aggregates for part in parts), strict=True)
+    return Groups(
+        window[order],
+        tuple(take(concatenate(each), order) for each in keys),
+        tuple(take(concatenate(each), order) for each in aggregates),
+    )
 
 
 def _window_column(window: NDArray[np.int64]) -> Column:
     return count_column(window)
+
+
+def _with_overs(fetch: Fetch, known: int, values: Sequence[Column]) -> Fetch:
+    """The same rows, with what OVER says of them after what was known."""
+
+    def column(item: int, at: int) -> Column:
+        return values[at - known] if item == REPLACED and at >= known else fetch(item, at)
+
+    return column
+
+
+def _taken(fetch: Fetch, rows: NDArray[np.int64]) -> Fetch:
+    """Some of the rows; each column is taken once."""
+    taken: dict[tuple[int, int], Column] = {}
+
+    def column(item: int, at: int) -> Column:
+        found = taken.get((item, at))
+        if found is None:
+            found = taken[item, at] = take(fetch(item, at), rows)
+        return found
+
+    return column
 
 
 def _columns(known: Sequence[Column]) -> Fetch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from cqc.runtime.deliver.results import ResultBlock
 
@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.types import ColumnType
+    from cqc.runtime.columns.since_line import SinceLine
     from cqc.runtime.intake.stream_input import StreamInput
+    from cqc.runtime.pull.nested_clause import NestedClause
     from cqc.runtime.pull.pull_clause import PullClause
     from cqc.runtime.pull.pull_plan import Answer
     from cqc.runtime.pull.pull_window import Edge
+
+    AnyLine: TypeAlias = StreamInput | SinceLine
+    AnyClause: TypeAlias = PullClause | NestedClause
 
 
 @dataclass(slots=True, eq=False)
@@ -26,8 +31,8 @@ class PullQuery:
     first: Edge
     last: Edge
     every_us: int | None
-    clause: PullClause
-    lines: dict[str, StreamInput]  # of its streams, by folded name
+    clause: AnyClause
+    lines: dict[str, AnyLine]  # of its streams, by folded name
     time_type: ColumnType
     kept_from_us: int | None = None  # of a periodic query that came late: nothing older was left
     results: int = 0

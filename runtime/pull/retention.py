@@ -16,9 +16,11 @@ from cqc.runtime.columns.event_time import NOTHING_SEEN
 from cqc.runtime.pull.pull_window import show_instant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from cqc.runtime.pull.pull_query import PullQuery
+    from cqc.runtime.pull.pull_query import AnyLine, PullQuery
 
 _MOST_WARNINGS = 1_000
 
@@ -71,9 +73,17 @@ class Retention:
         """What is older than this is gone for a query that is asked now, when anything is."""
         if self.span_us is None:
             return None
-        latest_us, first_us = query.latest_us, query.first_us
-        if latest_us is None or first_us is None:
+        return self.oldest_of(list(query.lines.values()))
+
+    def oldest_of(self, lines: Sequence[AnyLine]) -> int | None:
+        """The same for whoever asks about these streams."""
+        if self.span_us is None:
             return None
+        latest = [line.latest_us for line in lines if line.latest_us is not None]
+        first = [line.first_us for line in lines if line.first_us is not None]
+        if not latest or not first:
+            return None
+        latest_us, first_us = max(latest), min(first)
         kept_from_us = latest_us - self.span_us
         return kept_from_us if first_us < kept_from_us else None
 

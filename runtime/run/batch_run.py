@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.compiler import Program
+from cqc.compiler.graph.derive import declared_beneath
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.notices import say
@@ -74,6 +75,9 @@ class BatchRun(LocalRun):
             self._change_to(program)
         return self._planner.next_batch(self._driver.reached_us)
 
+    def _share(self) -> float | None:
+        return self._planner.share
+
     def awaits_more(self) -> bool:
         """Whether there may be more input although there is none at present."""
         return self._options.follow or not self._planner.ended
@@ -88,7 +92,7 @@ class BatchRun(LocalRun):
 
     def count(self, batch: MicroBatch) -> None:
         """A micro-batch is done: what it read will not be asked for again."""
-        del batch
+        super().count(batch)
         self._planner.done_with_all()
 
     def close(self) -> RunSummary:
@@ -129,9 +133,16 @@ class BatchRun(LocalRun):
         for feed in feeds:
             self._planner.add(feed)
         relations = {fold(each.name): each for each in declared}
-        self._catalog = replace(self._catalog, relations={**self._catalog.relations, **relations})
+        self._catalog = replace(
+            self._catalog,
+            relations={**self._catalog.relations, **relations},
+            sinks={**program.catalog.sinks, **self._catalog.sinks},
+        )
+        self._sinks.declare(program.catalog.sinks)
         self._used |= relations.keys()
-        for change in self._queries.change_to(texts_of(program, self._options.only)):
+        wanted = texts_of(program, self._options.only)
+        views = program.catalog.views
+        for change in self._queries.change_to(wanted, lambda: self.engine.set_views(views)):
             say(change)
         if self._live is not None:
             self._in_force = self._live.sources
@@ -143,7 +154,7 @@ class BatchRun(LocalRun):
             RunError: when neither the program nor the command line says where the rows of one are.
         """
         for name in texts_of(program, self._options.only):
-            for relation in program.graph.queries[fold(name)].body.relations:
+            for relation in declared_beneath(program.graph.queries[fold(name)].relations):
                 folded = fold(relation.name)
                 if folded in self._catalog.relations and folded not in self._used:
                     source_path(relation, self._options.binds)

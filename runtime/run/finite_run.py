@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,15 @@ from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.expressions.function_faults import FunctionFaults
 from cqc.runtime.run.chunk_feed import ChunkFeed
+from cqc.runtime.run.declared_sinks import DeclaredSinks
 from cqc.runtime.run.driver import Driver, Observer
+from cqc.runtime.run.standing import FilesRead, standing_of
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.left_out_rows import LeftOut
 from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.sinks.table import TableFolderSink, TableSink
-from cqc.runtime.sources import ROWS_PER_CHUNK, open_source
+from cqc.runtime.sources import open_source
 from cqc.runtime.sources.connections import is_connection
 
 if TYPE_CHECKING:
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
     from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.metrics.operators import OperatorMetrics
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.receivers.sender import SinkStatus
     from cqc.runtime.run.driver import Feed, MicroBatch
+    from cqc.runtime.run.standing import Standing
     from cqc.runtime.sinks.growing import Growing
-    from cqc.runtime.sinks.protocol import Shape
+    from cqc.runtime.sinks.protocol import Shape, Sink
 
 _MOST_SHAPES = 1000
 
@@ -55,6 +59,7 @@ class RunSummary:
     warnings: tuple[str, ...] = ()
     faults: FunctionFaults = field(default_factory=FunctionFaults)  # of users' functions
     read_before: int = 0  # of the rows that are counted: those that earlier starts with the same checkpoint had read
+    sinks: tuple[SinkStatus, ...] = ()  # those that the program declares and its queries use
 
     def to_json(self) -> dict[str, Any]:
         """The counters as `--stats` writes them."""
@@ -66,6 +71,8 @@ class RunSummary:
                     "rejected": count.rejected,
                     "reasons": dict(count.reasons),
                     **({"waiting": count.waiting} if count.waiting else {}),
+                    **({"nulled": dict(count.nulled)} if count.nulled else {}),
+                    **({"absent": count.absent} if count.absent else {}),
                 }
                 for name, count in self.streams.items()
             },
@@ -75,17 +82,23 @@ class RunSummary:
             "functions": self.faults.to_json(),
             "seconds": self.seconds,
             **({"read_before": self.read_before} if self.read_before else {}),
+            **({"sinks": {each.name: asdict(each) for each in self.sinks}} if self.sinks else {}),
         }
 
 
 class LocalRun:
     """A run in this process.
 
+    Args:
+        program: what runs.
+        options: where its data is, and where results go.
+        sink: where results go instead of what the options say.
+
     Raises:
         RunError: when data is missing or a place to write to cannot be opened.
     """
 
-    def __init__(self, program: Program, options: RunOptions) -> None:
+    def __init__(self, program: Program, options: RunOptions, *, sink: Sink | None = None) -> None:
         self._options = options
         self._program = program
         self._started = time.perf_counter()
@@ -96,7 +109,7 @@ class LocalRun:
             strategy=options.strategy,
             only=options.only,
             keep_past=options.is_live,
-            collect=options.sink != "none",
+            collect=options.sink != "none" or bool(program.catalog.sinks),
         )
         self.engine.bound_instants(options.max_instants)
         self._driver = Driver(self.engine, outlet=self, ledger=self)
@@ -106,18 +119,26 @@ class LocalRun:
             for name, relation in self._catalog.relations.items()
             if name in self._used and not is_connection(relation, options.binds)
         }
+        self._reading = FilesRead()
         self._left_out = LeftOut(self.engine, options, self._open_beside)
         try:
-            self._open_sink(_shapes_of(program, self.engine))
+            if sink is not None:
+                self._sink = sink
+            else:
+                self._open_sink(_shapes_of(program, self.engine))
+            self._open_sinks()
         except BaseException:
             self._left_out.close()
             raise
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Read the input to its end, then invoke the pull queries once."""
+        observer = Observer.of(progress)
+        self._sinks.waiting = observer.waiting
         self.read_tables()
-        self._driver.run(self._feed(), Observer.of(progress))
+        self._driver.run(self._feed(), observer)
         self.end_of_input()
+        self._sinks.drain()
 
     def _feed(self) -> Feed:
         """Where the micro-batches of this run come from."""
@@ -139,19 +160,34 @@ class LocalRun:
         """Let the micro-batch in hand stop in the middle, with `Halted`; called by a signal or from another thread."""
         self._driver.give_up()
 
+    def standing(self) -> Standing:
+        """How far the run is."""
+        return standing_of(self.engine, self._used, self._share(), live=self._is_endless())
+
+    def _share(self) -> float | None:
+        """What part of its files was read."""
+        return self._reading.share
+
+    def _is_endless(self) -> bool:
+        relations = self._catalog.relations
+        connected = (is_connection(relations[name], self._options.binds) for name in self._used)
+        return self._options.follow or any(connected)
+
     # What the driver asks for
 
     def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
         """Write results, by micro-batch."""
         del batch
         for blocks in results:
-            self._sink.write(blocks)
+            self._sink.write(self._sinks.write(blocks))
 
     def count(self, batch: MicroBatch) -> None:
-        """A micro-batch is done; nothing is remembered of it."""
+        """A micro-batch is done; nothing is remembered of it, and what it found may be sent."""
+        self._sinks.counted()
 
     def count_end(self) -> None:
         """The input has ended; nothing is remembered of it."""
+        self._sinks.counted()
 
     # The end
 
@@ -164,6 +200,7 @@ class LocalRun:
         """Close the sink and say what was done."""
         with suppress(OutputClosed):  # what was found is counted even when nobody reads it any more
             self._close_sink()
+        sinks = self._sinks.close()
         self._left_out.close()
         summary = RunSummary(
             {
@@ -178,6 +215,7 @@ class LocalRun:
             self.engine.warnings,
             self.engine.faults,
             self._rows_before(),
+            sinks,
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)
@@ -189,9 +227,8 @@ class LocalRun:
 
     def _open(self, name: str) -> Iterator[TypedBatch]:
         relation = self._catalog.relations[name]
-        return open_source(
-            relation, str(self._places[name]), self._options.rows_per_batch or ROWS_PER_CHUNK
-        )
+        rows = self._options.rows_per_batch
+        return open_source(relation, str(self._places[name]), rows, self._reading)
 
     def _open_beside(self, name: str, path: Path) -> Output | Growing:
         """Open a file of rows that are left out, by the option that names it."""
@@ -199,12 +236,12 @@ class LocalRun:
         return Output(path)
 
     def _open_sink(self, shapes: Mapping[str, Shape] | None) -> None:
-        relations = self._catalog.relations
-        binds = self._options.binds
-        live = self._options.follow or any(
-            is_connection(relations[name], binds) for name in self._used
-        )
+        live = self._is_endless()
         self._sink = open_sink(self._options.sink, self._options.out, shapes, live=live)
+
+    def _open_sinks(self) -> None:
+        """Open the sinks that the program declares and its queries name."""
+        self._sinks = DeclaredSinks(self.engine, self._options, self._catalog.sinks)
 
     def _close_sink(self) -> None:
         if self._failed and isinstance(self._sink, TableSink | TableFolderSink):

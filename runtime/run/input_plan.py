@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources.connections import open_feed
-from cqc.runtime.sources.file_feed import weight
+from cqc.runtime.sources.file_feed import FileFeed, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -114,6 +114,13 @@ class Planner:
     def ended(self) -> bool:
         """Whether there will never be more."""
         return all(feed.ended for feed in self._feeds)
+
+    @property
+    def share(self) -> float | None:
+        """What part of the bytes of all files was handed out; None where there are none."""
+        parts = [feed.read_and_all() for feed in self._feeds if isinstance(feed, FileFeed)]
+        every = sum(each for _, each in parts)
+        return min(sum(read for read, _ in parts) / every, 1.0) if every else None
 
     @property
     def places(self) -> int:

@@ -11,7 +11,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.engine.snapshot import QueryState, same_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cqc.compiler import Program
     from cqc.runtime.engine.query_book import QueryHandle
@@ -51,8 +51,12 @@ class QuerySet:
         self._registrar.unregister(query)
         self._running.pop(fold(query if isinstance(query, str) else query.name), None)
 
-    def change_to(self, wanted: dict[str, str]) -> list[str]:
+    def change_to(
+        self, wanted: dict[str, str], between: Callable[[], None] = lambda: None
+    ) -> list[str]:
         """Let the queries of these names and texts run, and no others; what changed, in words.
+
+        `between` is called when those that go have gone.
 
         Raises:
             CompileError: when a text has errors.
@@ -64,6 +68,7 @@ class QuerySet:
                 self.remove(query.name)
                 if text is None:
                     changes.append(f"query {query.name} removed")
+        between()
         replaced = {query.name for query in self._running.values()}
         for name, text in wanted.items():
             if name not in replaced:
@@ -76,7 +81,7 @@ def texts_of(program: Program, only: Sequence[str]) -> dict[str, str]:
     """The queries of a program by name, each as text."""
     chosen = {fold(name) for name in only}
     return {
-        node.name: node.span.text
+        node.name: program.text_of(node.name)
         for node in program.graph.queries.values()
         if not chosen or fold(node.name) in chosen
     }

@@ -85,9 +85,10 @@ class Feeding:
 
     async def _adopt(self, worker: Worker, owner: str, read: Callable[[], list[Statement]]) -> None:
         statements = await asyncio.to_thread(read)
+        views = self._live.views if owner == PROGRAM else None
 
         def adopt(service: Service) -> None:
-            service.adopt(owner, statements)
+            service.adopt(owner, statements, views)
 
         await worker.change(adopt, queue_anyway=True, what=f"the queries of {owner}")
 

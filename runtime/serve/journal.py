@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import private_folder, sync_folder
+from cqc.runtime.files.record_file import RecordFile, read_records
 from cqc.runtime.files.sealed import DamagedError
 from cqc.runtime.run.input_plan import Positions, add_ranges
 from cqc.runtime.serve.marks import (
@@ -35,7 +36,6 @@ from cqc.runtime.serve.marks import (
     restore_query,
 )
 from cqc.runtime.serve.records.high_water import HighWater, Marks
-from cqc.runtime.serve.records.record_file import RecordFile, read_records
 from cqc.runtime.serve.records.result_log import piece_of
 from cqc.runtime.serve.records.stored_rows import read_rows, write_rows
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cqc.runtime.engine.engine import Engine
-    from cqc.runtime.serve.records.record_file import Head, Record
+    from cqc.runtime.files.record_file import Head, Record
     from cqc.runtime.serve.records.result_log import ResultLog
     from cqc.runtime.serve.registry import Entry, Registry
     from cqc.runtime.serve.service import Batch
@@ -75,6 +75,7 @@ class Durable:
         self.progress: Callable[[float], None] = lambda done: None  # told while it is read
         self.epoch = os.urandom(4).hex()
         self.positions: Positions = {}
+        self.sinks: dict[str, Any] = {}  # how far the spools of sinks are, in what counts
         self.has_tables = False
         self._batch = 0
         self._ends: dict[Path, dict[str, int]] = {}  # where the tuples of a segment end, by stream
@@ -136,6 +137,7 @@ class Durable:
         self.positions = heads[0]["positions"]
         alive = _alive(heads)
         last = [head for head in heads if "tables" in head][-1]
+        self.sinks = last.get("sinks", {})
         self._fill_tables(last["tables"])
         restore_marks(self._engine, self._registry, heads[0], alive)
         keep_rows = self._replay(alive)
@@ -221,6 +223,8 @@ class Durable:
             pass  # they were delivered; `results` has them
         if head["instants"] is not None:
             self._engine.resume_instants(head["instants"])
+        if head.get("watermarks") is not None:
+            self._engine.resume_watermarks(head["watermarks"])
         for name, each in head["rows"].items():
             lines[name].count.rejected += each["rejected"]
             lines[name].count.reasons.update(each["reasons"])
@@ -273,8 +277,12 @@ class Durable:
 
     # Writing
 
-    def registered(self, entry: Entry) -> None:
-        self._waiting.append(({"kind": "register", "query": entry_json(entry)}, b""))
+    def registered(self, entry: Entry, replaced: Entry | None = None) -> None:
+        """Note a new query, and in the same record the one whose place it takes: no crash comes between the two."""
+        head: Head = {"kind": "register", "query": entry_json(entry)}
+        if replaced is not None:
+            head["replaced"] = replaced.number
+        self._waiting.append((head, b""))
 
     def unregistered(self, entry: Entry) -> None:
         self._waiting.append(({"kind": "unregister", "number": entry.number}, b""))
@@ -304,6 +312,7 @@ class Durable:
         streams = {name: rows for name, rows in batch.rows.items() if name not in tables}
         head, body = write_rows(self._engine.lines, streams)
         add_ranges(self.positions, batch.ranges)
+        self.sinks = batch.sinks
         self._waiting.append(
             (
                 {
@@ -315,6 +324,8 @@ class Durable:
                     "next_result": self._next_result,
                     "tables": self._tables.size,
                     "instants": batch.next_instants,
+                    "watermarks": batch.watermarks,
+                    "sinks": batch.sinks,
                 },
                 body,
             )
@@ -407,6 +418,7 @@ class Durable:
             "next_result": self._next_result,
             "tables": self._tables.size,
             "positions": self.positions,
+            "sinks": self.sinks,
             **make_marks(self._engine, self._registry),
         }
 
@@ -447,6 +459,7 @@ def _alive(heads: list[Head]) -> dict[int, str]:
     alive = {query["number"]: query.get("stopped", "") for query in heads[0]["queries"]}
     for head in heads:
         if head["kind"] == "register":
+            alive.pop(head.get("replaced"), None)
             alive[head["query"]["number"]] = head["query"].get("stopped", "")
         elif head["kind"] == "stop":
             alive[head["number"]] = head["why"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.graph.derive import declared_beneath
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.serve.refusal import Refusal, Status
 
@@ -35,7 +36,7 @@ class Leaps:
     def add(self, node: QueryNode) -> None:
         """Note the period of a new query."""
         if node.pull is not None and node.pull.every_us is not None:
-            for relation in node.body.relations:
+            for relation in declared_beneath(node.relations):
                 self._periods.setdefault(fold(relation.name), {})[node.name] = node.pull.every_us
 
     def remove(self, name: str) -> None:

@@ -25,6 +25,7 @@ class Limits:
     batch_results: int = 1_000_000  # of one query in one micro-batch, beside one for each row
     kept_rows: int = 10_000_000  # combinations that are kept for one query with BEGIN-END
     query_seconds: float = 10.0  # of work on one query in one micro-batch, registration or answer
+    preview_seconds: float = 5.0  # for a query that is only tried over the past
     invoke_seconds: float = 30.0  # until whoever asked is told to try again
     waiting: int = 1_000  # requests that wait for the engine
     waiting_bytes: int = 256 * _MEGABYTE  # of rows that are received, read, or wait for the engine

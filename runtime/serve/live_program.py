@@ -37,6 +37,7 @@ class LiveProgram:
         self._sources: Sources = []  # what was compiled last
         self._programs = programs if any(Path(name).is_dir() for name in programs) else ()
         self._catalog = catalog
+        self.views = catalog.views  # as they were compiled last
         self._stamp = self._look()
 
     def changed(self) -> bool:
@@ -65,6 +66,7 @@ class LiveProgram:
             raise RunError(
                 "streams and tables cannot change while the service runs; restart it for that"
             )
+        self.views = program.catalog.views
         return statements_of_program(program)
 
     def keep(self, sources: Sequence[tuple[SourceFile, str]] | None = None) -> None:

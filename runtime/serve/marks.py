@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cqc.runtime.engine.snapshot import EngineState, QueryState, Snapshot
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.stream_input import StreamState
-from cqc.runtime.serve.registry import Entry
+from cqc.runtime.serve.registry import NOWHERE, Entry, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,7 @@ def make_marks(engine: Engine, registry: Registry) -> Marks:
         "next_query": registry.next_number,
         "streams": {name: asdict(each) for name, each in state.lines.items()},
         "instants": state.next_instants,
+        "decided": state.decided,
     }
 
 
@@ -57,6 +58,7 @@ def restore_marks(
         {name: StreamState(**each) for name, each in marks["streams"].items()},
         [QueryState(each.name, each.text, {}) for each in entries if not wanted[each.number]],
         next_instants=marks["instants"],
+        decided=marks.get("decided", []),
     )
     engine.restore(Snapshot(state))
     for entry in entries:
@@ -77,7 +79,7 @@ def _add_entry(engine: Engine, registry: Registry, entry: Entry, stopped: str) -
     entry.stopped, entry.gone = stopped, bool(stopped)
     if stopped:
         engine.reserve(entry.name)
-    registry.add(entry)
+    registry.add(entry, NOWHERE if stopped else place_of(engine.node(entry.name)))
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.diagnostics.diagnostic import CompileError
 from cqc.compiler.graph.graph import Graph
@@ -19,15 +19,27 @@ from cqc.compiler.program import Program
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.far_ahead import COMPANY
+from cqc.runtime.intake.intake_warnings import intake_warnings
 from cqc.runtime.join.execute.result_limits import TOO_MANY
+from cqc.runtime.options import RunOptions
 from cqc.runtime.run.batch_run import with_guard, with_retention
+from cqc.runtime.run.declared_sinks import DeclaredSinks
 from cqc.runtime.run.driver import Driver, MicroBatch
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.memory_return import MemoryReturn
 from cqc.runtime.serve.records.result_log import Piece, ResultLog, render
 from cqc.runtime.serve.refusal import Refusal, Status
-from cqc.runtime.serve.registry import PROGRAM, Entry, Registry, columns_of, kind_of
+from cqc.runtime.serve.registry import (
+    NOWHERE,
+    PROGRAM,
+    Entry,
+    Registry,
+    columns_of,
+    count_results,
+    kind_of,
+    place_of,
+)
 from cqc.runtime.serve.statements import Statement, statements_of_program
 
 if TYPE_CHECKING:
@@ -35,6 +47,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.meaning.bound import Query
+    from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.intake.stream_input import StreamCount
@@ -42,12 +55,14 @@ if TYPE_CHECKING:
     from cqc.runtime.metrics.engine import DeliveryMetrics
     from cqc.runtime.pull.pull_query import Invocation
     from cqc.runtime.serve.journal import Durable
+    from cqc.runtime.serve.registry import Place
     from cqc.runtime.sources.range import Range
 
 _NAME_IN_USE = "CQ029"
 _OF_A_QUERY = 64 * 1024  # bytes, about: its text, its plan, its place in filters and joins
 # Between looks at what is kept for queries: with thousands of them a look takes milliseconds.
 _PUSHES_BETWEEN_LOOKS = 64
+_ROWS_BEFORE_INTAKE_IS_TOLD = 100  # a few rows may lack anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +75,7 @@ class Accepted:
     rejected: int
     reasons: dict[str, int]
     waiting: int = 0  # more of them are set aside now, because they are far ahead
+    nulled: dict[str, int] = field(default_factory=dict)  # fields that did not fit and became NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +89,10 @@ class Batch:
     next_instants: (
         dict[str, int] | None
     )  # of queries with EVERY, where they do not follow from the rows alone
+    sinks: dict[str, Any]  # how far their spools are
+    watermarks: dict[str, int] | None = (
+        None  # of streams, where they do not follow from the rows alone
+    )
 
 
 class Service:
@@ -83,7 +103,8 @@ class Service:
         durable: where everything is written down; None for a service that forgets when it stops.
         limits: what is refused.
         strategy: how the engine works; never changes an answer.
-        report: told, in one sentence, of queries that had to be stopped.
+        report: told, in one sentence, of queries that had to be stopped, and of sinks that fail.
+        name: of the program, for the ids of results that are sent to sinks.
         now: seconds since the epoch.
         clock: seconds that only go up; tells when a silent stream is idle.
     """
@@ -96,6 +117,7 @@ class Service:
         strategy: Strategy | None = None,
         durable: Durable | None = None,
         report: Callable[[str], None] = lambda sentence: None,
+        name: str = "cqc",
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -104,6 +126,7 @@ class Service:
         self._leaps = Leaps()
         self.started = now()
         self.invocations = 0
+        self.busy_seconds = 0.0  # of work on micro-batches
         self.failure: str | None = None
         self.is_interrupted = False  # in the middle of something: the engine is not used any more
         self._report = report
@@ -116,7 +139,9 @@ class Service:
         self._pieces: list[Piece] = []  # and their lines
         self._leaving: list[Entry] = []
         self._told_waiting: set[str] = set()
+        self._told_intake: set[str] = set()
         settled = with_guard(with_retention(program))
+        self.is_sharing = strategy is None or strategy.sharing
         self.has_idle_timeout = settled.settings.idle_us is not None
         if durable is None or not durable.has_past:
             self.program = settled
@@ -143,6 +168,14 @@ class Service:
                 self.adopt(PROGRAM, statements_of_program(settled, others))
             except Refusal as error:
                 raise RunError(str(error)) from error
+        self.sinks = DeclaredSinks(
+            self.engine,
+            RunOptions(name=name),
+            settled.catalog.sinks,
+            folder=None if durable is None else durable.folder / "sinks",
+            counts=None if durable is None else durable.sinks,
+            tell=report,
+        )
         self._driver = Driver(self.engine, outlet=self, ledger=self)
         # Not before: what was registered once is there again, and what was processed is not stopped afterwards.
         self.engine.bound(
@@ -203,6 +236,46 @@ class Service:
         self._report(f"query {entry.name} was stopped: {why}")
         return entry
 
+    def replace(self, text: str, name: str, owner: str) -> tuple[Entry, bool]:
+        """Let a query of this name be exactly this one, and say whether that changed anything.
+
+        One with the same text and owner goes on as it is. Otherwise the old one leaves and the new one begins between the same two
+        micro-batches, and no crash comes between the two.
+
+        Raises:
+            CompileError: when the query has errors; nothing changes then.
+            Refusal: when the past has too much for it; nothing changes then.
+        """
+        if name not in self.registry:
+            return self.register(text, name, owner), True
+        old = self.registry.find(name)
+        if old.text == text and old.owner == owner and not old.stopped:
+            return old, False
+        taken = {key: each for key, each in self.engine.taken_names.items() if key != fold(name)}
+        query = self.program.bind_one(text, name, taken)
+        if query.pull is not None:
+            self._try_out(text)
+        self._remove(old)
+        started = time.perf_counter()
+        handle = self.engine.register(text, name=old.name)
+        seconds = time.perf_counter() - started
+        return self._note(handle.name, text, owner, seconds, True, replaced=old), True
+
+    def _try_out(self, text: str) -> None:
+        """See that the retained past does not have too much for a query, under a name that it keeps for a moment only.
+
+        Raises:
+            Refusal: when it has.
+        """
+        taken = self.engine.taken_names
+        spare = next(name for n in range(len(taken) + 1) if (name := f"this{n}") not in taken)
+        try:
+            self.engine.unregister(self.engine.register(text, name=spare))
+        except RunError as error:
+            raise Refusal(
+                Status.TOO_LARGE, str(error).replace(f"query {spare}", "the new query", 1)
+            ) from error
+
     def unregister(self, name: str) -> Entry:
         """Remove a query.
 
@@ -210,6 +283,12 @@ class Service:
             Refusal: when there is none of this name.
         """
         entry = self.registry.find(name)
+        self._remove(entry)
+        if self._durable is not None:
+            self._durable.unregistered(entry)
+        return entry
+
+    def _remove(self, entry: Entry) -> None:
         if entry.stopped:
             self.engine.release(entry.name)
         else:
@@ -217,9 +296,6 @@ class Service:
         self.registry.remove(entry)
         self._leaps.remove(entry.name)
         self._leaving.append(entry)
-        if self._durable is not None:
-            self._durable.unregistered(entry)
-        return entry
 
     def _leave_engine(self, entry: Entry) -> None:
         kept = self.engine.history_bytes(entry.name)
@@ -233,14 +309,23 @@ class Service:
         self._leave_engine(entry)
         self.engine.reserve(entry.name)
         self._leaps.remove(entry.name)
+        self.registry.leave(entry)
         entry.stopped = why
         self._leaving.append(entry)
         if self._durable is not None:
             self._durable.stopped(entry)
         self._report(f"query {entry.name} was stopped: {why}")
 
-    def adopt(self, owner: str, statements: Sequence[Statement]) -> None:
+    def adopt(
+        self,
+        owner: str,
+        statements: Sequence[Statement],
+        views: Mapping[str, Relation] | None = None,
+    ) -> None:
         """Make the queries of a file or the program exactly these; those that are there with the same text stay as they are.
+
+        `views`: those of the program, where they may have changed too. Queries of others that read one which means something
+        else now are registered again.
 
         Raises:
             CompileError: when one of them has errors; nothing changes then.
@@ -253,18 +338,33 @@ class Service:
                 Status.TOO_MANY,
                 f"with those of {owner} there would be {number:,} queries, the limit is {self.limits.queries:,}",
             )
+        program = self.program
+        if views is not None and _texts(views) != _texts(program.catalog.views):
+            program = Program(
+                replace(program.catalog, views=views), program.graph, program.warnings
+            )
+            self._check_readers(program, {entry.name for entry in leaving})
         gone = {fold(entry.name) for entry in leaving}
         taken = {fold(entry.name) for entry in self.registry} - gone
         for statement in coming:
             try:
-                query = self.program.bind_one(statement.as_placed(), statement.name, taken)
+                query = program.bind_one(statement.as_placed(), statement.name, taken)
             except CompileError as error:
                 raise statement.explain(error) from error
             taken.add(fold(query.name))
         for entry in leaving:
             self.unregister(entry.name)
+        if program is not self.program:
+            self.program = program
+            self.engine.change_views(program.catalog.views)
         for statement in coming:
             self._register(statement.text, statement.name, owner, by_client=False)
+
+    def _check_readers(self, program: Program, leaving: set[str]) -> None:
+        """See that the queries that stay have no errors over the views of a program."""
+        for entry in self.registry:
+            if entry.name not in leaving and not entry.stopped:
+                program.bind_one(entry.text, entry.name, ())
 
     def invoke(self, name: str, at: str | None = None) -> tuple[Entry, Invocation]:
         """The value of a pull query at an instant.
@@ -309,7 +409,8 @@ class Service:
     def cost(self, name: str) -> tuple[Entry, float, int]:
         """The same of one query."""
         entry = self.registry.find(name)
-        return self._cost_of(entry, self.engine.query_metrics().get(entry.name))
+        measured = {} if entry.stopped else self.engine.query_metrics()
+        return self._cost_of(entry, measured.get(entry.name))
 
     def _cost_of(self, entry: Entry, measured: DeliveryMetrics | None) -> tuple[Entry, float, int]:
         seconds = self.registry.cost_seconds(entry)
@@ -360,16 +461,20 @@ class Service:
     def _push(self, rows: Mapping[str, TypedBatch], ranges: Sequence[Range]) -> Accepted:
         started, credited = time.thread_time(), self.engine.credited_seconds
         counts = [self.engine.lines[fold(name)].count for name in rows]
-        before = [replace(count, reasons=Counter(count.reasons)) for count in counts]
+        before = [count.copy() for count in counts]
         try:
             self._driver.take(MicroBatch(rows, ranges))
         except RunError as error:
             raise Refusal(Status.CONFLICT, str(error)) from error
         self._stop_crowded()
         self._tell_waiting(rows)
+        self._tell_intake(rows)
         self._give_back()
         credited = self.engine.credited_seconds - credited
-        self.registry.share(time.thread_time() - started - credited, self._found)
+        seconds = time.thread_time() - started
+        self.busy_seconds += seconds
+        tuples = {fold(name): len(each) for name, each in rows.items()}
+        self.registry.share(seconds - credited, self._found, tuples)
         return _accepted(before, counts)
 
     # What the driver asks for
@@ -377,17 +482,18 @@ class Service:
     def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
         """Give the results of a micro-batch their numbers; they become visible with the next commit."""
         self._found, self._pieces = Counter(), []
-        first = self._next_result
+        first, now = self._next_result, time.monotonic()
         for blocks in self._without_floods(list(results), batch.rows):
             for block in blocks:
                 entry = self.registry.of(block.query)
-                entry.results += len(block)
+                count_results(entry, len(block), now)
                 self._found[entry.number] += len(block)
             self._pieces += render(
                 blocks,
                 self._pieces[-1].stop if self._pieces else first,
                 lambda name: self.registry.of(name).number,
             )
+            self.sinks.write(blocks)
         self._next_result = self._pieces[-1].stop if self._pieces else first
         self._pending += self._pieces
 
@@ -396,8 +502,17 @@ class Service:
         if self._durable is not None and (batch.rows or batch.ranges or self._pieces):
             # Whether a stream was idle cannot be found out again, so what followed from it is written down.
             instants = self.engine.next_instants() if self.has_idle_timeout else None
+            watermarks = self.engine.stream_watermarks() if self.has_idle_timeout else None
             self._durable.pushed(
-                Batch(batch.rows, batch.ranges, self._found, self._pieces, instants)
+                Batch(
+                    batch.rows,
+                    batch.ranges,
+                    self._found,
+                    self._pieces,
+                    instants,
+                    self.sinks.to_json(),
+                    watermarks,
+                )
             )
 
     def count_end(self) -> None:
@@ -457,6 +572,18 @@ class Service:
                     "if they are right, MAX_AHEAD is too short for this stream"
                 )
 
+    def _tell_intake(self, streams: Iterable[str]) -> None:
+        """Say what is wrong with the rows of a stream, once each; counts in a sentence change, its first words do not."""
+        for name in map(fold, streams):
+            line = self.engine.lines[name]
+            if line.count.read < _ROWS_BEFORE_INTAKE_IS_TOLD:
+                continue
+            for sentence in intake_warnings(line.relation, line.count, line.latest_us):
+                begins = sentence.partition("(")[0].partition(",")[0]
+                if begins not in self._told_intake:
+                    self._told_intake.add(begins)
+                    self._report(sentence)
+
     def look_at_clock(self) -> None:
         """Deliver results that waited only for a stream that is idle now."""
         if self.has_idle_timeout:
@@ -470,9 +597,11 @@ class Service:
         Raises:
             OSError: when it cannot be written; the service must stop then.
         """
+        self.sinks.keep()
         if self._durable is not None:
             # Nothing is derived from an engine that stands in the middle of a micro-batch.
             self._durable.commit(self.results.oldest, in_step=not self.is_interrupted)
+        self.sinks.counted()
         if self._pending:
             self.results.append(self._pending)
             self._pending = []
@@ -483,27 +612,40 @@ class Service:
     def close(self) -> None:
         """Write what is left and let go of the files."""
         self.commit()
+        self.sinks.close()
         if self._durable is not None:
             self._durable.close()
 
     def _note(
-        self, name: str, text: str, owner: str, seconds: float, by_client: bool = False
+        self,
+        name: str,
+        text: str,
+        owner: str,
+        seconds: float,
+        by_client: bool = False,
+        replaced: Entry | None = None,
     ) -> Entry:
         node = self.engine.node(name)
         self._leaps.add(node)
         entry = self._entry(name, text, owner, node)
         entry.own_seconds, entry.by_client = seconds, by_client
-        self._add(entry)
+        self._add(entry, place_of(node), replaced)
         return entry
 
     def _entry(self, name: str, text: str, owner: str, query: QueryNode | Query) -> Entry:
         number, kind, columns = self.registry.next_number, kind_of(query), columns_of(query)
         return Entry(number, name, text, owner, self._now(), kind, columns)
 
-    def _add(self, entry: Entry) -> None:
-        self.registry.add(entry)
+    def _add(self, entry: Entry, place: Place = NOWHERE, replaced: Entry | None = None) -> None:
+        self.registry.add(entry, place)
         if self._durable is not None and self._durable.is_open:
-            self._durable.registered(entry)
+            self._durable.registered(entry, replaced)
+
+
+def _texts(views: Mapping[str, Relation]) -> dict[str, str]:
+    """What declares each view."""
+    declared = {name: each.view.declaration for name, each in views.items() if each.view}
+    return {name: "" if node is None else node.span.text for name, node in declared.items()}
 
 
 def _compare(
@@ -534,4 +676,7 @@ def _accepted(before: Sequence[StreamCount], after: Sequence[StreamCount]) -> Ac
     late = sum(new.late - old.late for old, new in pairs)
     waiting = sum(new.waiting - old.waiting for old, new in pairs)
     taken = read - late - reasons.total() - waiting
-    return Accepted(read, taken, late, reasons.total(), dict(reasons), waiting)
+    nulled: Counter[str] = Counter()
+    for old, new in pairs:
+        nulled.update(new.nulled - old.nulled)
+    return Accepted(read, taken, late, reasons.total(), dict(reasons), waiting, dict(nulled))

@@ -47,7 +47,8 @@ def statements_of_program(program: Program, others: Container[str] = ()) -> list
     """The queries of a compiled program; one called q1, q2, ... makes way for another query (folded name) of that name."""
     return [
         Statement(
-            None if key in others and _GIVEN_NAME.fullmatch(key) else node.name, node.span.text
+            None if key in others and _GIVEN_NAME.fullmatch(key) else node.name,
+            program.text_of(node.name),
         )
         for key, node in program.graph.queries.items()
     ]
@@ -70,6 +71,13 @@ def statements_of_file(source: SourceFile) -> list[Statement]:
     if diagnostics:
         raise CompileError(order(diagnostics))
     return found
+
+
+def name_in(text: str) -> str | None:
+    """The name that a query gives itself; None where it has none, or is no query."""
+    program, _ = parse(SourceFile("<query>", text))
+    node = program.statements[0] if len(program.statements) == 1 else None
+    return node.name.text if isinstance(node, CreateQuery) and node.name is not None else None
 
 
 def _not_a_query(span: Span) -> Diagnostic:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.date_text import format_date_column
 from cqc.runtime.columns.timestamp_text import format_column, format_iso
 from cqc.runtime.deliver.results import NO_TIME
 from cqc.runtime.sinks.json_text import double_texts, json_rows, json_times
@@ -76,6 +77,8 @@ def _present_values(column: Column) -> pa.StringArray:
             return pc.if_else(pa.array(column.values), "true", "false")
         case ColumnType.TIMESTAMP:
             return format_column(column)
+        case ColumnType.DATE:
+            return format_date_column(column)
         case ColumnType.INTERVAL:
             return double_texts(column.values / 1_000_000, quote="")
         case _:

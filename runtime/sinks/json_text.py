@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.date_text import format_date_column
 from cqc.runtime.columns.distinct_text import text_of_text
 from cqc.runtime.columns.timestamp_text import format_column, format_iso
 from cqc.runtime.deliver.results import NO_TIME
@@ -99,6 +100,8 @@ def _present_values(column: Column) -> pa.StringArray:
             return pc.if_else(pa.array(column.values), "true", "false")
         case ColumnType.TIMESTAMP:
             return _quoted(format_column(column))
+        case ColumnType.DATE:
+            return _quoted(format_date_column(column))
         case ColumnType.INTERVAL:
             return _seconds(column.values, whole=False)
         case _:

@@ -51,11 +51,19 @@ def result_lines(
     blocks: Sequence[ResultBlock], style: LineStyle = JSON_LINES
 ) -> Iterator[memoryview]:
     """The lines of one micro-batch, as pieces of UTF-8 text that end with a line end."""
+    for lines in line_arrays(blocks, style):
+        yield _text_of(lines)
+
+
+def line_arrays(
+    blocks: Sequence[ResultBlock], style: LineStyle = JSON_LINES
+) -> Iterator[pa.StringArray]:
+    """The same, a text for each result."""
     blocks = [block for block in blocks if len(block)]
     block_of, place = merge(blocks)
     for start in range(0, len(block_of), LINES_AT_ONCE):
         stop = start + LINES_AT_ONCE
-        yield _text_of(_lines(blocks, block_of[start:stop], place[start:stop], style))
+        yield _lines(blocks, block_of[start:stop], place[start:stop], style)
 
 
 def _lines(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from cqc.compiler.meaning.types import ColumnType
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cqc.compiler.meaning.bound import Query
-    from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.deliver.results import ResultBlock
 
 
@@ -40,13 +41,21 @@ class Shape:
 
 def shape_of_query(query: Query) -> Shape:
     """The shape of a query's results."""
-    relation = query.items[query.stream_items[0]].relation
     return Shape(
         tuple(output.name for output in query.outputs),
         tuple(output.expression.type for output in query.outputs),
-        relation.time_type,
-        query.pull is not None,
+        _time_type(query),
+        query.pull is not None or (query.decided is not None and query.decided.is_at),
     )
+
+
+def _time_type(query: Query) -> ColumnType:
+    """How the streams of a query count time, or those beneath the views whose rows it reads."""
+    if query.stream_items:
+        return query.items[query.stream_items[0]].relation.time_type
+    views = [item.relation.view for item in query.items if item.relation.view is not None]
+    beneath = [branch for view in views for branch in view.branches]
+    return next((_time_type(each) for each in beneath), ColumnType.TIMESTAMP)
 
 
 def shape_of_block(block: ResultBlock) -> Shape:

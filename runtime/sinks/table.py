@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import to_python
+from cqc.runtime.columns.date_text import format_date_column
 from cqc.runtime.columns.timestamp_text import format_column
 from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.json_text import double_texts
@@ -177,6 +178,8 @@ def cell_texts(column: Column) -> list[str]:
             texts = double_texts(column.values, quote="").to_pylist()
         case ColumnType.TIMESTAMP:
             texts = format_column(column).to_pylist()
+        case ColumnType.DATE:
+            texts = format_date_column(column).to_pylist()
         case ColumnType.INTERVAL:
             texts = [f"{us / 1_000_000:g} s" for us in column.values.tolist()]
         case ColumnType.BOOLEAN:

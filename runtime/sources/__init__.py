@@ -6,6 +6,7 @@ the order of its files' names. What a file is, its extension says; where it says
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.intake.typed_batch import TypedBatch
+    from cqc.runtime.run.standing import FilesRead
 
-ROWS_PER_CHUNK = 65_536
+ROWS_PER_CHUNK = 32_768
+BYTES_PER_CHUNK = 8 * 1024 * 1024  # so that long rows take no more memory than short ones
 
 READERS: dict[
     str, Callable[[Relation, BinaryIO, str], Iterator[TypedBatch]]
@@ -51,7 +54,10 @@ class SourceFile:
 
 
 def open_source(
-    relation: Relation, path: str | Path | None = None, rows: int | None = None
+    relation: Relation,
+    path: str | Path | None = None,
+    rows: int | None = None,
+    reading: FilesRead | None = None,
 ) -> Iterator[TypedBatch]:
     """The rows of a relation, in chunks of `rows` tuples (the last one has fewer).
 
@@ -59,13 +65,18 @@ def open_source(
         relation: the stream or table.
         path: a file or folder to read instead of the one its WITH clause names.
         rows: how many tuples a chunk has; some tens of thousands by default.
+        reading: told which files there are, and when each is begun and done with.
 
     Raises:
         RunError: when there is nothing to read, or it cannot be read.
     """
     files = source_files(relation, path)
+    if reading is not None:
+        reading.expect(file.path for file in files)
     return in_chunks(
-        (taken for file in files for taken in read_file(relation, file)), rows or ROWS_PER_CHUNK
+        (taken for file in files for taken in read_file(relation, file, reading)),
+        rows or ROWS_PER_CHUNK,
+        BYTES_PER_CHUNK if rows is None else None,
     )
 
 
@@ -106,29 +117,43 @@ def source_path(relation: Relation, path: str | Path | None = None) -> Path:
     return Path(relation.folder) / declared
 
 
-def read_file(relation: Relation, file: SourceFile) -> Iterator[TypedBatch]:
+def read_file(
+    relation: Relation, file: SourceFile, reading: FilesRead | None = None
+) -> Iterator[TypedBatch]:
     """The rows of one file, in chunks of any size."""
     try:
         with file.path.open("rb") as opened:
+            # Parquet is read from its end, so where its reader is says nothing.
+            if reading is not None and file.format != "parquet":
+                reading.begin(file.path, opened)
             yield from READERS[file.format](relation, unpacked(file.path, opened), str(file.path))
+        if reading is not None:
+            reading.end(file.path)
     except CANNOT_UNPACK as error:
         raise _cannot_read(file.path, error) from error
 
 
-def in_chunks(parts: Iterable[TypedBatch], rows: int) -> Iterator[TypedBatch]:
-    """The same tuples in chunks of `rows`."""
+def in_chunks(
+    parts: Iterable[TypedBatch], rows: int, most_bytes: int | None = None
+) -> Iterator[TypedBatch]:
+    """The same tuples in chunks of `rows`, or of fewer where these take more than so many bytes."""
     held: list[TypedBatch] = []
-    count = 0
+    count = size = 0
     for part in parts:
         held.append(part)
         count += len(part)
-        if count < rows:
+        size += part.nbytes
+        del part
+        is_large = most_bytes is not None and size >= most_bytes
+        if count < rows and not is_large:
             continue
-        pieces = list(split_taken(join_taken(held), rows))
-        held, count = [], 0
-        if len(pieces[-1]) < rows:
-            held, count = [pieces[-1]], len(pieces.pop())
-        yield from pieces
+        pieces = deque(split_taken(join_taken(held), rows))
+        held, count, size = [], 0, 0
+        if len(pieces[-1]) < rows and not is_large:
+            held.append(pieces.pop())
+            count, size = len(held[0]), held[0].nbytes
+        while pieces:  # what was handed out is not kept here: many streams wait at once
+            yield pieces.popleft()
     if held:
         yield join_taken(held)
 

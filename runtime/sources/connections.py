@@ -1,4 +1,4 @@
-"""Sources that are no files: `format = 'kafka'`, `'socket'` and `'rate'`.
+"""Sources that are no files: `format = 'kafka'`, `'socket'` and `'rate'`, and those that users registered.
 
 Each is a feed that hands out ranges like the feed of files does, and can read a range again: Kafka by its offsets, a socket
 from the file that its lines are kept in, the rate source by counting.
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.source_formats import CONNECTIONS
+from cqc.compiler.meaning.user_sources import user_sources
 from cqc.runtime.sources.file_feed import FileFeed
 from cqc.runtime.sources.file_trace import Begun
 from cqc.runtime.sources.kafka import KafkaFeed
 from cqc.runtime.sources.rate import RateFeed
 from cqc.runtime.sources.socket import SocketFeed
+from cqc.runtime.sources.user_feed import UserFeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,7 +60,8 @@ class Feed(Protocol):
 def is_connection(relation: Relation, binds: Mapping[str, str]) -> bool:
     """Whether a stream comes from a connection; one that is bound to a path does not."""
     bound = any(fold(name) == fold(relation.name) for name in binds)
-    return not bound and relation.options.get("format", "").lower() in CONNECTIONS
+    format_ = relation.options.get("format", "").lower()
+    return not bound and (format_ in CONNECTIONS or format_ in user_sources())
 
 
 def open_feed(
@@ -95,5 +98,7 @@ def open_feed(
             return SocketFeed(name, relation, spool, done=done)
         case "rate":
             return RateFeed(name, relation, done=stops)
+        case other if other in user_sources():
+            return UserFeed(name, relation, user_sources()[other], spool, done=done)
         case other:
             raise InternalError(f"nobody reads the format {other}")

@@ -23,10 +23,12 @@ from cqc.compiler.diagnostics.suggest import listed
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column, text_column
+from cqc.runtime.columns.date_text import parse_date
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
-from cqc.runtime.columns.timestamp_text import parse_iso
+from cqc.runtime.columns.reading import USUAL
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake, Reject
+from cqc.runtime.sources.csv_form import CsvForm
 from cqc.runtime.sources.csv_records import (
     csv_blocks,
     ends_outside_quotes,
@@ -40,8 +42,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import BinaryIO
 
+    from cqc.compiler.meaning.catalog import Column as Declared
     from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.columns.reading import Reading
     from cqc.runtime.intake.typed_batch import Conversion, TypedBatch
+    from cqc.runtime.sources.csv_records import Dialect
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"(?:^|[\r\n])[ \t\x0b\x0c]+(?=[\r\n]|$)")
@@ -50,20 +55,37 @@ _PARSERS = {
     ColumnType.BIGINT: parse_bigint,
     ColumnType.DOUBLE: parse_double,
     ColumnType.BOOLEAN: parse_boolean,
-    ColumnType.TIMESTAMP: parse_iso,
+    ColumnType.DATE: parse_date,
 }
 
 
 def read_csv(
-    relation: Relation, file: BinaryIO, name: str, *, keep_rejects: bool = True
+    relation: Relation,
+    file: BinaryIO,
+    name: str,
+    *,
+    keep_rejects: bool = True,
+    has_header: bool | None = None,
 ) -> Iterator[TypedBatch]:
-    """The rows of one file; `keep_rejects` says whether rows that do not fit are kept with the reason.
+    """The rows of one file.
+
+    Args:
+        relation: what they are rows of.
+        file: where they are.
+        name: of the file, for people.
+        keep_rejects: whether rows that do not fit are kept with the reason.
+        has_header: whether the first line names the columns; by default the relation's WITH says so.
 
     Raises:
         RunError: when the header lacks a declared column, or does not end.
     """
+    form = CsvForm.of(relation.options)
     reader: CsvReader | None = None
-    for number, block in enumerate(csv_blocks(file)):
+    if not (form.has_header if has_header is None else has_header):
+        # Nobody named the columns: they come in the order of declaration.
+        header = [column.keys[0] for column in relation.columns]
+        reader = CsvReader(relation, header, name, keep_rejects=keep_rejects)
+    for number, block in enumerate(csv_blocks(file, dialect=form.dialect)):
         if isinstance(block, LongLine):
             if reader is None:
                 raise header_too_long(name)
@@ -71,10 +93,10 @@ def read_csv(
             continue
         rows = block.removeprefix(_BOM) if number == 0 else block
         if reader is None:
-            header, rows = _take_header(rows)
-            if header is None:
+            found, rows = _take_header(rows, form.dialect)
+            if found is None:
                 continue
-            reader = CsvReader(relation, header, name, keep_rejects=keep_rejects)
+            reader = CsvReader(relation, found, name, keep_rejects=keep_rejects)
         if rows:
             yield reader.read(rows)
 
@@ -86,13 +108,13 @@ def header_too_long(name: str) -> RunError:
     )
 
 
-def _take_header(block: bytes) -> tuple[list[str] | None, bytes]:
+def _take_header(block: bytes, dialect: Dialect) -> tuple[list[str] | None, bytes]:
     """The names in the first record that is not blank, and what follows it; None for a file without any."""
-    for record in scan_records(block):
+    for record in scan_records(block, dialect):
         if _is_blank(record.fields):
             continue
         fields = record.fields or (block[record.start : record.end],)
-        names = [unquote(field).decode(errors="replace").strip() for field in fields]
+        names = [unquote(field, dialect).decode(errors="replace").strip() for field in fields]
         return names, block[record.end :]
     return None, b""
 
@@ -119,18 +141,20 @@ class CsvReader:
         self._relation = relation
         self._keep_rejects = keep_rejects
         self._intake = Intake(relation)
+        self._form = CsvForm.of(relation.options)
+        self._dialect = self._form.dialect
         self._header = header
         places: dict[str, list[int]] = {}
         for at, title in enumerate(header):
             places.setdefault(fold(title), []).append(at)
-        self._fields = [self._field_of(column.name, places, name) for column in relation.columns]
+        self._fields = [self._field_of(column, places, name) for column in relation.columns]
         # Arrow wants distinct names; positions are.
         self._names = [str(at) for at in range(len(header))]
         wanted = list(dict.fromkeys(str(at) for at in self._fields))
         self._convert = pa_csv.ConvertOptions(
             column_types=dict.fromkeys(wanted, pa.string()),
             include_columns=wanted,
-            null_values=[""],
+            null_values=["", *self._form.nulls],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
@@ -143,7 +167,7 @@ class CsvReader:
             for at in range(len(self._relation.columns))
         ]
         conversions = [
-            convert_texts(declared.type, texts)
+            convert_texts(declared.type, texts, self._intake.reading)
             for declared, texts in zip(self._relation.columns, columns, strict=True)
         ]
         rejects = [reject for part in parts for reject in part.rejects]
@@ -159,7 +183,8 @@ class CsvReader:
         """A line that is too long."""
         return line.rejected(self._intake)
 
-    def _field_of(self, column: str, all_places: dict[str, list[int]], name: str) -> int:
+    def _field_of(self, declared: Declared, all_places: dict[str, list[int]], name: str) -> int:
+        column = ".".join(declared.keys)
         places = all_places.get(fold(column))
         if not places:
             raise RunError(
@@ -175,7 +200,7 @@ class CsvReader:
         if usual is not None:
             yield usual
             return
-        pieces = _divide(block) if divide else []
+        pieces = _divide(block, self._dialect) if divide else []
         if len(pieces) < 2:
             yield self._record_by_record(block)
             return
@@ -183,7 +208,7 @@ class CsvReader:
             yield from self._texts(piece, divide=False)
 
     def _by_arrow(self, block: bytes) -> _Texts | None:
-        if block.startswith(_BOM) or not ends_outside_quotes(block):
+        if block.startswith(_BOM) or not ends_outside_quotes(block, self._dialect):
             return None
         if len(self._header) == 1 and _BLANK_LINE.search(block):
             return None
@@ -197,7 +222,11 @@ class CsvReader:
                 pa_csv.ReadOptions(
                     use_threads=False, block_size=len(block) + 1, column_names=self._names
                 ),
-                pa_csv.ParseOptions(newlines_in_values=True),
+                pa_csv.ParseOptions(
+                    newlines_in_values=True,
+                    delimiter=self._dialect.delimiter,
+                    quote_char=self._dialect.quote,
+                ),
                 self._convert,
             )
         except pa.ArrowInvalid:
@@ -208,13 +237,13 @@ class CsvReader:
     def _record_by_record(self, block: bytes) -> _Texts:
         rows: list[tuple[str | None, ...]] = []
         rejects: list[Reject] = []
-        for record in scan_records(block):
+        for record in scan_records(block, self._dialect):
             if _is_blank(record.fields):
                 continue
             if record.fields is None or len(record.fields) != len(self._header):
                 rejects.append(self._wrong_fields(record.fields, block[record.start : record.end]))
                 continue
-            texts = [_decoded(record.fields[at]) for at in self._fields]
+            texts = [self._decoded(record.fields[at]) for at in self._fields]
             broken = next((at for at, text in enumerate(texts) if text is False), None)
             if broken is None:
                 rows.append(tuple(texts))  # type: ignore[arg-type]  # none of them is False
@@ -236,36 +265,41 @@ class CsvReader:
     def _shown(self, fields: tuple[bytes, ...]) -> dict[str, Any]:
         """The fields of a rejected record by name; surplus ones by number."""
         names = [*self._header, *map(str, range(len(self._header) + 1, len(fields) + 1))]
-        texts = [unquote(field).decode(errors="replace") if field else None for field in fields]
+        texts = [
+            unquote(field, self._dialect).decode(errors="replace") if field else None
+            for field in fields
+        ]
         return dict(zip(names, texts, strict=False))
 
+    def _decoded(self, field: bytes) -> str | bool | None:
+        """The text of a field: None for NULL, False for what is not UTF-8."""
+        if not field:
+            return None
+        try:
+            text = unquote(field, self._dialect).decode()
+        except UnicodeDecodeError:
+            return False
+        is_quoted = field.startswith(self._dialect.around)
+        return None if text in self._form.nulls and not is_quoted else text
 
-def convert_texts(type_: ColumnType, texts: pa.StringArray) -> Conversion:
+
+def convert_texts(type_: ColumnType, texts: pa.StringArray, reading: Reading = USUAL) -> Conversion:
     """Text from a file as a column of a type; an empty text is NULL in every type but STRING."""
     if type_ is ColumnType.STRING:
         return text_column(texts), None
     empty = pc.equal(texts, "")
     if pc.any(empty).as_py():
         texts = pc.if_else(empty, pa.scalar(None, pa.string()), texts)
-    values, bad = _PARSERS[type_](texts)
+    parse = reading.times.of_text if type_ is ColumnType.TIMESTAMP else _PARSERS[type_]
+    values, bad = parse(texts)
     valid = texts.is_valid().to_numpy(zero_copy_only=False) if texts.null_count else None
     return Column(type_, values, valid), bad if bad.any() else None
 
 
-def _decoded(field: bytes) -> str | bool | None:
-    """The text of a field: None for NULL, False for what is not UTF-8."""
-    if not field:
-        return None
-    try:
-        return unquote(field).decode()
-    except UnicodeDecodeError:
-        return False
-
-
-def _divide(block: bytes) -> list[bytes]:
+def _divide(block: bytes, dialect: Dialect) -> list[bytes]:
     """Smaller blocks of whole records; just the block where that cannot be told quickly."""
-    ends = regular_record_ends(block)
-    if ends is None or len(ends) < 2 or block.count(b'"') % 2:
+    ends = regular_record_ends(block, dialect)
+    if ends is None or len(ends) < 2 or block.count(dialect.around) % 2:
         return [block]
     chosen = np.unique(ends[np.linspace(0, len(ends) - 1, _PIECES + 1).astype(np.int64)])
     cuts = [0, *(int(end) for end in chosen if end < len(block)), len(block)]

@@ -8,6 +8,7 @@ the file, the line with the quote is a broken record of its own and reading goes
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,9 +26,43 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4 * 1024 * 1024
 LONGEST_FIELD = 1024 * 1024
 
-_FIELD = re.compile(rb'("[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^,\r\n"][^,\r\n]*+|)(,|\r\n|\n|\r|\Z)')
 _LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r|\Z)")
-_QUOTE, _COMMA, _NEWLINE, _RETURN = b'",\n\r'
+_NEWLINE, _RETURN = b"\n\r"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What stands between fields, and what around a field that holds such a character."""
+
+    delimiter: str = ","
+    quote: str = '"'
+
+    @property
+    def between(self) -> bytes:
+        return self.delimiter.encode()
+
+    @property
+    def around(self) -> bytes:
+        return self.quote.encode()
+
+    @property
+    def field(self) -> re.Pattern[bytes]:
+        """A field and what ends it."""
+        return _field_pattern(self.between, self.around)
+
+
+COMMAS = Dialect()
+
+
+@functools.cache
+def _field_pattern(delimiter: bytes, quote: bytes) -> re.Pattern[bytes]:
+    d, q = re.escape(delimiter), re.escape(quote)
+    quoted = q + b"[^" + q + b"]*+(?:" + q + q + b"[^" + q + b"]*+)*+" + q
+    plain = b"[^" + d + rb"\r\n"
+    return re.compile(
+        b"(" + quoted + plain + b"]*+|" + plain + q + b"]" + plain + b"]*+|)"
+        b"(" + d + rb"|\r\n|\n|\r|\Z)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,40 +74,44 @@ class Record:
     fields: tuple[bytes, ...] | None
 
 
-def scan_records(block: bytes) -> Iterator[Record]:
+def scan_records(block: bytes, dialect: Dialect = COMMAS) -> Iterator[Record]:
     """The records of a block."""
     at = 0
     while at < len(block):
-        record = _scan_record(block, at)
+        record = _scan_record(block, at, dialect)
         yield record
         at = record.end
 
 
-def _scan_record(block: bytes, start: int) -> Record:
+def _scan_record(block: bytes, start: int, dialect: Dialect) -> Record:
     fields = []
     at = start
-    while (field := _FIELD.match(block, at)) is not None:
+    pattern, between = dialect.field, dialect.between
+    while (field := pattern.match(block, at)) is not None:
         fields.append(field[1])
         at = field.end()
-        if field[2] != b",":
+        if field[2] != between:
             return Record(start, at, tuple(fields))
     line = _LINE.match(block, start)
     return Record(start, len(block) if line is None else line.end(), None)
 
 
-def unquote(field: bytes) -> bytes:
+def unquote(field: bytes, dialect: Dialect = COMMAS) -> bytes:
     """The text of a raw field."""
-    if not field.startswith(b'"'):
+    quote = dialect.around
+    if not field.startswith(quote):
         return field
     close = 1
     while True:
-        close = field.index(b'"', close)
-        if field[close + 1 : close + 2] != b'"':
-            return field[1:close].replace(b'""', b'"') + field[close + 1 :]
+        close = field.index(quote, close)
+        if field[close + 1 : close + 2] != quote:
+            return field[1:close].replace(quote * 2, quote) + field[close + 1 :]
         close += 2
 
 
-def csv_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes | LongLine]:
+def csv_blocks(
+    file: BinaryIO, size: int = BLOCK_BYTES, dialect: Dialect = COMMAS
+) -> Iterator[bytes | LongLine]:
     """Blocks of whole records, about `size` bytes each, and the lines that are too long."""
     rest = b""
     for piece in line_pieces(file, size, csv=True):
@@ -83,7 +122,7 @@ def csv_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes | Long
             rest = b""
             continue
         rest += piece
-        end = last_record_end(rest)
+        end = last_record_end(rest, dialect)
         if end:
             yield rest[:end]
             rest = rest[end:]
@@ -91,19 +130,19 @@ def csv_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes | Long
         yield rest
 
 
-def last_record_end(block: bytes) -> int:
+def last_record_end(block: bytes, dialect: Dialect = COMMAS) -> int:
     """Where the last record ends that certainly does; 0 when none does.
 
     A carriage return at the very end may be half of a line end, and a quote there half of a doubled one.
     """
-    if b'"' not in block:
+    if dialect.around not in block:
         newline = block.rfind(b"\n") + 1
         return newline or block.rfind(b"\r", 0, len(block) - 1) + 1
-    ends = regular_record_ends(block)
+    ends = regular_record_ends(block, dialect)
     if ends is not None:
         return int(ends[-1]) if len(ends) else _end_of_broken(block, 0)
     certain = 0
-    for record in scan_records(block):
+    for record in scan_records(block, dialect):
         if record.fields is None:
             return certain or _end_of_broken(block, record.start)
         if record.end < len(block) or block.endswith(b"\n"):
@@ -118,7 +157,7 @@ def _end_of_broken(block: bytes, start: int) -> int:
     return line.end() if hopeless and line is not None else 0
 
 
-def regular_record_ends(block: bytes) -> NDArray[np.int64] | None:
+def regular_record_ends(block: bytes, dialect: Dialect = COMMAS) -> NDArray[np.int64] | None:
     """Where records end (after each line feed outside quotes), or None when quotes are not where they should be.
 
     In a block that begins outside quotes every quote of even number (from 0) opens a field, or is the second of a doubled
@@ -127,21 +166,23 @@ def regular_record_ends(block: bytes) -> NDArray[np.int64] | None:
     """
     data = np.frombuffer(block, dtype=np.uint8)
     newlines = np.flatnonzero(data == _NEWLINE)
-    if b'"' not in block:
+    if dialect.around not in block:
         return newlines + 1
-    quotes = np.flatnonzero(data == _QUOTE)
+    (quote,), (comma,) = dialect.around, dialect.between
+    quotes = np.flatnonzero(data == quote)
     before = np.concatenate([[_NEWLINE], data[:-1]])[quotes[0::2]]
     after = np.concatenate([data[1:], [_NEWLINE]])[quotes[1::2]]
-    opens = (before == _COMMA) | (before == _NEWLINE) | (before == _RETURN) | (before == _QUOTE)
-    closes = (after == _COMMA) | (after == _NEWLINE) | (after == _RETURN) | (after == _QUOTE)
+    opens = (before == comma) | (before == _NEWLINE) | (before == _RETURN) | (before == quote)
+    closes = (after == comma) | (after == _NEWLINE) | (after == _RETURN) | (after == quote)
     if not (opens.all() and closes.all()):
         return None
     outside = np.searchsorted(quotes, newlines) % 2 == 0
     return np.asarray(newlines[outside] + 1)
 
 
-def ends_outside_quotes(block: bytes) -> bool:
+def ends_outside_quotes(block: bytes, dialect: Dialect = COMMAS) -> bool:
     """Whether the quotes of a block are regular and all closed."""
-    if b'"' not in block:
+    if dialect.around not in block:
         return True
-    return block.count(b'"') % 2 == 0 and regular_record_ends(block) is not None
+    is_even = block.count(dialect.around) % 2 == 0
+    return is_even and regular_record_ends(block, dialect) is not None

@@ -16,8 +16,11 @@ import pyarrow.parquet as pq
 from cqc.compiler.meaning.source_formats import FILES, Cut
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources.csv import header_too_long
+from cqc.runtime.sources.csv_form import CsvForm
 from cqc.runtime.sources.csv_records import (
     BLOCK_BYTES,
+    COMMAS,
+    Dialect,
     csv_blocks,
     regular_record_ends,
     scan_records,
@@ -48,10 +51,18 @@ if TYPE_CHECKING:
 
 
 _BOM = b"\xef\xbb\xbf"
+PLAIN_CSV = CsvForm(COMMAS)
 ROWS_OF_PARQUET = 262_144
 
 
-def open_cursor(stream: str, file: SourceFile, start: int | None, *, whole_lines: bool) -> Cursor:
+def open_cursor(
+    stream: str,
+    file: SourceFile,
+    start: int | None,
+    *,
+    whole_lines: bool,
+    form: CsvForm = PLAIN_CSV,
+) -> Cursor:
     """A cursor at `start`, where an earlier one stopped (None: at the beginning).
 
     Args:
@@ -59,6 +70,7 @@ def open_cursor(stream: str, file: SourceFile, start: int | None, *, whole_lines
         file: the file and what it is.
         start: a place in it.
         whole_lines: leave a last line without a line end for later, because the file may still grow.
+        form: how CSV is written.
 
     Raises:
         RunError: when the file cannot be read.
@@ -71,7 +83,7 @@ def open_cursor(stream: str, file: SourceFile, start: int | None, *, whole_lines
             return WholeFile(stream, file, start)
         if cut is Cut.ROWS:
             return ParquetCursor(stream, file, start)
-        return TextCursor(stream, file, start, whole_lines=whole_lines)
+        return TextCursor(stream, file, start, whole_lines=whole_lines, form=form)
     except OSError as error:
         raise RunError(f"cannot read {file.path}: {error.strerror or error}") from error
 
@@ -139,19 +151,29 @@ class TextCursor:
     """Records of a CSV or JSON-lines file."""
 
     def __init__(
-        self, stream: str, file: SourceFile, start: int | None, *, whole_lines: bool
+        self,
+        stream: str,
+        file: SourceFile,
+        start: int | None,
+        *,
+        whole_lines: bool,
+        form: CsvForm = PLAIN_CSV,
     ) -> None:
         self._stream, self._path, self._format = stream, str(file.path), file.format
-        self._header = _header_bytes(file.path) if file.format == "csv" else 0
+        self._dialect = form.dialect
+        has_header = file.format == "csv" and form.has_header
+        self._header = _header_bytes(file.path, form.dialect) if has_header else 0
         self._file = file.path.open("rb")
         self._at = self._header if start is None else start
         self._begun = start is not None
         self._whole_lines = whole_lines
-        self._too_early = not self._begun and file.format == "csv" and not self._has_header_line()
+        self._too_early = not self._begun and has_header and not self._has_header_line()
         self._file.seek(self._at)
         self._blocks: Iterator[bytes | LongLine] = (
-            csv_blocks if file.format == "csv" else line_blocks
-        )(self._file, BLOCK_BYTES)
+            csv_blocks(self._file, BLOCK_BYTES, form.dialect)
+            if file.format == "csv"
+            else line_blocks(self._file, BLOCK_BYTES)
+        )
         self._ends: list[int] = []  # where the records of the block end that are not handed out yet
 
     def take(self, rows: int | None) -> tuple[Range, int] | None:
@@ -192,15 +214,16 @@ class TextCursor:
         if self._whole_lines and not block.endswith(b"\n"):
             block = block[: block.rfind(b"\n") + 1]
         if block:
-            self._ends = [self._at + int(end) for end in _record_ends(block, self._format)]
+            ends = _record_ends(block, self._dialect if self._format == "csv" else None)
+            self._ends = [self._at + int(end) for end in ends]
 
 
-def _record_ends(block: bytes, format_: str) -> NDArray[np.int64]:
-    """Where the records of a block end; the last one ends with the block."""
-    if format_ == "csv":
-        ends = regular_record_ends(block)
+def _record_ends(block: bytes, dialect: Dialect | None) -> NDArray[np.int64]:
+    """Where the records of a block end; the last one ends with the block. Without a dialect they are lines."""
+    if dialect is not None:
+        ends = regular_record_ends(block, dialect)
         if ends is None:
-            ends = np.array([record.end for record in scan_records(block)], np.int64)
+            ends = np.array([record.end for record in scan_records(block, dialect)], np.int64)
     else:
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
     if not len(ends) or ends[-1] != len(block):
@@ -208,14 +231,14 @@ def _record_ends(block: bytes, format_: str) -> NDArray[np.int64]:
     return ends
 
 
-def _header_bytes(path: Path) -> int:
+def _header_bytes(path: Path, dialect: Dialect) -> int:
     """How many bytes the header takes, with blank lines before it."""
     with path.open("rb") as file:
-        block = next(csv_blocks(file), b"")
+        block = next(csv_blocks(file, dialect=dialect), b"")
     if isinstance(block, LongLine):
         raise header_too_long(str(path))
     at = len(_BOM) if block.startswith(_BOM) else 0
-    for record in scan_records(block[at:]):
+    for record in scan_records(block[at:], dialect):
         fields = record.fields
         if fields is None or len(fields) > 1 or fields[0].strip():
             return at + record.end

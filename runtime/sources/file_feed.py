@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.meaning.source_formats import has_lines
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources import source_files
+from cqc.runtime.sources.csv_form import CsvForm
 from cqc.runtime.sources.file_cursors import open_cursor
 from cqc.runtime.sources.file_trace import Begun
 
@@ -95,6 +96,18 @@ class FileFeed:
             self.close()
         return None
 
+    def read_and_all(self) -> tuple[int, int]:
+        """Bytes that were handed out, and bytes of all files that are known, about."""
+        read, every = 0, sum(size_of(file.path) for file in self._files)
+        for path, place in self.done.items():
+            begun, size = Begun.at(place), size_of(Path(path))
+            every += size
+            # Parquet is cut by rows: of such a file only the whole counts.
+            in_bytes = not path.endswith(".parquet") and begun.has_more
+            part = begun.stop if in_bytes and begun.stop is not None else 0
+            read += part if begun.has_more else size
+        return read, every
+
     def look(self) -> None:
         """List the files again, if this is a feed that follows and all known ones were handed out."""
         self._is_listed = self._follow and self._cursor is None and not self._files
@@ -143,7 +156,8 @@ class FileFeed:
                 continue
             try:
                 start = None if begun is None else begun.stop
-                self._cursor = open_cursor(self.name, file, start, whole_lines=young)
+                form = CsvForm.of(self._relation.options)
+                self._cursor = open_cursor(self.name, file, start, whole_lines=young, form=form)
             except RunError:
                 if young or (self._follow and not file.path.exists()):
                     continue
@@ -248,3 +262,11 @@ def _is_young(path: Path) -> bool:
         return time.time() - path.stat().st_mtime < SETTLED_S
     except OSError:
         return False
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a file; none of one that went away, of which whoever reads it says so."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

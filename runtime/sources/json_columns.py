@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import DTYPES, Column
-from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US, parse_iso
+from cqc.runtime.columns.date_text import parse_date
+from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
+from cqc.runtime.columns.reading import USUAL
 from cqc.runtime.sources import json_scan as scan
 
 if TYPE_CHECKING:
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.columns.python_columns import Converted
+    from cqc.runtime.columns.reading import Reading
 
 _MOST_BIGINT = 2.0**63
-_SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,16 @@ class Found:
         """The texts at some rows, all of which hold texts or numbers."""
         return _gathered(self.data, self.kinds[rows], self.starts[rows], self.ends[rows], None)
 
-    def strings(self) -> tuple[pa.StringArray, NDArray[np.bool_]]:
-        """The texts of all rows, NULL where there is none, and where there is one."""
+    def strings(self, lenient: bool) -> tuple[pa.StringArray, NDArray[np.bool_]]:
+        """The texts of all rows, NULL where there is none, and where there is one; `lenient`: any value has its JSON text."""
         is_text = (self.kinds == scan.TEXT) | (self.kinds == scan.ESCAPED)
+        if lenient:
+            is_text = (self.kinds != scan.NULL) & (self.kinds != scan.BROKEN)
+            nested = self.of_kind(scan.NESTED)  # the bytes inside may be anything
+            if len(nested):
+                fits = np.empty(len(nested), np.bool_)
+                scan.are_utf8(self.data, self.starts[nested], self.ends[nested], fits)
+                is_text[nested] = fits
         mask = None if is_text.all() else pa.py_buffer(np.packbits(is_text, bitorder="little"))
         kinds = np.where(is_text, self.kinds, scan.NULL).astype(np.uint8)
         return _gathered(self.data, kinds, self.starts, self.ends, mask), is_text
@@ -72,22 +81,22 @@ class Found:
         return made
 
 
-def column_of_found(type_: ColumnType, found: Found) -> Converted:
+def column_of_found(type_: ColumnType, found: Found, reading: Reading = USUAL) -> Converted:
     """A column of the values found, and which of them are not of the type (None: all are)."""
     if type_ is ColumnType.STRING:
-        return _strings(found)
+        return _strings(found, reading)
     count = len(found.kinds)
     values = np.zeros(count, DTYPES[type_])
     valid = np.zeros(count, np.bool_)
-    _CONVERSIONS[type_](found, values, valid)
+    _CONVERSIONS[type_](found, values, valid, reading)
     if valid.all():
         return Column(type_, values), None
     bad = ~valid & (found.kinds != scan.NULL)
     return Column(type_, values, valid), bad if bad.any() else None
 
 
-def _strings(found: Found) -> Converted:
-    texts, is_text = found.strings()
+def _strings(found: Found, reading: Reading) -> Converted:
+    texts, is_text = found.strings(reading.lenient)
     if is_text.all():
         return Column(ColumnType.STRING, texts), None
     bad = ~is_text & (found.kinds != scan.NULL)
@@ -111,7 +120,11 @@ def _gathered(
 # Each writes the values that are of its type, and marks them as valid.
 
 
-def _bigints(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+def _bigints(
+    found: Found, values: NDArray[Any], valid: NDArray[np.bool_], reading: Reading
+) -> None:
+    if reading.lenient:
+        _by_cast(found, values, valid, parse_bigint)
     rows, numbers, _ = found.whole_numbers()
     values[rows], valid[rows] = numbers, True
     rows = found.of_kind(scan.FRACTION)
@@ -122,7 +135,11 @@ def _bigints(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> No
         values[rows[whole]], valid[rows[whole]] = doubles[whole].astype(np.int64), True
 
 
-def _doubles(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+def _doubles(
+    found: Found, values: NDArray[Any], valid: NDArray[np.bool_], reading: Reading
+) -> None:
+    if reading.lenient:
+        _by_cast(found, values, valid, parse_double)
     rows, numbers, huge = found.whole_numbers()
     values[rows], valid[rows] = numbers, True
     rows = np.concatenate([huge, found.of_kind(scan.FRACTION)])
@@ -132,53 +149,64 @@ def _doubles(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> No
         rows = found.of_kind(kind)
         values[rows], valid[rows] = meaning, True
     rows = found.of_kind(scan.TEXT, scan.ESCAPED)
-    if len(rows):
+    if len(rows) and not reading.lenient:
         texts = found.texts(rows)
         for word, meaning in (("NaN", np.nan), ("Infinity", np.inf), ("-Infinity", -np.inf)):
             named = rows[pc.equal(texts, word).to_numpy(zero_copy_only=False)]
             values[named], valid[named] = meaning, True
 
 
-def _booleans(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+def _booleans(
+    found: Found, values: NDArray[Any], valid: NDArray[np.bool_], reading: Reading
+) -> None:
     values[:] = found.kinds == scan.TRUE
     valid[:] = values | (found.kinds == scan.FALSE)
+    if reading.lenient:
+        _by_cast(found, values, valid, parse_boolean)
 
 
-def _timestamps(found: Found, values: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+def _timestamps(
+    found: Found, values: NDArray[Any], valid: NDArray[np.bool_], reading: Reading
+) -> None:
     rows = found.of_kind(scan.TEXT, scan.ESCAPED)
     if len(rows):
-        us, bad = parse_iso(found.texts(rows))
+        us, bad = reading.times.of_text(found.texts(rows))
         values[rows], valid[rows] = us, ~bad
     rows, numbers, _ = found.whole_numbers()
     if len(rows):
-        us, fits = _since_epoch(numbers)
-        values[rows], valid[rows] = us, fits
+        us, bad = reading.times.of_whole(numbers)
+        values[rows], valid[rows] = us, ~bad
     rows = found.of_kind(scan.FRACTION)
     if len(rows):
-        with np.errstate(all="ignore"):
-            exact = np.rint(found.doubles(rows) * _SECOND_US)
-            fits = np.abs(exact) < 2.0**62  # then a whole number can tell exactly
-            us = np.where(fits, exact, 0.0).astype(np.int64)
-        values[rows], valid[rows] = us, fits & (us >= FIRST_US) & (us <= LAST_US)
+        us, bad = reading.times.of_fraction(found.doubles(rows))
+        values[rows], valid[rows] = us, ~bad
 
 
-def _since_epoch(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Microseconds of whole numbers since the epoch, their unit told by their size, and which the calendar has."""
-    us = np.where(_smaller(numbers, 10**17), numbers, numbers // 1_000)
-    for size, scale in ((10**14, 1_000), (10**11, _SECOND_US)):
-        small = _smaller(numbers, size)
-        us = np.where(small, np.where(small, numbers, 0) * scale, us)
-    return us, (us >= FIRST_US) & (us <= LAST_US)
+def _dates(found: Found, values: NDArray[Any], valid: NDArray[np.bool_], reading: Reading) -> None:
+    del reading
+    rows = found.of_kind(scan.TEXT, scan.ESCAPED)
+    if len(rows):
+        days, bad = parse_date(found.texts(rows))
+        values[rows], valid[rows] = days, ~bad
 
 
-def _smaller(numbers: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    return (numbers < size) & (numbers > -size)
+def _by_cast(
+    found: Found, values: NDArray[Any], valid: NDArray[np.bool_], parse: Callable[..., Any]
+) -> None:
+    """Text in the place of numbers and booleans: what CAST makes of it."""
+    rows = found.of_kind(scan.TEXT, scan.ESCAPED)
+    if len(rows):
+        made, bad = parse(found.texts(rows), cast=True)
+        values[rows], valid[rows] = made, ~bad
 
 
 _SPECIAL = ((scan.NAN, np.nan), (scan.INFINITY, np.inf), (scan.MINUS_INFINITY, -np.inf))
-_CONVERSIONS: dict[ColumnType, Callable[[Found, NDArray[Any], NDArray[np.bool_]], None]] = {
+_CONVERSIONS: dict[
+    ColumnType, Callable[[Found, NDArray[Any], NDArray[np.bool_], Reading], None]
+] = {
     ColumnType.BIGINT: _bigints,
     ColumnType.DOUBLE: _doubles,
     ColumnType.BOOLEAN: _booleans,
     ColumnType.TIMESTAMP: _timestamps,
+    ColumnType.DATE: _dates,
 }

@@ -2,25 +2,25 @@
 
 The text is scanned (`json_scan.py`) some rows at a time, and each time what was found becomes columns (`json_columns.py`), so
 that beside the columns themselves little memory is needed, whatever the text holds. Rejected rows are counted with their
-reason and not kept.
+reason, and kept where somebody wants them.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cqc.compiler.embed import compile as compile_text
-from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.intake.typed_batch import Intake, Reject
+from cqc.runtime.intake.typed_batch import Absent, Intake, Reject
 from cqc.runtime.sources import json_scan as scan
 from cqc.runtime.sources.json_columns import Found, column_of_found
+from cqc.runtime.sources.json_entries import Entries
+from cqc.runtime.sources.json_line import decoded, parse_line, row_of_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -31,8 +31,7 @@ _BOM = b"\xef\xbb\xbf"
 _LINE_REASONS = ("not JSON", "not UTF-8", "not an object")
 _ROWS, _CELLS = 65_536, 1_048_576  # that are looked at in one go
 _FIRST_ROWS = 64  # most texts are short
-_CASED = 0x1F000  # no character beyond has a lower case
-_FINAL_SIGMA, _SIGMA = 0x3C2, 0x3C3
+_SAMPLE = 20_000  # bytes of a row that are kept to look for a column that no row has
 
 
 class JsonError(ValueError):
@@ -45,8 +44,10 @@ class JsonRows:
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
         self._intake = Intake(relation)
-        self._names = _names([column.name for column in relation.columns])
-        self._most_rows = max(1, min(_ROWS, _CELLS // len(relation.columns)))
+        self._reading = self._intake.reading
+        self._entries = Entries([column.keys for column in relation.columns])
+        self._names = self._entries.names
+        self._most_rows = max(1, min(_ROWS, _CELLS // self._entries.count))
 
     def array(self, text: bytes) -> Iterator[TypedBatch]:
         """The rows of an array, or of one object.
@@ -66,21 +67,36 @@ class JsonRows:
             self._check_end(data, *scan.scan_one(data, at, np.zeros(scan.MOST_LEVELS, np.uint8)))
             raise TypeError("neither an array nor an object")
 
-    def lines(self, text: bytes) -> Iterator[TypedBatch]:
-        """The rows of a text with an object on each line that is not blank."""
-        data = np.frombuffer(text.removeprefix(_BOM), np.uint8)
-        room = self._room()
+    def lines(
+        self, text: bytes, *, keep_rejects: bool = False, goes_on: bool = False
+    ) -> Iterator[TypedBatch]:
+        """The rows of a text with an object on each line that is not blank.
+
+        Args:
+            text: the lines.
+            keep_rejects: whether rejects have their rows.
+            goes_on: whether other text came before, so that no mark of the encoding can stand here.
+        """
+        text = text if goes_on else text.removeprefix(_BOM)
+        data = np.frombuffer(text, np.uint8)
+        room = self._entries.room()
         at, most = 0, _FIRST_ROWS
         while at < len(data):
             kinds, starts, ends = self._outputs(most)
-            wrong = np.zeros(len(_LINE_REASONS), np.int64)
-            at, rows = scan.scan_lines(data, at, self._names, room, kinds, starts, ends, wrong)
+            lines, wrong = np.empty((len(kinds), 2), np.int64), np.empty((len(kinds), 3), np.int64)
+            at, rows, wrongs = scan.scan_lines(
+                data, at, self._names, room, kinds, starts, ends, lines, wrong
+            )
             rejects = [
-                reject
-                for reason, count in zip(_LINE_REASONS, wrong.tolist(), strict=True)
-                for reject in [Reject(reason, None)] * count
+                _reject_of(text, begin, end, reason, keep=keep_rejects)
+                for begin, end, reason in wrong[:wrongs].tolist()
             ]
-            yield self._take(data, (kinds, starts, ends), rows, rejects)
+            row_of = _rows_of(text, lines) if keep_rejects else None
+            taken = self._take(data, (kinds, starts, ends), rows, rejects, row_of)
+            if rows:
+                first = text[lines[0, 0] : min(lines[0, 1], lines[0, 0] + _SAMPLE)]
+                taken.absent = self._absent(room, first)
+            yield taken
             most = _ROWS
 
     def _object(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
@@ -97,7 +113,7 @@ class JsonRows:
         if first < len(data) and data[first] == ord("]"):
             self._check_end(data, first + 1, scan.DONE)
             return
-        room = self._room()
+        room = self._entries.room()
         status, most = scan.MORE, _FIRST_ROWS
         while status == scan.MORE:
             kinds, starts, ends = self._outputs(most)
@@ -107,7 +123,10 @@ class JsonRows:
             if status != scan.MORE:
                 self._check_end(data, at, status)
             rejects = [Reject("not an object", None)] * others
-            yield self._take(data, (kinds, starts, ends), rows, rejects)
+            taken = self._take(data, (kinds, starts, ends), rows, rejects, None)
+            if rows:
+                taken.absent = self._absent(room, data[first : first + _SAMPLE].tobytes())
+            yield taken
             most = _ROWS
 
     def _check_end(self, data: NDArray[np.uint8], at: int, status: int) -> None:
@@ -118,18 +137,27 @@ class JsonRows:
             raise JsonError(f"it should end at byte {rest:,}, and goes on")
 
     def _outputs(self, most: int) -> tuple[Any, Any, Any]:
-        shape = min(most, self._most_rows), len(self._relation.columns)
+        shape = min(most, self._most_rows), self._entries.count
         return np.zeros(shape, np.uint8), np.empty(shape, np.int32), np.empty(shape, np.int32)
 
-    def _room(self) -> tuple[Any, ...]:
-        """What the scan needs beside: open brackets, a key as it is and folded, and which key each column has."""
-        longest = int(np.diff(self._names[2]).max())
-        levels = np.zeros(scan.MOST_LEVELS, np.uint8)
-        key, folded = np.empty(longest + 1, np.int32), np.empty(longest + 2, np.int32)
-        return levels, key, folded, np.empty((len(self._relation.columns), 3), np.int64)
+    def _absent(self, room: tuple[Any, ...], sample: bytes) -> Absent | None:
+        """The columns that no row had, with the text of a row."""
+        seen = room[5].view(np.bool_)[self._entries.of_column]
+        room[5][:] = 0
+        if seen.all():
+            return None
+        names = frozenset(
+            column.name for column, has in zip(self._relation.columns, seen, strict=True) if not has
+        )
+        return Absent(names, sample.decode(errors="replace"))
 
     def _take(
-        self, data: NDArray[np.uint8], found: tuple[Any, Any, Any], rows: int, rejects: list[Reject]
+        self,
+        data: NDArray[np.uint8],
+        found: tuple[Any, Any, Any],
+        rows: int,
+        rejects: list[Reject],
+        row_of: Callable[[int], Any] | None,
     ) -> TypedBatch:
         kinds, starts, ends = found
         conversions = [
@@ -141,10 +169,27 @@ class JsonRows:
                     np.ascontiguousarray(starts[:rows, at]),
                     np.ascontiguousarray(ends[:rows, at]),
                 ),
+                self._reading,
             )
-            for at, declared in enumerate(self._relation.columns)
+            for at, declared in zip(
+                self._entries.of_column.tolist(), self._relation.columns, strict=True
+            )
         ]
-        return self._intake.assemble(conversions, rows + len(rejects), None, rejects)
+        return self._intake.assemble(conversions, rows + len(rejects), row_of, rejects)
+
+
+def _rows_of(text: bytes, lines: NDArray[np.int64]) -> Callable[[int], Any]:
+    """The object on the line of each row, as it came."""
+    return lambda row: row_of_line(text[lines[row, 0] : lines[row, 1]])
+
+
+def _reject_of(text: bytes, begin: int, end: int, reason: int, *, keep: bool) -> Reject:
+    """What becomes of a line that holds no row."""
+    if not keep:
+        return Reject(_LINE_REASONS[reason], None)
+    parsed = parse_line(decoded(text[begin:end]))
+    shown = parsed.row if isinstance(parsed, Reject) else parsed
+    return Reject(_LINE_REASONS[reason], shown)
 
 
 def _as_utf8(text: bytes) -> bytes:
@@ -174,53 +219,12 @@ def _why(data: NDArray[np.uint8], at: int, status: int) -> str:
     return f"{chr(data[at])!a} cannot stand at byte {at:,}"
 
 
-def _names(names: list[str]) -> tuple[Any, ...]:
-    """The declared names as the scan looks them up: a table of slots, the folded names, and the names as declared."""
-    folded = [_letters([_plain(ord(letter)) for letter in fold(name)]) for name in names]
-    exact = [_letters([ord(letter) for letter in name]) for name in names]
-    size = 8
-    while size < 2 * len(names):
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    for column, letters in enumerate(folded):
-        slot = scan.slot_of(letters, len(letters)) & (size - 1)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        slots[slot] = column
-    return slots, *_joined(folded), *_joined(exact), _lower_letters()
-
-
-def _letters(codes: list[int]) -> NDArray[np.int32]:
-    return np.array(codes, np.int32)
-
-
-def _joined(parts: list[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    return np.concatenate(parts), offsets
-
-
-def _plain(code: int) -> int:
-    # Which of the two a capital sigma becomes depends on what follows it; here they are one.
-    return _SIGMA if code == _FINAL_SIGMA else code
-
-
-@functools.cache
-def _lower_letters() -> NDArray[np.int32]:
-    """The lower case of each character that has one of its own."""
-    table = np.arange(_CASED, dtype=np.int32)
-    for code in range(_CASED):
-        lower = chr(code).lower()
-        if len(lower) == 1:
-            table[code] = _plain(ord(lower))
-    return table
-
-
 def warm() -> None:
     """Compile the kernels of `json_scan.py`."""
     declared = "CREATE STREAM s (ts TIMESTAMP, k BIGINT, x DOUBLE, name STRING);"
     relation = compile_text(declared).catalog.find("s")
     assert relation is not None
     reader = JsonRows(relation)
-    list(reader.array(b'[{"ts": 1, "k": 2.5, "name": "a\\n"}]'))
+    list(reader.array(b'[{"ts": 1, "k": 2.5, "name": "a\\n"}, {"name": {"a": 1}}]'))
     list(reader.array(b"{}"))
     list(reader.lines(b"{}\n"))

@@ -1,8 +1,8 @@
 """JSON text is read once, without an object for any value in it: what stands where, by row and declared column.
 
 A kernel walks the bytes, checks them against the grammar that Python's `json` takes (NaN and Infinity too) and notes for each
-declared column of each row what kind of value there is and where its text begins and ends. Values of keys that nobody declared
-are walked over. How large, how deep or how odd a text is changes neither the memory it takes nor, by the byte, the time.
+*entry* of each row (a declared column, or an object on the way to one) what kind of value there is and where its text begins and
+ends. Values of keys that nobody declared are walked over. How large, how deep or how odd a text is changes neither the memory it takes nor, by the byte, the time.
 
     [{"ts": 5, "Name": "ab"}, {"ts": null}]      ts: WHOLE 7..8, NULL      name: TEXT 19..21, NULL
 
@@ -12,10 +12,12 @@ Of a key that comes twice the last value counts, of two spellings of a column th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from cqc.runtime.kernel import njit
 
 # The kinds of values. 0 is also what a row holds for a key that is not there.
-NULL, FALSE, TRUE, WHOLE, FRACTION, NAN, INFINITY, MINUS_INFINITY, TEXT, ESCAPED, OTHER = range(11)
+NULL, FALSE, TRUE, WHOLE, FRACTION, NAN, INFINITY, MINUS_INFINITY, TEXT, ESCAPED = range(10)
+BROKEN, NESTED = 10, 11  # text that no column takes; an object or an array
 
 # How a scan ends.
 MORE, DONE = 0, 1
@@ -96,6 +98,13 @@ def _is_utf8(data, at, stop):  # type: ignore[no-untyped-def]
             return False
         at += size
     return True
+
+
+@njit(cache=True, nogil=True)
+def are_utf8(data, starts, ends, fits):  # type: ignore[no-untyped-def]
+    """Which of some stretches are UTF-8."""
+    for row in range(len(starts)):
+        fits[row] = _is_utf8(data, starts[row], ends[row])
 
 
 @njit(cache=True, nogil=True)
@@ -207,7 +216,7 @@ def _scalar(data, at, stop, lenient):  # type: ignore[no-untyped-def]
         if flags < 0:
             return end, flags
         if flags & _HAS_HALVES:
-            return end, OTHER
+            return end, BROKEN
         return end, ESCAPED if flags & _HAS_ESCAPES else TEXT
     if c == _MINUS or _ZERO <= c <= _NINE:
         return _number(data, at, stop)
@@ -254,7 +263,7 @@ def _value(data, at, stop, lenient, levels):  # type: ignore[no-untyped-def]
         if at >= stop:
             return stop, ENDS_EARLY
         c = data[at]
-        kind = OTHER
+        kind = NESTED
         if c in (_OPEN, _OPEN_LIST):
             close = _CLOSE if c == _OPEN else _CLOSE_LIST
             inner = _past_white(data, at + 1, stop)
@@ -282,7 +291,7 @@ def _value(data, at, stop, lenient, levels):  # type: ignore[no-untyped-def]
             if at >= stop:
                 return stop, ENDS_EARLY
             c = data[at]
-            kind = OTHER
+            kind = NESTED
             if c == levels[depth - 1]:
                 depth -= 1
                 at += 1
@@ -335,9 +344,9 @@ def _mix(code, letter):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def slot_of(letters, count):  # type: ignore[no-untyped-def]
-    """What a name's first `count` folded characters make a number of."""
-    code = 2_166_136_261
+def slot_of(node, letters, count):  # type: ignore[no-untyped-def]
+    """What the object that a key is in, and the key's first `count` folded characters, make a number of."""
+    code = _mix(2_166_136_261, np.int64(node))
     for place in range(count):
         code = _mix(code, np.int64(letters[place]))
     return code
@@ -354,9 +363,9 @@ def _same(letters, count, others, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _column_of(data, at, stop, names, exact, folded):  # type: ignore[no-untyped-def]
-    """The column that a key names or -1, how many characters the key has, and whether it is spelled as declared."""
-    slots, letters, letters_at, spelled, spelled_at, lower = names
+def _entry_of(data, at, stop, node, names, exact, folded):  # type: ignore[no-untyped-def]
+    """The entry that a key of a node names or -1, how many characters the key has, and whether it is spelled as declared."""
+    slots, letters, letters_at, spelled, spelled_at, lower, parents, _, _ = names
     written = held = 0
     while at < stop:
         code, at = _character(data, at)
@@ -370,12 +379,13 @@ def _column_of(data, at, stop, names, exact, folded):  # type: ignore[no-untyped
         else:
             folded[held] = lower[code] if code < len(lower) else code
             held += 1
-    slot = slot_of(folded, held) & (len(slots) - 1)
+    slot = slot_of(node, folded, held) & (len(slots) - 1)
     while slots[slot] >= 0:
-        column = slots[slot]
-        if _same(folded, held, letters, letters_at[column], letters_at[column + 1]):
-            is_exact = _same(exact, written, spelled, spelled_at[column], spelled_at[column + 1])
-            return column, written, is_exact
+        entry = slots[slot]
+        is_here = parents[entry] == node
+        if is_here and _same(folded, held, letters, letters_at[entry], letters_at[entry + 1]):
+            is_exact = _same(exact, written, spelled, spelled_at[entry], spelled_at[entry + 1])
+            return entry, written, is_exact
         slot = (slot + 1) & (len(slots) - 1)
     return -1, 0, False
 
@@ -393,10 +403,30 @@ def _is_key(data, at, stop, exact, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _chosen(data, entry, key, key_end, count, is_exact, room):  # type: ignore[no-untyped-def]
+    """Whether the value of a key is the one that counts for its entry, as far as the row was read."""
+    exact, chosen, seen = room[1], room[3], room[5]
+    if chosen[entry, 0] >= 0 and not is_exact:
+        if chosen[entry, 2] == 1:
+            return False
+        return _is_key(data, chosen[entry, 0], chosen[entry, 1], exact, count)
+    chosen[entry, 0] = key
+    chosen[entry, 1] = key_end
+    chosen[entry, 2] = 1 if is_exact else 0
+    seen[entry] = 1
+    return True
+
+
+@njit(cache=True, nogil=True)
 def _row(data, at, stop, lenient, names, room, kinds, starts, ends):  # type: ignore[no-untyped-def]
-    """Read an object whose brace is here into a row of the outputs; its end, and nothing or why it is none."""
-    levels, exact, folded, chosen = room
+    """Read an object whose brace is here into a row of the outputs; its end, and nothing or why it is none.
+
+    Objects on the way to a column are read as the row itself is: `opened` has their entries, `node` is the one it is in.
+    """
+    levels, exact, folded, chosen, opened, _ = room
+    parents, children, lasts = names[6], names[7], names[8]
     chosen[:, 0] = -1
+    node = depth = 0
     at = _past_white(data, at + 1, stop)
     if at < stop and data[at] == _CLOSE:
         return at + 1, 0
@@ -405,32 +435,49 @@ def _row(data, at, stop, lenient, names, room, kinds, starts, ends):  # type: ig
         at, key_end, wrong = _key(data, at, stop, lenient)
         if wrong < 0:
             return at, wrong
-        column, count, is_exact = _column_of(data, key, key_end, names, exact, folded)
+        entry, count, is_exact = _entry_of(data, key, key_end, node, names, exact, folded)
+        counts = entry >= 0 and _chosen(data, entry, key, key_end, count, is_exact, room)
+        if counts:
+            for below in range(entry + 1, lasts[entry]):  # what an earlier object of this key held
+                kinds[below] = NULL
+                chosen[below, 0] = -1
         start = at
-        at, kind = _value(data, at, stop, lenient, levels)
-        if kind < 0:
-            return at, kind
-        if column >= 0:
-            counts = is_new = chosen[column, 0] < 0 or is_exact
-            if not is_new and chosen[column, 2] == 0:
-                counts = _is_key(data, chosen[column, 0], chosen[column, 1], exact, count)
+        if counts and children[entry] >= 0 and at < stop and data[at] == _OPEN:
+            kinds[entry] = NESTED
+            starts[entry] = start
+            at = _past_white(data, at + 1, stop)
+            if at >= stop or data[at] != _CLOSE:
+                opened[depth] = entry
+                depth += 1
+                node = children[entry]
+                continue
+            at += 1
+            ends[entry] = at
+        else:
+            at, kind = _value(data, at, stop, lenient, levels)
+            if kind < 0:
+                return at, kind
             if counts:
-                if is_new:
-                    chosen[column, 0] = key
-                    chosen[column, 1] = key_end
-                    chosen[column, 2] = 1 if is_exact else 0
-                kinds[column] = kind
+                kinds[entry] = kind
                 is_text = kind in (TEXT, ESCAPED)
-                starts[column] = start + is_text
-                ends[column] = at - is_text
-        at = _past_white(data, at, stop)
-        if at >= stop:
-            return stop, ENDS_EARLY
-        if data[at] == _CLOSE:
-            return at + 1, 0
-        if data[at] != _COMMA:
-            return at, UNEXPECTED
-        at += 1
+                starts[entry] = start + is_text
+                ends[entry] = at - is_text
+        while True:  # a value ends here, and with it perhaps the object it is in
+            at = _past_white(data, at, stop)
+            if at >= stop:
+                return stop, ENDS_EARLY
+            if data[at] == _COMMA:
+                at += 1
+                break
+            if data[at] != _CLOSE:
+                return at, UNEXPECTED
+            at += 1
+            if depth == 0:
+                return at, 0
+            depth -= 1
+            entry = opened[depth]
+            ends[entry] = at
+            node = parents[entry]
 
 
 @njit(cache=True, nogil=True)
@@ -466,13 +513,15 @@ def scan_array(data, at, names, room, kinds, starts, ends):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True)
-def scan_lines(data, at, names, room, kinds, starts, ends, wrong_lines):  # type: ignore[no-untyped-def]
-    """Read lines until the outputs are full or the text ends; `wrong_lines` counts those that are no row, by the reason.
+def scan_lines(data, at, names, room, kinds, starts, ends, lines, wrong_lines):  # type: ignore[no-untyped-def]
+    """Read lines until the outputs are full or the text ends.
+
+    `lines` becomes where the line of each row begins and ends; `wrong_lines` the same of those that are no row, and the reason.
 
     Returns:
-        where it stopped, and how many rows there are.
+        where it stopped, how many rows there are, and how many lines that are none.
     """
-    rows = read = 0
+    rows = read = wrongs = 0
     while at < len(data) and read < len(kinds):
         stop = at
         while stop < len(data) and data[stop] != _NEWLINE:
@@ -492,15 +541,18 @@ def scan_lines(data, at, names, room, kinds, starts, ends, wrong_lines):  # type
                 end, wrong = _value(data, at, stop, True, room[0])
             if wrong < 0 or end < stop or not is_object:
                 kinds[rows] = NULL
+                wrong_lines[wrongs, 0], wrong_lines[wrongs, 1] = at, stop
                 if wrong >= 0:
-                    wrong_lines[NOT_JSON_LINE if end < stop else NOT_AN_OBJECT] += 1
+                    wrong_lines[wrongs, 2] = NOT_JSON_LINE if end < stop else NOT_AN_OBJECT
                 else:
                     is_text = _is_utf8(data, at, stop)
-                    wrong_lines[NOT_JSON_LINE if is_text else NOT_UTF8_LINE] += 1
+                    wrong_lines[wrongs, 2] = NOT_JSON_LINE if is_text else NOT_UTF8_LINE
+                wrongs += 1
             else:
+                lines[rows, 0], lines[rows, 1] = at, stop
                 rows += 1
         at = next_line
-    return at, rows
+    return at, rows, wrongs
 
 
 @njit(cache=True, nogil=True)
@@ -537,12 +589,12 @@ def whole_numbers(data, starts, ends, values, fits):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True)
 def gather_text(data, starts, ends, kinds, offsets, text):  # type: ignore[no-untyped-def]
-    """Put the texts of some values behind each other, escapes resolved; of a value that is no text, nothing."""
+    """Put the texts of some values behind each other, escapes resolved; of NULL, nothing."""
     size = 0
     for row in range(len(starts)):
         offsets[row] = size
         kind = kinds[row]
-        if kind in (TEXT, WHOLE, FRACTION):
+        if kind not in (NULL, ESCAPED):
             length = ends[row] - starts[row]
             text[size : size + length] = data[starts[row] : ends[row]]
             size += length

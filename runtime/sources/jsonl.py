@@ -2,13 +2,12 @@
 
 Keys match like column names, a missing key is NULL, unknown keys are ignored, blank lines are skipped. A line that is not
 JSON, not an object or not UTF-8 is rejected alone. A block in which every line is an object with exactly declared keys and
-values of their types is read by Arrow; any other line by line.
+values of their types is read by Arrow; any other is scanned (`json_rows`).
 """
 
 from __future__ import annotations
 
 import io
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,9 @@ import pyarrow.json as pa_json
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import ARROW_TYPES
-from cqc.runtime.intake.typed_batch import Intake, Reject
+from cqc.runtime.intake.typed_batch import Absent, Intake, join_taken
+from cqc.runtime.sources.json_line import row_of_line
+from cqc.runtime.sources.json_rows import JsonRows
 from cqc.runtime.sources.long_lines import LongLine, line_pieces
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ BLOCK_BYTES = 4 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _PATIENCE = 2
 _NEWLINE, _OPEN, _CLOSE = b"\n{}"
-_WHITE = " \t\r"
-_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # as old as the module
 
 
 def read_jsonl(relation: Relation, file: BinaryIO, name: str) -> Iterator[TypedBatch]:
@@ -50,8 +49,12 @@ class JsonLinesReader:
     """Reads blocks of whole lines."""
 
     def __init__(self, relation: Relation) -> None:
+        self._relation = relation
         self._intake = Intake(relation)
-        self._surprises = 0
+        self._rows: JsonRows | None = None  # made for the first block that is no plain one
+        has_paths = any(column.path is not None for column in relation.columns)
+        self._surprises = _PATIENCE if has_paths else 0
+        self._unseen = {column.name for column in relation.columns}
         schema = [(column.name, _arrow_type(column.type)) for column in relation.columns]
         self._options = pa_json.ParseOptions(
             explicit_schema=pa.schema(schema), unexpected_field_behavior="error"
@@ -64,8 +67,32 @@ class JsonLinesReader:
             table = self._by_arrow(block)
             self._surprises = self._surprises + 1 if table is None else 0
             if table is not None:
-                return self._intake.take_arrow(table, _objects_of(block))
-        return _read_lines(self._intake, block)
+                taken = self._intake.take_arrow(table, _objects_of(block))
+                taken.absent = self._absent(table, block)
+                return taken
+        if self._rows is None:
+            self._rows = JsonRows(self._relation)
+        parts = list(self._rows.lines(block, keep_rejects=True, goes_on=True))
+        return join_taken(parts) if parts else self._intake.take([])
+
+    def _absent(self, table: pa.Table, block: bytes) -> Absent | None:
+        """The columns that no row has had so far: those without a value whose name is nowhere in a block.
+
+        A name that was seen once is not looked for again: of hundreds of columns most are seen early, and each look reads the
+        block.
+        """
+        if not self._unseen:
+            return None
+        for column, values in zip(self._relation.columns, table.columns, strict=True):
+            name = column.name
+            if name in self._unseen and (
+                values.null_count < len(values) or f'"{name}"'.encode() in block
+            ):
+                self._unseen.discard(name)
+        if not self._unseen:
+            return None
+        first_line = block.partition(b"\n")[0].decode(errors="replace")
+        return Absent(frozenset(self._unseen), first_line)
 
     def reject(self, line: LongLine) -> TypedBatch:
         """A line that is too long."""
@@ -84,7 +111,8 @@ class JsonLinesReader:
 
 
 def _arrow_type(type_: ColumnType) -> pa.DataType:
-    return pa.string() if type_ is ColumnType.TIMESTAMP else ARROW_TYPES[type_]
+    written = (ColumnType.TIMESTAMP, ColumnType.DATE)  # as text, by rules of their own
+    return pa.string() if type_ in written else ARROW_TYPES[type_]
 
 
 def _object_lines(block: bytes) -> int:
@@ -107,8 +135,7 @@ def _objects_of(block: bytes) -> Callable[[int], Any]:
     def object_of(row: int) -> Any:
         if not lines:  # most blocks are never asked
             lines.extend(block.split(b"\n"))
-        parsed = parse_line(_decoded(lines[row]).strip(_WHITE))
-        return parsed.row if isinstance(parsed, Reject) else parsed
+        return row_of_line(lines[row])
 
     return object_of
 
@@ -116,47 +143,3 @@ def _objects_of(block: bytes) -> Callable[[int], Any]:
 def line_blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes | LongLine]:
     """Blocks of whole lines, about `size` bytes each, and the lines that are too long."""
     return line_pieces(file, size)
-
-
-def _decoded(block: bytes) -> str:
-    """Text; bytes that are not UTF-8 become halves of surrogate pairs, which no column takes."""
-    try:
-        return block.decode()
-    except UnicodeDecodeError:
-        return block.decode(errors="surrogateescape")
-
-
-def _read_lines(intake: Intake, block: bytes) -> TypedBatch:
-    rows: list[dict[str, Any]] = []
-    rejects: list[Reject] = []
-    read = 0
-    for line in _decoded(block).split("\n"):
-        trimmed = line.strip(_WHITE)
-        if not trimmed:
-            continue
-        read += 1
-        parsed = parse_line(trimmed)
-        if isinstance(parsed, dict):
-            rows.append(parsed)
-        else:
-            rejects.append(parsed)
-    return intake.take_objects(rows, read, rejects)
-
-
-def parse_line(line: str) -> dict[str, Any] | Reject:
-    """The object of a line without white space around it, or why it is none."""
-    try:
-        value, end = _scan(line, 0)
-    except (StopIteration, ValueError, RecursionError):
-        return Reject(_why(line), {"line": line})
-    if end != len(line):
-        return Reject("not JSON", {"line": line})
-    return value if isinstance(value, dict) else Reject("not an object", value)
-
-
-def _why(line: str) -> str:
-    try:
-        line.encode()
-    except UnicodeEncodeError:
-        return "not UTF-8"
-    return "not JSON"

@@ -115,8 +115,7 @@ def read_kafka(relation: Relation, part: Range) -> Iterator[TypedBatch]:
     finally:
         consumer.close()
     if relation.options.get("value", "json").lower() == "csv":
-        header = ",".join(f'"{column.name}"' for column in relation.columns).encode()
-        yield from read_csv(relation, io.BytesIO(b"\n".join([header, *values])), part.path)
+        yield from read_csv(relation, io.BytesIO(b"\n".join(values)), part.path, has_header=False)
     elif values:
         # A line end cannot be inside a JSON text, only between its parts.
         lines = b"\n".join(value.replace(b"\n", b" ") for value in values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,14 +14,18 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import BinaryIO
 
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.intake.typed_batch import TypedBatch
 
-ROWS_AT_ONCE = 65_536
+ROWS_AT_ONCE, BYTES_AT_ONCE = 32_768, 8 * 1024 * 1024
 _BYTES_OF_A_CODE = 8  # about, with its share of the dictionary
+_REPEATED_SHARE = (
+    0.25  # of the length of its texts, what a value of a column takes that is kept by codes
+)
+_READ_BYTES = 128 * 1024  # of a column at a time; else all of a row group is read at once
 
 
 def read_parquet(
@@ -36,12 +40,17 @@ def read_parquet(
     try:
         opened = pq.ParquetFile(file)
         repeated = _repeated(opened)
-        if repeated:
-            opened = pq.ParquetFile(file, metadata=opened.metadata, read_dictionary=repeated)
+        opened = pq.ParquetFile(
+            file,
+            metadata=opened.metadata,
+            read_dictionary=repeated,
+            buffer_size=_READ_BYTES,
+            pre_buffer=False,
+        )
         columns = _wanted(relation, opened.schema_arrow.names, name)
         groups, first = _groups_of_rows(opened, start, stop)
         for batch in opened.iter_batches(
-            ROWS_AT_ONCE, row_groups=groups, columns=columns, use_threads=False
+            _rows_at_once(opened), row_groups=groups, columns=columns, use_threads=False
         ):
             last = batch.num_rows if stop is None else min(stop - first, batch.num_rows)
             skipped = max(start - first, 0)
@@ -53,10 +62,18 @@ def read_parquet(
         raise RunError(f"cannot read {name} as Parquet: {reason}") from error
 
 
+def _rows_at_once(opened: pq.ParquetFile) -> int:
+    """How many rows to read at a time: fewer where they are long."""
+    metadata = opened.metadata
+    size = sum(metadata.row_group(group).total_byte_size for group in range(opened.num_row_groups))
+    fit = int(BYTES_AT_ONCE * metadata.num_rows // max(size, 1))
+    return max(1, min(ROWS_AT_ONCE, fit))
+
+
 def _repeated(opened: pq.ParquetFile) -> list[str]:
     """The text columns that the file keeps by their distinct values: they are read as such.
 
-    A column chunk that holds every text takes more bytes a value than a code does.
+    A column chunk that holds every text takes more bytes a value than a code does, and about as many as the texts are long.
     """
     metadata, schema = opened.metadata, opened.schema_arrow
     found = []
@@ -65,9 +82,22 @@ def _repeated(opened: pq.ParquetFile) -> list[str]:
             continue  # a nested column takes several places
         chunks = [metadata.row_group(group).column(at) for group in range(metadata.num_row_groups)]
         values = sum(chunk.num_values for chunk in chunks)
-        if sum(chunk.total_uncompressed_size for chunk in chunks) <= _BYTES_OF_A_CODE * values:
+        size = sum(chunk.total_uncompressed_size for chunk in chunks)
+        if size <= values * max(_BYTES_OF_A_CODE, _REPEATED_SHARE * _length(chunks)):
             found.append(name)
     return found
+
+
+def _length(chunks: Sequence[Any]) -> float:
+    """How long the texts of a column are, as far as the file tells: as the least and the largest of each chunk."""
+    lengths = [
+        len(text)
+        for chunk in chunks
+        if chunk.is_stats_set and chunk.statistics.has_min_max
+        for text in (chunk.statistics.min, chunk.statistics.max)
+        if isinstance(text, str | bytes)
+    ]
+    return sum(lengths) / len(lengths) if lengths else 0.0
 
 
 def _groups_of_rows(opened: pq.ParquetFile, start: int, stop: int | None) -> tuple[list[int], int]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cqc.runtime.engine.engine import Engine
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.finite_run import RunSummary
+    from cqc.runtime.run.standing import Standing
     from cqc.runtime.spark.session.session import Session
 
 # What counts is in our checkpoint, and nothing of Spark's outlives a run.
@@ -69,6 +70,10 @@ class SparkRun:
             waiting=observer.waiting,
         )
         self._run.to_end(progress)
+
+    def standing(self) -> Standing:
+        """How far the run is."""
+        return self._run.standing()
 
     def give_up(self) -> None:
         """Let the micro-batch under way stop in the middle."""

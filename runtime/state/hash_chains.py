@@ -17,9 +17,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.kernel import njit
 from cqc.runtime.state.lanes import text_buffers, writable
 
 if TYPE_CHECKING:

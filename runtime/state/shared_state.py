@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
-from numba import njit
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import DTYPES
 from cqc.runtime.columns.packet import Packet
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
 from cqc.runtime.state.hash_chains import KEY, NO_ROWS, HashChains, KeyKind, link
 from cqc.runtime.state.lanes import ColumnLane, Lane, NumberBlock, NumberLane, TextLane

@@ -154,7 +154,7 @@ class FlatJoin:
         found: list[JoinResults] = []
         self.steps.stored(item, first, first + count)
         if rows.count:
-            self._walk.set_out(item, routes, rows, Turn(first, found))
+            self._walk.set_out(item, routes, rows, Turn(first, found), count)
         return found
 
     def _new_insert(self, item: int) -> FusedInsert | None:
@@ -298,13 +298,23 @@ class FlatJoin:
 def warm() -> None:
     """Compile the kernels of the join, by joining a few tuples in each of its ways."""
     for order in ("adaptive", *ORDERS):
-        _warm_in(order)
+        _warm_in(order, _WARM)
+    _warm_in("adaptive", _WARM + _many_queries())
     word = np.zeros(1, np.uint64)
     count_slots_of(word[:, None], 0, word, np.zeros(WORD_BITS, np.int64))
 
 
-def _warm_in(order: str) -> None:
-    program = compile_program(_WARM)
+def _many_queries() -> str:
+    """So many queries of each kind that a lineage takes two words: kernels are compiled once more for that."""
+    return "".join(
+        f"SELECT a.k AS x, b.k AS y FROM a, b WHERE a.k = b.k AND a.v <= b.v AND a.v < {number}.5 MAXWINDOW 5 SEC;\n"
+        f"SELECT a.k AS x, b.k AS y FROM a, b WHERE a.v < 2.0 * b.v AND b.v < {number} MAXWINDOW 5 SEC;\n"
+        for number in range(4, WORD_BITS + 5)
+    )
+
+
+def _warm_in(order: str, text: str) -> None:
+    program = compile_program(text)
     states = {name: SharedState(each) for name, each in program.catalog.relations.items()}
     joins: dict[int, JoinNode] = {}
     for body in program.graph.bodies.values():

@@ -14,13 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.columns.array_addresses import address, carray, pointer
 from cqc.runtime.join.membership.item_filter import double_key
 from cqc.runtime.join.step.conditions import rank_of
 from cqc.runtime.join.step.row_kernels import start_rows
 from cqc.runtime.join.step.step_arguments import RowBlock
+from cqc.runtime.kernel import njit
 from cqc.runtime.state.shared_state import store_derived
 
 if TYPE_CHECKING:

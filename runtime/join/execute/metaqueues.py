@@ -99,6 +99,7 @@ class MetaQueue:
         self.counter = 0  # trains of others since rows began to wait
         self.is_ready = False  # on the scheduler queue
         self.oldest_us = 0  # the earliest starting tuple of those that wait
+        self.came = 0  # rows, of the tuples that started last
         self._waiting: Rows | None = None
         self._taken: Rows | None = None
         self._cut: Rows | None = None
@@ -221,12 +222,23 @@ class MetaQueues:
         while (queue := self.next_ready() or self.next_waiting()) is not None:
             queue.take()
 
-    def start_rows(self, branches: Sequence[Branch]) -> int:
-        """How many new tuples to let in at a time."""
-        most = settings.TRAIN_MOST
+    def start_rows(self, branches: Sequence[Branch], offered: int, before: int) -> int:
+        """How many new tuples to let in at a time from now on; `before` as yet, and so many were offered last.
+
+        A branch that only some of them take sees a part of them, and is no reason to let in few.
+        """
+        if self.one_at_a_time:
+            return 1
+        queues = [self.of(branch) for branch in branches]
+        most = [each.size.most * offered // each.came for each in queues if each.came]
+        if branches and not most:
+            return before  # nothing was met, so nothing is known
+        return max(1, min(4 * before, settings.TRAIN_MOST, *most))
+
+    def came(self, branches: Sequence[Branch], rows: int) -> None:
+        """Tuples start: so many of them take each of the branches, as far as it is known."""
         for branch in branches:
-            most = min(most, self.of(branch).size.most)
-        return most
+            self.of(branch).came = rows
 
     def passes(self, queue: MetaQueue, rows: int, *, more: bool) -> bool:
         """Whether arriving rows go on at once: they are enough, or nothing would join them (`more`: tuples follow)."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import lowest_bit
 from cqc.runtime.lineage.matches import Matches, SlotRows
 from cqc.runtime.lineage.rank_lineage import WORD_BITS

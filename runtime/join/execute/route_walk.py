@@ -16,6 +16,8 @@ from cqc.runtime.join.step.probe_kernels import GAVE_UP
 from cqc.runtime.join.step.row_kernels import pick_rows, start_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -75,25 +77,38 @@ class RouteWalk:
                 lineage[begin:end], times, first + begin, rows.positions, rows.ts, rows.lineage
             )
             if rows.count:
-                self.set_out(item, routes, rows, turn)
+                self.set_out(item, routes, rows, turn, len(times))
+            else:
+                self._learn_part(item, (), len(times))
             self._steps.started(item)
             begin = end
         turn.more = more
 
-    def set_out(self, item: int, routes: Routes, rows: Rows, turn: Turn) -> None:
-        """Rows that start go on: through all levels at once where that may be, else branch by branch."""
+    def set_out(self, item: int, routes: Routes, rows: Rows, turn: Turn, offered: int) -> None:
+        """Rows that start go on: through all levels at once where that may be, else branch by branch.
+
+        They are those of the `offered` tuples that somebody wants.
+        """
+        queues = self._queues
+        queues.came(routes.branches, rows.count)
         if not self._goes_through(routes, rows, turn):
+            queues.came(routes.branches, 0)
             oldest_us = rows.oldest_us
             self._teaching = self._planner.observing
             for branch in routes.branches:
                 self._arrive(branch, rows, oldest_us, turn)
             self._teaching = False
-        self._part_rows[item] = self._queues.start_rows(routes.branches)
+        self._learn_part(item, routes.branches, offered)
         limits = self._limits
         if limits.watch.clock() > limits.watch.look_at:
             limits.look(self._members, rows.lineage, rows.count)
         while (queue := self._queues.next_ready()) is not None:
             self._take(queue, turn)
+
+    def _learn_part(self, item: int, branches: Sequence[Branch], offered: int) -> None:
+        """How many tuples start together the next time."""
+        before = self._part_rows.get(item, _FIRST_PART)
+        self._part_rows[item] = self._queues.start_rows(branches, offered, before)
 
     def drain(self, turn: Turn) -> None:
         """Everything that waits goes on."""
@@ -133,6 +148,7 @@ class RouteWalk:
         if not rows.count:
             return
         queue = self._queues.of(branch)
+        queue.came = rows.count
         if self._teaching or self._queues.passes(queue, rows.count, more=turn.more):
             self._go_on(queue, rows, oldest_us, turn)
         else:

@@ -18,12 +18,12 @@ import struct
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from cqc.compiler.meaning.normal import NEVER, AllOf, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.join.step.conditions import rank_of
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import bitmap, toggle_bits, word_count
 from cqc.runtime.state.lanes import writable
 

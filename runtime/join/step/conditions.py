@@ -15,9 +15,9 @@ words, else an array (scanning with one word takes half the time that it takes w
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.join.step.theta_lists import rank
+from cqc.runtime.kernel import njit
 
 _LAST_US = (1 << 63) - 2
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.columns.array_addresses import address, carray, pointer
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT, extend_by_key
 from cqc.runtime.join.step.probe_step import Rows, gather_keys, gather_values
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,12 +13,12 @@ more, so the next phase has fewer of both. Conditions that a phase has answered 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.join.step.conditions import intersect, rank_of, thetas_allow
 from cqc.runtime.join.step.probe_kernels import write_row
 from cqc.runtime.join.step.scan_kernels import accepted_by_list
 from cqc.runtime.join.step.step_arguments import ChainTarget
+from cqc.runtime.kernel import njit
 from cqc.runtime.state.hash_chains import bucket_of
 
 

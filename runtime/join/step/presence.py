@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
 from cqc.runtime.join.step.conditions import meet, shifted, window_allows
 from cqc.runtime.join.step.probe_kernels import (
@@ -23,6 +23,7 @@ from cqc.runtime.join.step.probe_kernels import (
     first_young_enough,
 )
 from cqc.runtime.join.step.step_arguments import ChainTarget, RowBlock
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
 
 if TYPE_CHECKING:

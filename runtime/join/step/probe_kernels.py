@@ -15,13 +15,13 @@ All rows take a step along their chains before any takes the next: the steps of 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.join.step.conditions import meet, rank_of, shifted, thetas_allow, windows_allow
 from cqc.runtime.join.step.step_arguments import (
     ChainTarget,
     RowBlock,
 )
+from cqc.runtime.kernel import njit
 from cqc.runtime.state.hash_chains import bucket_of
 
 # Tuples that one call looks at, at most: less than a tenth of a second. Two rows are never too many for a call.

@@ -12,7 +12,6 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.join.step.phase_order import PhaseOrder, StepParts
 from cqc.runtime.join.step.probe_kernels import (
@@ -24,6 +23,7 @@ from cqc.runtime.join.step.probe_kernels import (
 from cqc.runtime.join.step.row_kernels import count_slots
 from cqc.runtime.join.step.scan_kernels import MOST_SIFTED, extend_by_time
 from cqc.runtime.join.step.theta_lists import PredicateList, code_of
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import FAR_US, RankSets
 
 if TYPE_CHECKING:

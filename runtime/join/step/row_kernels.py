@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import lowest_bit
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.join.step.conditions import (
     intersect,
@@ -29,6 +28,7 @@ from cqc.runtime.join.step.conditions import (
 )
 from cqc.runtime.join.step.probe_kernels import GAVE_UP
 from cqc.runtime.join.step.step_arguments import Hub, RowBlock, Thetas, TimeTarget, Windows
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import lowest_bit
 from cqc.runtime.lineage.rank_lineage import WORD_BITS
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.normal import ThetaJoin
 
 EXACT_LIMIT = float(1 << 53)
-_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.INTERVAL)
+_WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.INTERVAL)
 _NUMBERS = (*_WHOLE, ColumnType.DOUBLE)
 _MONOTONE = (ComparisonOp.LT, ComparisonOp.LE, ComparisonOp.GT, ComparisonOp.GE)
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from cqc.compiler.meaning.bound import ComparisonOp
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import bitmap, set_bits
 
 if TYPE_CHECKING:

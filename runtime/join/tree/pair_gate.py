@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
 from cqc.runtime.join.step.conditions import meet
 from cqc.runtime.join.step.presence import SEED, move_entries
@@ -38,6 +38,7 @@ from cqc.runtime.join.tree.tree_kernels import (
     write_keys,
     write_side,
 )
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
 from cqc.runtime.join.step.conditions import meet, window_allows
 from cqc.runtime.join.step.presence import SEED, mix
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from cqc.runtime.kernel import njit
 from cqc.runtime.pull.aggregate.partials import absorb, absorb_value, clear, width_of
 
 if TYPE_CHECKING:

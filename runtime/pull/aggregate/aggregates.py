@@ -7,7 +7,7 @@ again in exact arithmetic, so that the answer does not depend on the order of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from cqc.runtime.pull.aggregate.partials import (
     WHOLE_MOST,
     partials_by_group,
 )
+from cqc.runtime.pull.aggregate.row_aggregates import group_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +47,8 @@ _EXACT = 1 << 53
 
 def has_partials(aggregate: Aggregate) -> bool:
     """Whether it can be put together from partials; distinct values and the order of texts need the rows."""
+    if aggregate.function.needs_rows:
+        return False
     if aggregate.argument is None or aggregate.function is AggregateFunction.COUNT:
         return not aggregate.distinct
     is_text = aggregate.argument.type in (ColumnType.STRING, ColumnType.NULL)
@@ -54,6 +57,8 @@ def has_partials(aggregate: Aggregate) -> bool:
 
 def has_tree(aggregate: Aggregate) -> bool:
     """Whether trees over a history can answer it: all but what has no type."""
+    if aggregate.function.needs_rows:
+        return False
     return aggregate.argument is None or aggregate.argument.type is not ColumnType.NULL
 
 
@@ -83,6 +88,8 @@ def finish(aggregate: Aggregate, partials: NDArray[Any], values_of: ValuesOf) ->
         return _whole_totals(aggregate.type, partials, present)
     if function is AggregateFunction.AVG:
         means = _double_means(partials, values_of) if is_double else _whole_means(partials)
+        if aggregate.type is ColumnType.INTERVAL:
+            return Column(ColumnType.INTERVAL, half_away(means), present), 0
         return Column(ColumnType.DOUBLE, means, present), 0
     is_least = function is AggregateFunction.MIN
     if is_double:
@@ -114,6 +121,11 @@ def _whole_means(partials: NDArray[np.int64]) -> NDArray[np.float64]:
         exact = (int(partials[row, HIGH]) << 32) + int(partials[row, LOW])
         means[row] = exact / int(counts[row])
     return means
+
+
+def half_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The nearest whole numbers, a half away from zero."""
+    return (np.sign(values) * np.floor(np.abs(values) + 0.5)).astype(np.int64)
 
 
 def _double_totals(partials: NDArray[np.float64], values_of: ValuesOf) -> NDArray[np.float64]:
@@ -156,9 +168,12 @@ def _rounded(exact: Fraction) -> float:
 
 
 def aggregate_rows(
-    aggregate: Aggregate, column: Column | None, groups: NDArray[np.int64], group_count: int
+    aggregate: Aggregate, columns: Sequence[Column], groups: NDArray[np.int64], group_count: int
 ) -> tuple[Column, int]:
-    """The aggregate of each group from its rows, and how many failed; `column` is the argument's value for each row."""
+    """The aggregate of each group from its rows, and how many failed; `columns` are its inputs' values for each row."""
+    if aggregate.function.needs_rows:
+        return group_rows(aggregate, columns, groups, group_count), 0
+    column = columns[0] if columns else None
     if column is None:
         return count_column(np.bincount(groups, minlength=group_count).astype(np.int64)), 0
     if aggregate.distinct:

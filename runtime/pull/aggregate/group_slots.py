@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from cqc.runtime.kernel import njit
 from cqc.runtime.pull.aggregate.aggregate_tree import FAN, move_entries
 
 if TYPE_CHECKING:

@@ -298,7 +298,7 @@ class GroupTree:
         codes = entries.window * width + entries.group
         entry = codes.searchsorted(parts.window * width + groups)
         plain = replace(aggregate, distinct=False)
-        column, failed = aggregate_rows(plain, values, entry, len(entries))
+        column, failed = aggregate_rows(plain, [values], entry, len(entries))
         self._failed += failed
         return column
 

@@ -166,3 +166,73 @@ def merge_rows(parts: Sequence[PartialRows]) -> PartialRows:
         for at in range(len(full[0].orders))
     )
     return PartialRows(window[order], oldest_us[order], columns, orders)
+
+
+def selected_groups(part: PartialGroups, chosen: NDArray[np.bool_]) -> PartialGroups:
+    """Some of the groups."""
+    if chosen.all():
+        return part
+    rows = np.flatnonzero(chosen)
+    place = np.cumsum(chosen) - 1
+    lanes = tuple(
+        PartialLane(
+            lane.partials[rows],
+            {int(place[row]): values for row, values in lane.values.items() if chosen[row]},
+        )
+        for lane in part.lanes
+    )
+    return PartialGroups(part.window[rows], tuple(take(key, rows) for key in part.keys), lanes)
+
+
+def joined_groups(parts: Sequence[PartialGroups]) -> PartialGroups:
+    """The groups of all parts, each once, still as partials."""
+    if len(parts) == 1:
+        return parts[0]
+    window = np.concatenate([part.window for part in parts])
+    keys = [
+        concatenate([_plain(part.keys[at]) for part in parts]) for at in range(len(parts[0].keys))
+    ]
+    numbers, count = number_rows([count_column(window), *keys], len(window))
+    firsts = first_rows(numbers, count)
+    lanes = tuple(
+        _joined_lane([part.lanes[at] for part in parts], numbers, count)
+        for at in range(len(parts[0].lanes))
+    )
+    return PartialGroups(window[firsts], tuple(take(key, firsts) for key in keys), lanes)
+
+
+def _plain(column: Column) -> Column:
+    return Column(column.type, column.values, column.valid)
+
+
+def _joined_lane(
+    lanes: Sequence[PartialLane], numbers: NDArray[np.int64], count: int
+) -> PartialLane:
+    parts = np.concatenate([lane.partials for lane in lanes])
+    if parts.shape[1] == 1:  # COUNT(*)
+        totals = np.zeros(count, np.int64)
+        np.add.at(totals, numbers, parts[:, 0])
+        return PartialLane(totals.reshape(-1, 1), {})
+    starts = np.cumsum([0, *(len(lane.partials) for lane in lanes)]).tolist()
+    values = {
+        start + row: own
+        for start, lane in zip(starts, lanes, strict=False)
+        for row, own in lane.values.items()
+    }
+    for row in values:
+        parts[row, SUM:SPECIAL] = 0.0
+    merged = merge_partials(parts, numbers, count)
+    if parts.dtype != np.float64:
+        return PartialLane(merged, {})
+    # A group of which one part overflowed keeps all its values: those, and the sums of its other parts.
+    spoilt: dict[int, list[NDArray[np.float64]]] = {}
+    with np.errstate(all="ignore"):
+        overflowed = np.flatnonzero(~np.isfinite(merged[:, SUM] + merged[:, REST]))
+    for group in {*(int(numbers[row]) for row in values), *overflowed.tolist()}:
+        found = [
+            values[row] if row in values else parts[row, [SUM, REST]]
+            for row in np.flatnonzero(numbers == group).tolist()
+        ]
+        spoilt[group] = found
+        merged[group, SUM] = np.inf
+    return PartialLane(merged, {group: np.concatenate(each) for group, each in spoilt.items()})

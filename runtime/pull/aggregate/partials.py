@@ -17,10 +17,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload, register_jitable
 
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numba import njit
+
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.graph.derive import is_derived
 from cqc.runtime.engine.snapshot import EngineState, Snapshot, StreamTuples
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import open_private, private_folder
@@ -61,6 +62,7 @@ class Commit:
     segments: list[Segment] = field(default_factory=list)
     firsts: dict[str, int] = field(default_factory=dict)  # the first position that is retained
     base: str = ""  # the file with the places of the input that `positions` lacks
+    sinks: dict[str, Any] = field(default_factory=dict)  # what waits for them (`sink_delivery`)
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -189,10 +191,12 @@ class Checkpoint:
             DamagedError: when they are not what was written.
         """
         found: dict[str, StreamTuples] = {}
-        for name in commit.engine.lines.keys() & relations.keys():
+        for name in commit.engine.lines:
+            if name not in relations and not is_derived(name):
+                continue
             own = [segment for segment in commit.segments if segment.stream == name]
             first = commit.firsts.get(name, 0)
-            packet = read_segments(self._tuples, relations[name], own, first)
+            packet = read_segments(self._tuples, relations.get(name), own, first)
             if packet is not None:
                 found[name] = StreamTuples(first, first, packet)
         return Snapshot(commit.engine, found)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler import CompileError
 from cqc.runtime.engine.snapshot import Snapshot
 from cqc.runtime.run.batch_run import BatchRun
+from cqc.runtime.run.declared_sinks import DeclaredSinks
 from cqc.runtime.run.durable.checkpoint import Checkpoint, Commit
 from cqc.runtime.run.durable.checkpoint_compatibility import (
     check_program,
@@ -129,6 +130,7 @@ class DurableRun(BatchRun):
             },
             **{name: file.keep(self._number) for name, file in self._beside.items()},
         }
+        self._sinks.keep()
         snapshot = self.engine.snapshot(since=self._checkpoint.written)
         commit = Commit(
             self._number,
@@ -138,12 +140,23 @@ class DurableRun(BatchRun):
             self._driver.reached_us,
             outputs,
             ended,
+            sinks=self._sinks.to_json(),
         )
         self._checkpoint.commit(commit, snapshot.tuples, self._planner)
         self._durable.counted(self._number)
+        self._sinks.counted()
         if self._in_force is not None:
             self._keep_program(self._in_force)
             self._in_force = None
+
+    def _open_sinks(self) -> None:
+        self._sinks = DeclaredSinks(
+            self.engine,
+            self._options,
+            self._catalog.sinks,
+            folder=self._checkpoint.folder / "sinks",
+            counts={} if self._last is None else self._last.sinks,
+        )
 
     def _keep_program(self, sources: Sources) -> None:
         try:
@@ -190,7 +203,7 @@ class DurableRun(BatchRun):
     def deliver(self, batch: MicroBatch, results: Iterable[list[ResultBlock]]) -> None:
         """Write results under the number that their micro-batch will have."""
         del batch
-        found = list(results)
+        found = [rest for blocks in results if (rest := self._sinks.write(blocks))]
         if found:
             self._durable.write(self._number + 1, found)
 

@@ -60,6 +60,8 @@ def write_segment(folder: Path, file: str, stream: str, packet: Packet, start: i
     arrays = [column_to_arrow(column) for column in packet.columns]
     arrays += [pa.array(packet.ts_us), pa.array(packet.arrival)]
     table = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
+    types = ",".join(column.type.value for column in packet.columns)
+    table = table.replace_schema_metadata({"types": types})
     summed = _Summed(str(folder / file), "wb", opener=private_opener)
     with io.BufferedWriter(summed) as out:
         with pa.ipc.new_file(out, table.schema) as writer:
@@ -71,9 +73,9 @@ def write_segment(folder: Path, file: str, stream: str, packet: Packet, start: i
 
 
 def read_segments(
-    folder: Path, relation: Relation, segments: Sequence[Segment], first: int
+    folder: Path, relation: Relation | None, segments: Sequence[Segment], first: int
 ) -> Packet | None:
-    """The tuples of one stream from position `first` on; None when there are none.
+    """The tuples of one stream, or of a view (no relation), from position `first` on; None when there are none.
 
     Raises:
         DamagedError: when a file is missing, or is not what was written.
@@ -89,19 +91,30 @@ def read_segments(
     return Packet(tuple(columns[:-2]), columns[-2].values, columns[-1].values)
 
 
-def _read(path: Path, relation: Relation, segment: Segment, start: int) -> list[Column]:
+def _read(path: Path, relation: Relation | None, segment: Segment, start: int) -> list[Column]:
     data = _checked(path, segment)
     try:
         table = pa.ipc.open_file(pa.py_buffer(data)).read_all().combine_chunks()
     except pa.ArrowException as error:
         raise DamagedError(path, f"is no Arrow file ({error})") from error
-    types = [column.type for column in relation.columns] + [ColumnType.BIGINT] * 2
+    types = _types(path, relation, table.schema) + [ColumnType.BIGINT] * 2
     if len(types) != table.num_columns or table.num_rows != segment.count:
-        raise DamagedError(path, f"does not hold the tuples of {relation.name}")
+        raise DamagedError(path, f"does not hold the tuples of {segment.stream}")
     return [
         cut(column_from_arrow(type_, array), start, segment.count)
         for type_, array in zip(types, table.columns, strict=True)
     ]
+
+
+def _types(path: Path, relation: Relation | None, schema: pa.Schema) -> list[ColumnType]:
+    """The types of the columns; those of a view are in the file, as no program declares them."""
+    if relation is not None:
+        return [column.type for column in relation.columns]
+    names = (schema.metadata or {}).get(b"types", b"").decode()
+    try:
+        return [ColumnType(name) for name in names.split(",") if name]
+    except ValueError as error:
+        raise DamagedError(path, f"does not say what it holds ({error})") from error
 
 
 def _checked(path: Path, segment: Segment) -> bytes:

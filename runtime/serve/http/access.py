@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from cqc.runtime.serve.console import CONSOLE
 from cqc.runtime.serve.http.bodies import FORM, SAY_JSON
 from cqc.runtime.serve.http.hosts import host_name, is_address, is_loopback, plain_name
 from cqc.runtime.serve.http.request_body import RequestBody
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 CALLER = "cqc.caller"  # in the scope of a request: whose it is; not there for somebody unknown
 ROWS_PATH = "/streams/"
-_OPEN_PATHS = {"/health"}
+_OPEN_PATHS = {"/health", *CONSOLE.paths}
+# They change nothing, so whoever may look may ask for them.
+_LOOKING_PATHS = {"/check", "/preview"}
 _READING = {"GET", "HEAD"}
 _SHOWN = 100  # characters of a header that is told back
 Headers = list[tuple[bytes, bytes]]
@@ -56,7 +59,7 @@ class Gate:
             return  # nothing else is spoken here
         headers: Headers = scope["headers"]
         caller = self._book.caller_of(_header(headers, b"authorization")) if self._book else ANYBODY
-        refused = self._unsafe(headers) or self._not_allowed(scope, caller)
+        refused = self._unsafe(headers, is_page=_is_page(scope)) or self._not_allowed(scope, caller)
         if refused is not None:
             await _answer(send, *refused)
             return
@@ -69,8 +72,8 @@ class Gate:
         else:
             await self._app(scope, body.receive, body.sender(send))
 
-    def _unsafe(self, headers: Headers) -> Refused | None:
-        """What a page in a browser could ask for."""
+    def _unsafe(self, headers: Headers, *, is_page: bool) -> Refused | None:
+        """What a page in a browser could ask for; a link elsewhere may lead to the console, which holds nothing yet."""
         host = _header(headers, b"host").decode("latin-1").strip()
         name = host_name(host)
         if not self._is_known(name):
@@ -80,6 +83,9 @@ class Gate:
         for origin in (value for key, value in headers if key == b"origin"):
             if origin.decode("latin-1").strip().lower().partition("://")[2] != host.lower():
                 return 403, "requests of pages from elsewhere are not answered (Origin)"
+        is_visit = is_page and _header(headers, b"sec-fetch-mode").strip().lower() == b"navigate"
+        if is_visit:
+            return None
         if _header(headers, b"sec-fetch-site").strip().lower() in (b"cross-site", b"same-site"):
             return 403, "requests of pages from elsewhere are not answered (Sec-Fetch-Site)"
         return None
@@ -98,7 +104,8 @@ class Gate:
         asks = (
             scope["method"] == "POST" and path.startswith("/queries/") and path.endswith("/invoke")
         )
-        only_reads = asks or scope["method"] in _READING
+        tries = scope["method"] == "POST" and path in _LOOKING_PATHS
+        only_reads = asks or tries or scope["method"] in _READING
         if caller.role < Role.USER and not only_reads:
             return 403, "this token may only look: it cannot register, remove or push"
         return None
@@ -110,11 +117,17 @@ class Gate:
         return min(self._limits.plain_bytes, self._limits.body_bytes)
 
 
+def _is_page(scope: Scope) -> bool:
+    return scope["method"] in _READING and scope["path"] in CONSOLE.paths
+
+
 def _wrong_body(scope: Scope, headers: Headers, body: RequestBody) -> Refused | None:
     length = _header(headers, b"content-length")
     if length.isdigit() and int(length[:19]) > body.most:
         return 413, body.too_large()
-    if scope["method"] == "POST" and scope["path"] == "/queries":
+    method, path = scope["method"], scope["path"]
+    is_query = method == "POST" and path in {"/queries", *_LOOKING_PATHS}
+    if is_query or (method == "PUT" and path.startswith("/queries/")):
         return _not_json(_header(headers, b"content-type").decode("latin-1"))
     return None
 

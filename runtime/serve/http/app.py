@@ -10,7 +10,7 @@ import asyncio
 import functools
 import json
 import time
-from datetime import UTC, datetime
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Header, Query, Request, Response
@@ -22,24 +22,44 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from cqc.compiler.diagnostics.diagnostic import CompileError, render_json
+from cqc.runtime.errors import RunError
+from cqc.runtime.serve.console import CONSOLE
 from cqc.runtime.serve.http.access import CALLER
 from cqc.runtime.serve.http.answers import choose_form, write_answer
 from cqc.runtime.serve.http.bodies import FEW_BYTES, check_kind, read_body
 from cqc.runtime.serve.http.events import EventResponse, Watchers, events, find_place
-from cqc.runtime.serve.http.exposition import CONTENT_TYPE, Histogram, engine_lines, metric, text_of
+from cqc.runtime.serve.http.exposition import (
+    CONTENT_TYPE,
+    Histogram,
+    engine_lines,
+    metric,
+    query_lines,
+    sink_lines,
+    text_of,
+)
+from cqc.runtime.serve.http.last_results import JSON, last_results, wants_json
 from cqc.runtime.serve.http.models import (
     Answer,
     BusyInfo,
-    ColumnInfo,
     Health,
     NewQuery,
     Problem,
     Pushed,
+    QueryDetail,
     QueryInfo,
     QueryList,
+    QueryText,
+    ResultList,
+    SinkInfo,
+    SinkList,
+    SinkTested,
 )
+from cqc.runtime.serve.http.query_info import info_of, utc_text
 from cqc.runtime.serve.http.tokens import Caller, Role
+from cqc.runtime.serve.http.view_models import Checked, LiveGraphInfo, Overview, Previewed, Schema
+from cqc.runtime.serve.http.views_api import ViewsApi
 from cqc.runtime.serve.refusal import Refusal, Status
+from cqc.runtime.serve.statements import name_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +101,20 @@ _ROWS_BODY = {
 }
 
 
+_RESULTS: dict[str, Any] = {
+    "description": "Events, or with `Accept: application/json` the latest results.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ResultList"}}},
+}
+Since = Annotated[str | None, Query(description="now, start, or the last id seen")]
+Most = Annotated[
+    int | None,
+    Query(
+        ge=1, le=10_000, description="At most so many a second: the latest; the rest is counted."
+    ),
+]
+Limit = Annotated[int, Query(ge=1, le=1_000, description="How many, of the latest as JSON.")]
+
+
 class _AnythingConvertor(StringConvertor):
     """A name in a path: any characters, line ends and slashes too."""
 
@@ -107,6 +141,7 @@ class Api:
         self._limits = worker.service.limits
         self._invoke_seconds = Histogram()
         self._readers = asyncio.Semaphore(_READERS)
+        self.views = ViewsApi(worker, _check_text, self._health)
         self.app = FastAPI(
             title="cqc",
             summary="Standing queries over streams.",
@@ -127,6 +162,8 @@ class Api:
                 summary=self.app.summary,
                 routes=self.app.routes,
             )
+            schema = ResultList.model_json_schema(ref_template="#/components/schemas/{model}")
+            found["components"]["schemas"] |= {**schema.pop("$defs"), "ResultList": schema}
             found["components"]["securitySchemes"] = {"token": _TOKEN}
             found["security"] = [{"token": []}, {}]
             found["paths"]["/health"]["get"]["security"] = [{}]
@@ -142,35 +179,65 @@ class Api:
                 "/queries/{name:anything}/invoke", self.invoke, methods=[method],
                 response_class=Response, responses=invoke_answers, operation_id=f"invoke_{method.lower()}",
             )  # fmt: skip
+        results_answers = {**_PROBLEMS, 200: _RESULTS}
         add(
             "/queries/{name:anything}/results", self.watch_one, methods=["GET"], status_code=200,
-            response_class=EventResponse, responses=_PROBLEMS,
+            response_class=EventResponse, response_model=None, responses=results_answers,
         )  # fmt: skip
         add(
             "/queries", self.register, methods=["POST"], status_code=201,
             response_model=QueryInfo, responses=_PROBLEMS,
         )  # fmt: skip
+        views = self.views
         add(
-            "/queries", self.queries, methods=["GET"], response_class=Response,
+            "/queries", views.queries, methods=["GET"], response_class=Response,
             responses={**_PROBLEMS, 200: {"model": QueryList}},
         )  # fmt: skip
         one = "/queries/{name:anything}"
-        add(one, self.query, methods=["GET"], response_model=QueryInfo, responses=_PROBLEMS)
+        add(one, views.query, methods=["GET"], response_model=QueryDetail, responses=_PROBLEMS)
+        add(
+            one, self.put, methods=["PUT"], response_model=QueryInfo,
+            responses={**_PROBLEMS, 201: {"model": QueryInfo, "description": "There was none."}},
+        )  # fmt: skip
         add(
             one, self.unregister, methods=["DELETE"], status_code=204,
             response_class=Response, responses=_PROBLEMS,
         )  # fmt: skip
         add(
             "/results", self.watch_all, methods=["GET"], status_code=200,
-            response_class=EventResponse, responses=_PROBLEMS,
+            response_class=EventResponse, response_model=None, responses=results_answers,
         )  # fmt: skip
+        for path, look, model in (
+            ("/overview", views.overview, Overview),
+            ("/graph", views.graph, LiveGraphInfo),
+            ("/schema", views.schema, Schema),
+        ):
+            add(path, look, methods=["GET"], response_model=model, responses=_PROBLEMS)
+        for path, attempt, tried in (
+            ("/check", views.check, Checked),
+            ("/preview", views.preview, Previewed),
+        ):
+            add(path, attempt, methods=["POST"], response_model=tried, responses=_PROBLEMS)
         add(
             "/streams/{name:anything}", self.push, methods=["POST"],
             response_model=Pushed, response_model_exclude_defaults=True,
             responses=_PROBLEMS, openapi_extra=_ROWS_BODY,
         )  # fmt: skip
+        add("/sinks", self.sinks, methods=["GET"], response_model=SinkList, responses=_PROBLEMS)
+        add(
+            "/sinks/{name:anything}/test", self.test_sink, methods=["POST"],
+            response_model=SinkTested, responses=_PROBLEMS,
+        )  # fmt: skip
         add("/health", self.health, methods=["GET"], response_model=Health)
-        add("/metrics", self.metrics, methods=["GET"], response_class=PlainTextResponse)
+        add(
+            "/metrics", self.metrics, methods=["GET"], response_class=PlainTextResponse,
+            responses=_PROBLEMS,
+        )  # fmt: skip
+        for path, file in CONSOLE.paths.items():
+            add(
+                path, functools.partial(_console_file, file), methods=["GET"],
+                response_class=Response, name=f"console {file}", include_in_schema=False,
+            )  # fmt: skip
 
     def _add_error_answers(self) -> None:
         add = self.app.add_exception_handler
@@ -191,28 +258,50 @@ class Api:
     async def register(self, given: NewQuery, request: Request) -> QueryInfo:
         """Register a query; a push query sees what arrives from now on, a pull query also the retained past."""
         _check_text("text", given.text, self._limits.query_characters)
-        for field, value in (("name", given.name), ("owner", given.owner)):
-            if value is not None:
-                _check_text(field, value, self._limits.name_characters)
-                if not value.strip():
-                    raise Refusal(Status.INVALID, f"{field} is empty")
+        self._check_names(given.name, given.owner)
+        if given.replace:
+            name = given.name or name_in(given.text)
+            if name is None:
+                raise Refusal(Status.INVALID, "to replace a query, say its name")
+            return (await self._replace(name, given.text, given.owner, request))[0]
         owner = _owner(request, given.owner)
         entry = await self._worker.change(
             lambda service: service.register(given.text, given.name, owner),
             what="the registration of a query",
         )
-        return _info(entry, entry.own_seconds, 0)
+        return info_of(self.views.row_of(entry))
 
-    async def queries(self) -> Response:
-        """All registered queries with their owner, age, results and cost."""
-        entries = await self._worker.ask(lambda service: service.costs())
-        # There may be a hundred thousand: neither the engine nor other requests wait for their text.
-        body = await asyncio.to_thread(_list_text, entries)
-        return Response(body, media_type="application/json")
+    async def put(
+        self, name: str, given: QueryText, request: Request, response: Response
+    ) -> QueryInfo:
+        """Let the query of this name be exactly this one: registered, replaced, or left as it is when nothing changes."""
+        _check_text("text", given.text, self._limits.query_characters)
+        self._check_names(name, given.owner)
+        found, is_new = await self._replace(name, given.text, given.owner, request)
+        response.status_code = 201 if is_new else 200
+        return found
 
-    async def query(self, name: str) -> QueryInfo:
-        """One registered query."""
-        return _info(*await self._worker.ask(lambda service: _with_cost(service, name)))
+    async def _replace(
+        self, name: str, text: str, given_owner: str | None, request: Request
+    ) -> tuple[QueryInfo, bool]:
+        caller = _caller(request)
+
+        def replace(service: Service) -> tuple[Entry, bool]:
+            is_new = name not in service.registry
+            owner = given_owner
+            if not is_new:
+                owner = owner or _removable(service, name, caller, "replace").owner
+            return service.replace(text, name, _owner(request, owner))[0], is_new
+
+        entry, is_new = await self._worker.change(replace, what="the replacement of a query")
+        return info_of(self.views.row_of(entry)), is_new
+
+    def _check_names(self, *names: str | None) -> None:
+        for field, value in zip(("name", "owner"), names, strict=True):
+            if value is not None:
+                _check_text(field, value, self._limits.name_characters)
+                if not value.strip():
+                    raise Refusal(Status.INVALID, f"{field} is empty")
 
     async def unregister(self, name: str, request: Request) -> Response:
         """Remove a query; the others do not notice. A user's token removes the queries of that user alone."""
@@ -260,27 +349,45 @@ class Api:
     async def watch_one(
         self,
         name: str,
-        since: Annotated[str | None, Query(description="now, start, or the last id seen")] = None,
+        since: Since = None,
+        most: Most = None,
+        limit: Limit = 100,
+        accept: Annotated[str, Header(description="Events, or the latest as JSON.")] = "",
         last_event_id: Annotated[str | None, Header()] = None,
-    ) -> EventResponse:
-        """The results of one query as server-sent events."""
+    ) -> Response:
+        """The results of one query as server-sent events; with `Accept: application/json` the latest that are kept."""
         entry = await self._worker.ask(lambda service: service.registry.find(name))
+        if wants_json(accept):
+            return await self._last(entry, limit)
         if entry.kind == "pull":
             raise Refusal(
                 Status.CONFLICT,
                 f"query {entry.name} has results only when asked: invoke it, or add EVERY",
             )
-        return self._watch(entry, since, last_event_id)
+        return self._watch(entry, since, last_event_id, most)
 
     async def watch_all(
         self,
-        since: Annotated[str | None, Query(description="now, start, or the last id seen")] = None,
+        since: Since = None,
+        most: Most = None,
+        limit: Limit = 100,
+        accept: Annotated[str, Header(description="Events, or the latest as JSON.")] = "",
         last_event_id: Annotated[str | None, Header()] = None,
-    ) -> EventResponse:
-        """The results of all queries as server-sent events."""
-        return self._watch(None, since, last_event_id)
+    ) -> Response:
+        """The results of all queries as server-sent events; with `Accept: application/json` the latest that are kept."""
+        if wants_json(accept):
+            return await self._last(None, limit)
+        return self._watch(None, since, last_event_id, most)
 
-    def _watch(self, entry: Entry | None, since: str | None, last_id: str | None) -> EventResponse:
+    async def _last(self, entry: Entry | None, limit: int) -> Response:
+        service = self._worker.service
+        number = None if entry is None else entry.number
+        body = await asyncio.to_thread(last_results, service.results, service.epoch, number, limit)
+        return Response(body, media_type=JSON)
+
+    def _watch(
+        self, entry: Entry | None, since: str | None, last_id: str | None, most: int | None
+    ) -> EventResponse:
         service = self._worker.service
         place = find_place(service.results, service.epoch, last_id, since)
         bell = self._watchers.join()
@@ -297,6 +404,7 @@ class Api:
             place,
             None if entry is None else entry.number,
             lambda: _end_of(entry),
+            most,
         )
         return EventResponse(body, self._limits.watcher_seconds, left)
 
@@ -324,6 +432,7 @@ class Api:
             rejected=outcome.rejected,
             reasons=outcome.reasons,
             waiting=outcome.waiting,
+            nulled=outcome.nulled,
         )
 
     async def _rows(
@@ -341,12 +450,29 @@ class Api:
         async with self._readers:
             return await asyncio.to_thread(read)
 
+    # Sinks
+
+    async def sinks(self) -> SinkList:
+        """The sinks of the program: what was sent, what waits, what failed."""
+        found = self._worker.service.sinks.measure()
+        return SinkList(sinks=[SinkInfo(**asdict(each)) for each in found])
+
+    async def test_sink(self, name: str) -> SinkTested:
+        """Send one marked result to a sink. It does not wait behind others, and is no result of a query."""
+        try:
+            id_ = await asyncio.to_thread(self._worker.service.sinks.test, name)
+        except RunError as error:
+            raise Refusal(Status.CONFLICT, str(error)) from error
+        return SinkTested(sink=name, id=id_)
+
     # The service itself
 
     async def health(self, request: Request) -> Health:
         """Whether the service works. Needs no token; without one it says nothing of what is wrong where."""
+        return self._health(CALLER in request.scope)
+
+    def _health(self, is_trusted: bool) -> Health:
         service, busy = self._worker.service, self._worker.busy
-        is_trusted = CALLER in request.scope
         status = "ok" if busy is None else "busy"
         return Health(
             status=status if service.failure is None else "failed",
@@ -361,7 +487,10 @@ class Api:
 
     async def metrics(self) -> PlainTextResponse:
         """Counters in Prometheus' text format."""
+        table = await self.views.fresh()
         lines = await self._worker.ask(engine_lines)
+        lines += query_lines(table)
+        lines += sink_lines(self._worker.service.sinks.measure())
         lines += metric("cqc_watchers", "gauge", "Connected watchers.", len(self._watchers))
         dropped = self._watchers.dropped
         lines += metric("cqc_watchers_dropped_total", "counter", "Read too slowly.", dropped)
@@ -374,6 +503,11 @@ class Api:
         lines += [f"# HELP {name} From question to answer.", f"# TYPE {name} histogram"]
         lines += self._invoke_seconds.lines(name)
         return PlainTextResponse(text_of(lines), media_type=CONTENT_TYPE)
+
+
+async def _console_file(file: str, request: Request) -> Response:
+    """A file of the console."""
+    return CONSOLE.answer(file, request.headers)
 
 
 def _end_of(entry: Entry | None) -> dict[str, str] | None:
@@ -405,49 +539,23 @@ def _owner(request: Request, given: str | None) -> str:
     return name
 
 
-def _removable(service: Service, name: str, caller: Caller) -> Entry:
-    """The query, if the caller may remove it."""
+def _removable(service: Service, name: str, caller: Caller, what: str = "remove") -> Entry:
+    """The query, if the caller may remove (or replace) it."""
     entry = service.registry.find(name)
     is_own = entry.by_client and entry.owner == caller.name
     if caller.role < Role.ADMIN and not is_own:
         raise Refusal(
             Status.FORBIDDEN,
-            f"query {entry.name} is not {caller.name}'s: its owner or an admin can remove it",
+            f"query {entry.name} is not {caller.name}'s: its owner or an admin can {what} it",
         )
     return entry
-
-
-def _with_cost(service: Service, name: str) -> tuple[Entry, float, int]:
-    return service.cost(name)
-
-
-def _list_text(entries: list[tuple[Entry, float, int]]) -> str:
-    return QueryList(queries=[_info(*each) for each in entries]).model_dump_json()
-
-
-def _info(entry: Entry, cost_seconds: float, kept_bytes: int) -> QueryInfo:
-    return QueryInfo(
-        id=entry.number,
-        name=entry.name,
-        owner=entry.owner,
-        kind=entry.kind,
-        age_seconds=max(round(time.time() - entry.created, 3), 0.0),  # clocks are set back at times
-        created=datetime.fromtimestamp(entry.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        results=entry.results,
-        invocations=entry.invocations,
-        cost_seconds=round(cost_seconds, 6),
-        kept_bytes=kept_bytes,
-        columns=[ColumnInfo(name=name, type=type_) for name, type_ in entry.columns],
-        text=entry.text,
-        stopped=entry.stopped or None,
-    )
 
 
 def _busy_info(busy: Busy) -> BusyInfo:
     return BusyInfo(
         what=busy.what,
         query=busy.query or None,
-        since=datetime.fromtimestamp(busy.since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        since=utc_text(busy.since),
         seconds=round(busy.seconds, 1),
     )
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake, Reject, join_taken
 from cqc.runtime.serve.http.arrow_bodies import ARROW_STREAM, read_arrow
@@ -86,7 +88,22 @@ def _read_small_json(relation: Relation, body: bytes, most_rows: int) -> TypedBa
         raise Refusal(Status.INVALID, _NO_ARRAY)
     if len(rows) > most_rows:
         raise too_many_rows(most_rows)
+    if _wants_json_text(relation, rows):
+        return _joined(relation, JsonRows(relation).array(body), most_rows)
     return Intake(relation).take(rows)
+
+
+def _wants_json_text(relation: Relation, rows: list[Any]) -> bool:
+    """Whether something else than text stands where text is declared: its JSON text is as it was written."""
+    texts = {
+        fold(column.keys[0]) for column in relation.columns if column.type is ColumnType.STRING
+    }
+    return any(
+        not isinstance(value, str | None) and fold(key) in texts
+        for row in rows
+        if isinstance(row, dict)
+        for key, value in row.items()
+    )
 
 
 def _read_json_lines(relation: Relation, body: bytes, most_rows: int) -> TypedBatch:

@@ -4,6 +4,8 @@
     event: result
     data: {"query": "wrong_way", "ts": "2024-01-01T08:03:11Z", "row": {...}}
 
+A watcher may ask for at most so many results a second; it gets the latest, and an event `skipped` tells how many came before them.
+
 Other events: `gap` (the results between the watcher's last id and what follows are no longer kept), `dropped` (the watcher
 read so slowly that its place was forgotten; the connection ends), `end` (the query was unregistered).
 """
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _SILENCE_S = 15.0  # then a comment is sent, so that a connection that broke is noticed
 _PAGE = 500
+_SAMPLE_S = 1.0  # between two looks of a watcher that wants only so many a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +114,9 @@ async def events(
     place: Place,
     query: int | None,
     end_of: Callable[[], dict[str, str] | None],
+    most: int | None = None,
 ) -> AsyncIterator[bytes]:
-    """The events of one watcher, for ever or until the query has gone."""
+    """The events of one watcher, for ever or until the query has gone; `most`: not more results a second than this."""
     at = place.number
     # An id without data: a watcher that loses its connection before the first result knows where it was, too.
     yield b"retry: 1000\nid: %s-%d\n\n" % (epoch.encode(), at - 1)
@@ -121,8 +125,12 @@ async def events(
     while True:
         bell.clear()
         end = {"reason": "stopped"} if watchers.closing else end_of()
-        page = log.read(at, query, _PAGE)
-        if page.lost:
+        if most is not None:
+            at, skipped = log.skip(max(at, log.oldest), query, most)
+            if skipped:
+                yield _event("skipped", {"count": skipped}, f"{epoch}-{at - 1}")
+        page = log.read(at, query, most or _PAGE)
+        if page.lost and most is None:
             watchers.dropped += 1
             yield _event("dropped", {"reason": "results were read too slowly"}, None)
             return
@@ -132,6 +140,8 @@ async def events(
                 b"id: %s-%d\nevent: result\ndata: %s\n\n" % (epoch.encode(), number, line)
                 for number, line in page.lines
             )
+            if most is not None:
+                await asyncio.sleep(_SAMPLE_S)
         elif end is not None:
             yield _event("end", end, None)
             return

@@ -13,6 +13,16 @@ class NewQuery(BaseModel):
         None, description="What to call it; the next free q1, q2, ... if left out."
     )
     owner: str | None = Field(None, description="Who it is for, shown in lists.")
+    replace: bool = Field(
+        False, description="Take the place of a query of this name, if there is one."
+    )
+
+
+class QueryText(BaseModel):
+    """What a query of a given name shall be."""
+
+    text: str = Field(description="A SELECT or a CREATE QUERY; the name in the path counts.")
+    owner: str | None = Field(None, description="Who it is for; as it was, if left out.")
 
 
 class ColumnInfo(BaseModel):
@@ -39,6 +49,16 @@ class QueryInfo(BaseModel):
     kept_bytes: int = Field(
         description="What is kept for it beside the tuples of its streams; its part where others share it."
     )
+    results_per_second: float = Field(description="Of about the last half minute.")
+    shared_with: int = Field(
+        description="How many other queries are answered by the same filter or join."
+    )
+    alone_seconds: float | None = Field(
+        description="An estimate of what it would have cost alone; null until that is measured."
+    )
+    operator: str = Field(
+        description="The filter or join that answers it, as in /graph; empty if stopped."
+    )
     columns: list[ColumnInfo]
     text: str
     stopped: str | None = Field(
@@ -46,10 +66,84 @@ class QueryInfo(BaseModel):
     )
 
 
+class Fact(BaseModel):
+    """One thing to know about how a query is answered, in words."""
+
+    what: str
+    text: str
+
+
+class Histogram(BaseModel):
+    """Results over time: how many came in each span of equal length."""
+
+    begin: float = Field(description="Seconds since the epoch, or event time as a number.")
+    seconds: float = Field(description="The length of one span.")
+    counts: list[int]
+    is_number: bool = Field(description="Whether the time is a number, not an instant.")
+
+
+class QueryDetail(QueryInfo):
+    """One registered query, how it is answered, and when its results came."""
+
+    plan: list[Fact]
+    same_question: list[str] = Field(
+        description="Some of the queries that ask the same conditions of the same streams."
+    )
+    results_over_time: Histogram
+
+
 class QueryList(BaseModel):
-    """All registered queries."""
+    """Registered queries: those that were asked for."""
 
     queries: list[QueryInfo]
+    matching: int = Field(description="How many match what was searched for.")
+    total: int = Field(description="How many are registered.")
+
+
+class ResultInfo(BaseModel):
+    """One result of a query; `ts` for those that happen, `at` for answers by EVERY."""
+
+    id: str
+    query: str
+    ts: str | int | float | None = None
+    at: str | int | float | None = None
+    row: dict[str, str | int | float | bool | None]
+
+
+class ResultList(BaseModel):
+    """The latest results that are kept, the newest first."""
+
+    results: list[ResultInfo]
+    next: str = Field(description="Watch from here (`since`) to see what comes after them.")
+
+
+class SinkInfo(BaseModel):
+    """A sink of the program that queries send results to."""
+
+    name: str
+    type: str
+    sent: int = Field(description="Results that the receiver has taken since the start.")
+    waiting: int = Field(description="Results in the spool.")
+    waiting_bytes: int
+    dead: int = Field(description="Results that the receiver will never take.")
+    dropped: int = Field(description="Results given up because the spool was full.")
+    failures: int = Field(description="Attempts that failed.")
+    is_failing: bool
+    last_error: str
+    last_sent: float = Field(description="Seconds since the epoch; 0 when nothing was sent yet.")
+
+
+class SinkList(BaseModel):
+    """All sinks that queries name."""
+
+    sinks: list[SinkInfo]
+
+
+class SinkTested(BaseModel):
+    """A test result that a sink's receiver took."""
+
+    sink: str
+    id: str
 
 
 class Pushed(BaseModel):
@@ -64,16 +158,20 @@ class Pushed(BaseModel):
         default=0,
         description="So many more rows are set aside now, because they are far ahead of their stream.",
     )
+    nulled: dict[str, int] = Field(
+        default_factory=dict,
+        description="With `on_bad = 'null'`: fields that did not fit and became NULL, by the reason.",
+    )
 
 
 class Answer(BaseModel):
     """The value of a query at an instant."""
 
     query: str
-    at: str | float | None
+    at: str | int | float | None
     columns: list[ColumnInfo]
     warnings: list[str]
-    rows: list[dict[str, str | float | bool | None]]
+    rows: list[dict[str, str | int | float | bool | None]]
 
 
 class DiagnosticInfo(BaseModel):

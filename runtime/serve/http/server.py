@@ -67,6 +67,7 @@ class ServeOptions:
     engine: str = "local"  # or "spark": the program's sources come through it
     master: str | None = None
     strategy: Strategy = field(default_factory=Strategy)
+    name: str = "cqc"  # of the program, for the ids of results
 
 
 class ServiceServer(uvicorn.Server):
@@ -110,6 +111,7 @@ class ServiceServer(uvicorn.Server):
             live.keep(options.sources)
         self.feeding = Feeding(source, live, folders, report)
         api = Api(self.worker, self._watchers, self.feeding, report)
+        self._views = api.views
         gate = Gate(
             api.app, tokens=options.tokens, limits=options.limits, hosts=_own_names(options)
         )
@@ -177,13 +179,17 @@ class ServiceServer(uvicorn.Server):
         asyncio.get_running_loop().set_exception_handler(self._met_trouble)
         feeding = asyncio.ensure_future(self.feeding.run(self.worker))
         feeding.add_done_callback(self._feeding_ended)
+        looking = asyncio.ensure_future(self._views.run())
         try:
             await self.serve(sockets=[self._listener])
         finally:
             self._source.stop()
             feeding.cancel()
+            looking.cancel()
             with contextlib.suppress(asyncio.CancelledError, Refusal):
                 await feeding
+            with contextlib.suppress(asyncio.CancelledError, Refusal):
+                await looking
 
     def _met_trouble(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """What goes wrong outside of any request, such as a connection that breaks at the wrong moment: told once."""
@@ -239,7 +245,12 @@ def _fill(
         durable = Durable(Path(options.checkpoint))
         durable.progress = progress
     service = Service(
-        program, limits=options.limits, strategy=options.strategy, durable=durable, report=report
+        program,
+        limits=options.limits,
+        strategy=options.strategy,
+        durable=durable,
+        report=report,
+        name=options.name,
     )
     positions = None if durable is None else durable.positions
     spool = None if durable is None else durable.folder / "spool"

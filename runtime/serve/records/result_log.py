@@ -11,7 +11,8 @@ has been forgotten is told so. Written by the engine's thread and read by the se
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
+import time
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,12 @@ class Piece:
         found: list[int] = (np.flatnonzero(self.queries[begin:] == query) + begin).tolist()
         return found
 
+    def count(self, begin: int, query: int | None) -> int:
+        """How many lines of a query (None: of all) there are from a place on."""
+        if query is None:
+            return max(len(self.ends) - begin, 0)
+        return int(np.count_nonzero(self.queries[begin:] == query))
+
     def line(self, at: int) -> bytes:
         """One line without its line end."""
         start = int(self.ends[at - 1]) if at else 0
@@ -71,18 +78,32 @@ class Page:
     lost: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many results came in each of some spans of equal length; the first one begins `begin` seconds since the epoch."""
+
+    begin: float
+    seconds: float  # of one span
+    counts: list[int]
+
+
 class ResultLog:
     """Pieces in the order of their numbers.
 
     Args:
         most_bytes: what the results may take together; the latest piece is kept whatever it takes.
         next_number: the number of the next result.
+        now: seconds since the epoch.
     """
 
-    def __init__(self, most_bytes: int, next_number: int = 1) -> None:
+    def __init__(
+        self, most_bytes: int, next_number: int = 1, now: Callable[[], float] = time.time
+    ) -> None:
         self._most_bytes = most_bytes
+        self._now = now
         self._pieces: list[Piece] = []
         self._firsts: list[int] = []
+        self._times: list[float] = []  # when each piece came
         self._bytes = 0
         self._next = next_number
         self._lock = threading.Lock()
@@ -109,6 +130,7 @@ class ResultLog:
             for piece in pieces:
                 self._pieces.append(piece)
                 self._firsts.append(piece.first)
+                self._times.append(self._now())
                 self._bytes += piece.size
                 self._next = piece.stop
             self._forget()
@@ -129,12 +151,54 @@ class ResultLog:
             start = max(start, piece.stop)
         return Page(found, start, lost)
 
+    def last(self, query: int | None = None, most: int = 500) -> list[tuple[int, bytes]]:
+        """The latest results, the newest first: numbers with lines."""
+        with self._lock:
+            pieces = list(self._pieces)
+        found: list[tuple[int, bytes]] = []
+        for piece in reversed(pieces):
+            for place in reversed(piece.places(0, query)):
+                found.append((piece.first + place, piece.line(place)))
+                if len(found) == most:
+                    return found
+        return found
+
+    def skip(self, start: int, query: int | None, most: int) -> tuple[int, int]:
+        """Where to go on so that at most so many results are left to read, and how many of them are left out before that."""
+        with self._lock:
+            at = max(bisect_right(self._firsts, start) - 1, 0)
+            pieces = self._pieces[at:]
+        left = [piece.count(max(start - piece.first, 0), query) for piece in pieces]
+        skipped = 0
+        for piece, count in zip(pieces, left, strict=True):
+            total = sum(left) - skipped
+            if total - count >= most:  # the whole piece can go
+                skipped += count
+                start = max(start, piece.stop)
+                continue
+            places = piece.places(max(start - piece.first, 0), query)
+            gone = max(total - most, 0)
+            return (piece.first + places[gone] if gone else start), skipped + gone
+        return start, skipped
+
+    def counts(self, query: int | None, seconds: float, spans: int) -> Counts:
+        """How many results came in each span of time until now."""
+        now = self._now()
+        begin = (int(now / seconds) + 1 - spans) * seconds
+        with self._lock:
+            first = bisect_left(self._times, begin)
+            pieces, times = self._pieces[first:], self._times[first:]
+        counts = [0] * spans
+        for piece, when in zip(pieces, times, strict=True):
+            counts[min(int((when - begin) / seconds), spans - 1)] += piece.count(0, query)
+        return Counts(begin, seconds, counts)
+
     def _forget(self) -> None:
         gone = 0
         while self._bytes > self._most_bytes and gone < len(self._pieces) - 1:
             self._bytes -= self._pieces[gone].size
             gone += 1
-        del self._pieces[:gone], self._firsts[:gone]
+        del self._pieces[:gone], self._firsts[:gone], self._times[:gone]
 
 
 def render(

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.columns.columns import to_arrow
-from cqc.runtime.intake.typed_batch import Intake, TypedBatch
+from cqc.runtime.intake.typed_batch import Absent, Intake, TypedBatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +41,8 @@ def write_rows(
             "read": taken.read,
             "rejected": len(taken.rejects),
             "reasons": reasons,
+            "nulled": taken.nulled or {},
+            "absent": None if taken.absent is None else sorted(taken.absent.columns),
         }
     return head, b"".join(parts)
 
@@ -53,7 +55,13 @@ def read_rows(lines: Mapping[str, StreamInput], head: Head, data: bytes) -> dict
         part = data[at : at + each["bytes"]]
         at += each["bytes"]
         taken = Intake(lines[name].relation).take(pa.ipc.open_stream(part).read_all())
-        rows[name] = replace(taken, read=each["read"])
+        absent = each.get("absent")
+        rows[name] = replace(
+            taken,
+            read=each["read"],
+            nulled=Counter(each["nulled"]) if each.get("nulled") else None,
+            absent=Absent(frozenset(absent), "") if absent else None,
+        )
     return rows
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from cqc.compiler.functions.registered import functions_in, missing_functions
 from cqc.compiler.graph.partitioning import Chooser, Group
+from cqc.compiler.meaning.bound import overs_in
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.columns.event_time import watermarks_after_end
@@ -26,7 +27,9 @@ from cqc.runtime.engine.query_book import QueryHandle
 from cqc.runtime.errors import RunError
 from cqc.runtime.expressions.function_faults import FunctionFaults, noted_in
 from cqc.runtime.files.sealed import ADVICE
+from cqc.runtime.intake.intake_warnings import intake_warnings
 from cqc.runtime.intake.stream_input import StreamCount
+from cqc.runtime.intake.typed_batch import Absent
 from cqc.runtime.pull.pull_plan import PullPlan
 from cqc.runtime.pull.pull_window import instant_us
 from cqc.runtime.spark.distributed.cell import AWAKE
@@ -80,7 +83,7 @@ class CoordinatorState:
             self,
             results=dict(self.results),  # type: ignore[arg-type]  # as JSON has it
             counts={
-                name: replace(count, reasons=dict(count.reasons))  # type: ignore[arg-type]  # likewise
+                name: count.plain()  # type: ignore[misc]  # likewise
                 for name, count in self.counts.items()
             },
         )
@@ -91,8 +94,7 @@ class CoordinatorState:
         given = dict(data)
         given["clocks"] = {name: ClockState(**each) for name, each in given["clocks"].items()}
         given["counts"] = {
-            name: StreamCount(**{**each, "reasons": Counter(each["reasons"])})
-            for name, each in given["counts"].items()
+            name: StreamCount.from_plain(each) for name, each in given["counts"].items()
         }
         given["results"] = Counter(given["results"])
         given["faults"] = FunctionFaults.from_json(given.get("faults", {}))
@@ -163,6 +165,8 @@ class Coordinator:
             }
         )
         for normal in self._first_queries.values():
+            check_distributable(normal)
+            _check_spread(normal)
             self.engine.register_compiled(normal)
         nodes = [self.engine.node(name) for name in self.engine.queries]
         self._chooser = Chooser(partitions, weights)
@@ -362,6 +366,8 @@ class Coordinator:
         """
         query = self.program.bind_one(text, name=name, taken=self.engine.taken_names)
         normal = normalise(query)
+        check_distributable(normal)
+        _check_spread(normal)
         self.engine.register_compiled(normal)
         node = self.engine.node(query.name)
         if node.pull is not None and self._past is not None:
@@ -420,7 +426,18 @@ class Coordinator:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about answers so far, and which functions failed."""
-        return (*self.state.warnings, *self.state.faults.sentences())
+        relations = self.program.catalog.relations
+        return (
+            *self.state.warnings,
+            *self.state.faults.sentences(),
+            *(
+                sentence
+                for name, count in self.state.counts.items()
+                for sentence in intake_warnings(
+                    relations[name], count, self.state.latest_us.get(name)
+                )
+            ),
+        )
 
     @property
     def failures(self) -> int:
@@ -453,6 +470,10 @@ class Coordinator:
         count.late += part.late
         count.rejected += part.rejected
         count.reasons.update(part.reasons)
+        count.nulled.update(part.nulled)
+        if part.absent is not None:
+            absent = Absent(frozenset(part.absent), part.sample) if part.absent else None
+            count.note_columns(absent)
         if part.latest_us is not None:
             self.state.latest_us[name] = max(
                 self.state.latest_us.get(name, part.latest_us), part.latest_us
@@ -498,6 +519,7 @@ class Coordinator:
         count = self.state.counts[name] = StreamCount()
         count.read, count.rejected = taken.read, len(taken.rejects)
         count.reasons.update(reject.reason for reject in taken.rejects)
+        count.nulled.update(taken.nulled or ())
 
     def _idle(self) -> tuple[str, ...]:
         idle_us = self.program.settings.idle_us
@@ -545,6 +567,30 @@ def _without_guard(catalog: Catalog) -> Catalog:
     return replace(catalog, settings=replace(catalog.settings, max_ahead_us=None))
 
 
+def check_distributable(query: NormalQuery) -> None:
+    """See that a query can be answered in cells: one whose rows wait in order for the watermark cannot, so far.
+
+    Raises:
+        RunError: when it cannot.
+    """
+    if query.decided is not None:
+        raise RunError(
+            f"query {query.name} has windows or OVER, whose rows wait in one place: run it without --distribute"
+        )
+    shown = [output.expression for output in query.outputs]
+    pull = query.pull
+    if pull is not None and not pull.is_aggregate and overs_in(*shown, pull.qualify):
+        raise RunError(
+            f"query {query.name} has OVER over rows that lie in many places: run it without --distribute"
+        )
+    # Views that are merged into their readers run everywhere; others are made in one place.
+    made = [item.relation.title for item in query.items if item.relation.made_by is not None]
+    if made:
+        raise RunError(
+            f"query {query.name} reads {made[0]}, a view whose rows are made in one process: run it without --distribute"
+        )
+
+
 def _check_functions(change: Change) -> None:
     """See that the functions of a query that comes from a checkpoint, which holds no code, are known to this process."""
     missing = missing_functions(change.normal)
@@ -564,6 +610,18 @@ def _check_whole(outputs: Sequence[Output], batch: int) -> None:
         found = f"micro-batch {others[0]}" if others else f"a part of micro-batch {batch}"
         raise RunError(
             f"Spark's part of the checkpoint is damaged (it delivers {found} where {batch} should come): {ADVICE}"
+        )
+
+
+def _check_spread(query: NormalQuery) -> None:
+    """Refuse what cells cannot answer: a row without a partner is decided by all tuples that could have been one.
+
+    Raises:
+        RunError: for a query with outer joins or EXISTS.
+    """
+    if query.patterns:
+        raise RunError(
+            f"query {query.name} has an outer join or EXISTS, which is not spread over executors: run it without --distribute"
         )
 
 

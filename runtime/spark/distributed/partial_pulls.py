@@ -9,6 +9,7 @@ import numpy as np
 from cqc.runtime.deliver.results import NO_TIME
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.engine.turns import changes
+from cqc.runtime.pull.pull_clause import PullClause
 from cqc.runtime.pull.pull_queries import PullQueries
 from cqc.runtime.spark.distributed.wire import PartialAnswer
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cqc.runtime.deliver.results import ResultBlock
-    from cqc.runtime.pull.pull_clause import PullClause
-    from cqc.runtime.pull.pull_query import Asked
+    from cqc.runtime.pull.pull_query import AnyClause, Asked
 
 
 class PartialPulls(PullQueries):
@@ -38,6 +38,7 @@ class PartialPulls(PullQueries):
         begin_us, end_us = self.window(query, instant)
         instants = np.array([NO_TIME if instant is None else instant], np.int64)
         begins, ends = np.array([begin_us], np.int64), np.array([end_us], np.int64)
+        assert isinstance(query.clause, PullClause)  # views are not distributed
         self._note(PartialAnswer(name, instants, query.clause.part(begins, ends), ask))
 
     def closing(self, at_us: int | None = None) -> list[ResultBlock]:
@@ -46,8 +47,9 @@ class PartialPulls(PullQueries):
             self.note(name, at_us)
         return []
 
-    def blocks(self, clause: PullClause, asked: Sequence[Asked]) -> Iterator[ResultBlock]:
+    def blocks(self, clause: AnyClause, asked: Sequence[Asked]) -> Iterator[ResultBlock]:
         """Note the parts of periodic queries."""
+        assert isinstance(clause, PullClause)
         for query, instants in asked:
             begins, ends = self.retention.begins(query, instants), query.last.at(instants)
             clause.kept.measure_use(int(begins.min()), int(ends.max()))

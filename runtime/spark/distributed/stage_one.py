@@ -163,6 +163,9 @@ class StageOne:
                 line.clock.first_us,
                 line.clock.largest_us,
                 int(taken.ts_us.max()) if len(taken) else None,
+                nulled=line.count.nulled,
+                absent=line.count.absent,
+                sample=line.count.sample,
             )
             if len(packet) and name in gaps:
                 spans = spans_of(packet, line.relation, gaps[name])

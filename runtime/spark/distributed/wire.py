@@ -50,6 +50,9 @@ class StreamPart:
     largest_us: int | None = None
     latest_us: int | None = None
     spans: list[Span] = field(default_factory=list)  # where queries with EVERY must know them
+    nulled: Counter[str] = field(default_factory=Counter)
+    absent: list[str] | None = None  # columns that no row had; None where no row came
+    sample: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.catalog import Column, Relation
     from cqc.runtime.intake.typed_batch import TypedBatch
 
 TAG = "tag"
@@ -128,15 +129,37 @@ def _declared(relation: Relation, frame: DataFrame) -> DataFrame:
     by_fold = {fold(name): name for name in reversed(frame.columns)}
     chosen = []
     for column in relation.columns:
-        name = column.name if column.name in exact else by_fold.get(fold(column.name))
+        first = column.keys[0]
+        name = first if first in exact else by_fold.get(fold(first))
         if name is None:
             raise RunError(
-                f"the DataFrame of {relation.name} has no column {column.name} (it has: {', '.join(frame.columns)})"
+                f"the DataFrame of {relation.name} has no column {first} (it has: {', '.join(frame.columns)})"
             )
         chosen.append(name)
-    if chosen == frame.columns:
+    if chosen == frame.columns and not any(column.path for column in relation.columns):
         return frame
-    return frame.select(*(frame["`" + name.replace("`", "``") + "`"] for name in chosen))
+    return frame.select(
+        *(
+            _inside(relation, column, frame, name)
+            for column, name in zip(relation.columns, chosen, strict=True)
+        )
+    )
+
+
+def _inside(relation: Relation, column: Column, frame: DataFrame, name: str) -> SparkColumn:
+    """A column of a DataFrame, or what FROM names inside it, under the declared name."""
+    place = frame["`" + name.replace("`", "``") + "`"]
+    if column.path is None:
+        return place
+    type_: Any = frame.schema[name].dataType
+    for key in column.keys[1:]:
+        names = getattr(type_, "names", [])
+        found = [key] if key in names else [each for each in names if fold(each) == fold(key)]
+        if not found:
+            path = ".".join(column.keys)
+            raise RunError(f"the DataFrame of {relation.name} has no {path} for {column.name}")
+        place, type_ = place.getField(found[0]), type_[found[0]].dataType
+    return place.alias(column.name)
 
 
 def _slots_of(frame: DataFrame) -> tuple[Slot, ...]:

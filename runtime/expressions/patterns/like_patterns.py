@@ -137,9 +137,15 @@ def lower(text: str) -> str:
 
 def lower_texts(texts: Any) -> Any:
     """`lower` over an Arrow array or scalar."""
-    if not isinstance(texts, pa.Scalar) and pc.all(pc.string_is_ascii(texts)).as_py() is not False:
-        return pc.ascii_lower(texts)
-    return text_of_text(texts, lower)
+    if isinstance(texts, pa.Scalar):
+        return text_of_text(texts, lower)
+    is_ascii = pc.string_is_ascii(texts)
+    lowered = pc.ascii_lower(texts)
+    if pc.all(is_ascii).as_py() is not False:
+        return lowered
+    # Python's rules for the others, which are few: its own texts take five times the memory.
+    others = pc.invert(pc.fill_null(is_ascii, True))
+    return pc.replace_with_mask(lowered, others, text_of_text(texts.filter(others), lower))
 
 
 def _like_test(tokens: tuple[Token, ...]) -> Callable[[Any], Any]:

@@ -42,7 +42,7 @@ def sorted_rows(window: NDArray[np.int64], keys: Sequence[SortKey]) -> NDArray[n
     """The rows in order, window by window; equal rows stay as they are."""
     levels: list[NDArray[np.int64]] = []
     for key in reversed(keys):
-        levels += _levels(key)
+        levels += sort_levels(key)
     return np.lexsort([*levels, window])
 
 
@@ -58,7 +58,7 @@ def limited_rows(window: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     return np.flatnonzero(within < limit)
 
 
-def _levels(key: SortKey) -> list[NDArray[np.int64]]:
+def sort_levels(key: SortKey) -> list[NDArray[np.int64]]:
     """What to sort by, the least important first: the value, then whether there is one."""
     ranks = _ranks(key.column)
     if key.descending:

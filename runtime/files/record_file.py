@@ -60,16 +60,28 @@ def read_records(path: Path, synced: int | None = 0) -> Iterator[Record]:
         size = os.fstat(file.fileno()).st_size
         known = size if synced is None else synced
         while at < size:
-            content = _content(file, path, at, size)
-            if content is None:
+            record = read_record(file, path, at, size)
+            if record is None:
                 break
-            head, body = content
-            at += _FRAME_BYTES + len(head) + len(body)
-            yield Record(json.loads(head), body, at)
+            at = record.stop
+            yield record
     if at < known:
         raise DamagedError(
             path, f"ends after {at:,} bytes, although {max(known, size):,} were written"
         )
+
+
+def read_record(file: BinaryIO, path: Path, at: int, size: int) -> Record | None:
+    """The record at a place, where the file stands; None when it is a torn tail, or not all of it is there yet.
+
+    Raises:
+        DamagedError: when it was whole once and is not any more.
+    """
+    content = _content(file, path, at, size)
+    if content is None:
+        return None
+    head, body = content
+    return Record(json.loads(head), body, at + _FRAME_BYTES + len(head) + len(body))
 
 
 def _content(file: BinaryIO, path: Path, at: int, size: int) -> tuple[bytes, bytes] | None:

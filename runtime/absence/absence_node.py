@@ -1,0 +1,231 @@
+"""All queries with outer joins or EXISTS that have the same shape, decided together.
+
+Such queries (rules) differ in the constants of their filters and windows, which grouped filters and joins see to; here a row is of
+a rule, and everything is done for the rows of all rules at once. What operators find for a pattern is noted as it comes;
+after a micro-batch the patterns are gone through, each before those whose guards it marks, and what passes is delivered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cqc.compiler.meaning.absence import all_patterns, decode_us
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.absence.decided_rows import DecidedRows, DecidedSeat
+from cqc.runtime.absence.pattern_rows import PatternRows
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cqc.compiler.meaning.absence import Guard, Pattern
+    from cqc.runtime.absence.pattern_rows import Passed, RunningGuard
+    from cqc.runtime.state.shared_state import SharedState
+
+
+def shape_of(patterns: Iterable[Pattern]) -> Hashable:
+    """Equal for queries that share a node."""
+    return tuple(
+        (
+            tuple(fold(item.relation.name) for item in pattern.query.items),
+            pattern.items,
+            tuple(_guard_shape(guard) for guard in pattern.guards),
+        )
+        for pattern in patterns
+    )
+
+
+def _guard_shape(guard: Guard) -> Hashable:
+    rest = (guard.negated, guard.over, guard.streams, len(guard.reach), guard.is_join)
+    return *rest, shape_of(guard.marks)
+
+
+@dataclass(slots=True, eq=False)
+class _Place:
+    """A pattern of the node: its rows, the guards that it marks, or the seats of those to whom its rows are delivered."""
+
+    rows: PatternRows
+    marks: list[tuple[RunningGuard, tuple[int, ...]]] = field(default_factory=list)
+    seats: dict[int, DecidedSeat] = field(default_factory=dict)
+    is_delivered: bool = False
+    # Guards whose missing rows these would be the partners of, with the positions of what they watch.
+    partners_of: list[tuple[RunningGuard, tuple[int, ...]]] = field(default_factory=list)
+
+
+class AbsenceNode:
+    """One node. Rules come and go between micro-batches."""
+
+    def __init__(self, patterns: tuple[Pattern, ...], states: Mapping[str, SharedState]) -> None:
+        self.places = [
+            _Place(PatternRows.of(pattern, _states_of(pattern, states)))
+            for pattern in all_patterns(patterns)
+        ]
+        self.streams = sorted(
+            {
+                fold(relation.name)
+                for place in self.places
+                for relation in (item.relation for item in place.rows.pattern.query.items)
+                if relation.is_stream
+            }
+        )
+        self._connect(patterns, iter(self.places))
+        self._spans: dict[int, int | None] = {}  # by rule
+        self._free: list[int] = []
+        self._has_sealed = False
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def _connect(self, patterns: tuple[Pattern, ...], places: Iterable[_Place]) -> list[_Place]:
+        """Let marks know their guards; the places of the patterns themselves, in the order of `all_patterns`."""
+        places = iter(places)
+        own: list[_Place] = []
+        for pattern in patterns:
+            marking = [self._connect(guard.marks, places) for guard in pattern.guards]
+            place = next(places)
+            own.append(place)
+            for running, among in zip(place.rows.guards, marking, strict=True):
+                watched = [pattern.items[at] for at in running.guard.over]
+                for mark in among:
+                    items = mark.rows.pattern.items
+                    mark.marks.append((running, tuple(items.index(at) for at in watched)))
+        return own
+
+    def add_rule(self, patterns: tuple[Pattern, ...]) -> int:
+        """Answer one query more; its number."""
+        rule = self._free.pop() if self._free else len(self._spans)
+        for place, pattern in zip(self.places, all_patterns(patterns), strict=True):
+            for running, guard in zip(place.rows.guards, pattern.guards, strict=True):
+                running.set_rule(rule, guard)
+        self._spans[rule] = _most(_span_us(pattern) for pattern in patterns)
+        return rule
+
+    def deliver(self, place: int, seat: DecidedSeat) -> None:
+        """Let what passes at a place be the rows of a seat."""
+        own = self.places[place]
+        own.seats[seat.rule] = seat
+        own.is_delivered = True
+        self._find_partners()
+
+    def _find_partners(self) -> None:
+        """Which delivered rows are partners of rows that others would deliver as missing."""
+        delivered = [place for place in self.places if place.is_delivered]
+        for place in delivered:
+            items = place.rows.pattern.items
+            place.partners_of = []
+            for other in delivered:
+                for running in other.rows.guards:
+                    guard = running.guard
+                    watched = [other.rows.pattern.items[at] for at in guard.over]
+                    inside = {at for mark in guard.marks for at in mark.items} - set(watched)
+                    if guard.is_join and set(watched) <= set(items) and inside & set(items):
+                        positions = tuple(items.index(at) for at in watched)
+                        place.partners_of.append((running, positions))
+
+    def remove_rule(self, rule: int) -> None:
+        """Forget a query."""
+        for place in self.places:
+            place.rows.pending.drop_rule(rule)
+            place.seats.pop(rule, None)
+        del self._spans[rule]
+        self._free.append(rule)
+
+    def find(self, place: int, rule: int, positions: Sequence[NDArray[np.int64]]) -> None:
+        """Note combinations that an operator has found for a pattern of a rule."""
+        self.places[place].rows.find(rule, positions)
+
+    def advance(self, watermarks: Mapping[str, int], *, at_end: bool) -> list[DecidedRows]:
+        """What is decided after a micro-batch, or at the end of the input."""
+        decided: list[DecidedRows] = []
+        for place in self.places:
+            place.rows.take_in()
+        for place in self.places:
+            passed = place.rows.pass_on(watermarks, at_end=at_end)
+            if passed is None:
+                continue
+            for running, items in place.marks:
+                self._mark(place.rows, running, items, passed)
+            if place.is_delivered:
+                found = self._delivered(place, passed)
+                if len(found):
+                    found.count()
+                    decided.append(found)
+        self._has_sealed |= at_end
+        return decided
+
+    def _mark(
+        self, rows: PatternRows, running: RunningGuard, items: tuple[int, ...], passed: Passed
+    ) -> None:
+        keys = rows.reach_of(passed, items)
+        if running.marks_add:
+            entries = running.entries.add(keys, rows.latest_of(passed, items))
+        else:
+            entries = running.entries.find(keys)
+        running.entries.mark(entries, passed.times_us)
+
+    def _delivered(self, place: _Place, passed: Passed) -> DecidedRows:
+        rules, positions, times_us = passed.rules, passed.positions, passed.times_us
+        if self._has_sealed:
+            for running, items in place.partners_of:
+                entries = running.entries.find(place.rows.reach_of(passed, items))
+                kept = ~(running.entries.sealed[entries] & (entries >= 0))
+                if not kept.all():
+                    rules, times_us = rules[kept], times_us[kept]
+                    positions = [each[kept] for each in positions]
+                    passed.rules, passed.positions = rules, positions
+                    passed.times_us = times_us
+        return DecidedRows(place, place.seats, place.rows.states, rules, positions, times_us)
+
+    def before_us(self, watermarks: Mapping[str, int]) -> int | None:
+        """Tuples older than this take part in nothing that is not decided; None when all may."""
+        span = _most(self._spans.values())
+        if span is None:
+            return None
+        return min(watermarks[name] for name in self.streams) - span
+
+    def forget(self, watermarks: Mapping[str, int]) -> None:
+        """Give up what is past."""
+        before = self.before_us(watermarks)
+        if before is not None:
+            for place in self.places:
+                place.rows.forget(before)
+
+    @property
+    def waiting(self) -> int:
+        """How many rows wait to be decided."""
+        return sum(len(place.rows.pending) for place in self.places)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what waits."""
+        return sum(place.rows.nbytes for place in self.places)
+
+
+def _states_of(pattern: Pattern, states: Mapping[str, SharedState]) -> list[SharedState]:
+    return [states[fold(item.relation.name)] for item in pattern.query.items]
+
+
+def _span_us(pattern: Pattern) -> int | None:
+    """How far apart tuples can be of which one still waits and the others decide about it; None: nothing says so."""
+    own: list[int | None] = [0]
+    streams = [at for at, item in enumerate(pattern.query.items) if item.relation.is_stream]
+    for one in streams:
+        own += [pattern.query.bounds.most_us[one][other] for other in streams]
+    inner: list[int | None] = [0]
+    for guard in pattern.guards:
+        inner += [_span_us(mark) for mark in guard.marks]
+        reach = [decode_us(us) for row in guard.reach for us in row if us is not None]
+        own.append(_sum(_most(own), max(reach, default=0)))
+    return _sum(_most(own), _most(inner))
+
+
+def _most(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if None in known else max([each for each in known if each is not None], default=0)
+
+
+def _sum(one: int | None, two: int | None) -> int | None:
+    return None if one is None or two is None else one + two

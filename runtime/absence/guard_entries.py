@@ -1,0 +1,172 @@
+"""What a guard watches: tuples by their positions, and the smallest time at which a mark has reached them.
+
+A key is the rule (a query among those that share a node) and the positions of the watched tuples. Keys are found by hashing, with
+linear probing; entries lie in the order in which they came and are given up in bulk, when their tuples are past.
+
+    marks at 105 and 103 for rule 0, tuple 7        the entry of (0, 7) has 103; FAR_US while there is none
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.kernel import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FAR_US = 2**63 - 1
+_SMALLEST = 256
+
+
+class GuardEntries:
+    """The entries of one guard. `width` is the number of watched tuples."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._keys = np.zeros((_SMALLEST, width + 1), np.int64)
+        self._table = np.full(2 * _SMALLEST, -1, np.int64)
+        self.best = np.full(_SMALLEST, FAR_US, np.int64)  # by entry
+        self.times = np.zeros(_SMALLEST, np.int64)  # the latest event time of the watched tuples
+        self.sealed = np.zeros(_SMALLEST, np.bool_)  # delivered as missing when an input had ended
+        self._used = 0
+        self._look_again = 0  # with so many entries it is worth to see who is old
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the entries."""
+        arrays = (self._keys, self._table, self.best, self.times, self.sealed)
+        return sum(int(each.nbytes) for each in arrays)
+
+    def add(self, keys: NDArray[np.int64], times_us: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The entries of keys [row, rule and positions], made where there are none."""
+        self._reserve(len(keys))
+        found, self._used = locate(keys, self._keys, self._table, self._used, True)
+        self.times[found] = times_us
+        return np.asarray(found)
+
+    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The entries of keys; -1 where there are none."""
+        found, _ = locate(keys, self._keys, self._table, self._used, False)
+        return np.asarray(found)
+
+    def mark(self, entries: NDArray[np.int64], times_us: NDArray[np.int64]) -> None:
+        """Let marks reach entries (-1 is nobody) at some times."""
+        lower(self.best, entries, times_us)
+
+    def forget(self, before_us: int) -> NDArray[np.int64] | None:
+        """Give up entries whose tuples are all older, when half of them are; where the others are now (-1: gone)."""
+        if self._used < self._look_again:
+            return None
+        self._look_again = self._used + self._used // 4
+        kept = self.times[: self._used] >= before_us
+        left = int(kept.sum())
+        if self._used < 2 * _SMALLEST or 2 * left > self._used:
+            return None
+        moved = np.where(kept, np.cumsum(kept) - 1, -1)
+        capacity = len(self.best)  # as many will come again
+        if capacity > 8 * left:
+            capacity = max(_SMALLEST, 4 * left)
+        keys, best = self._keys[: self._used][kept], self.best[: self._used][kept]
+        times, sealed = self.times[: self._used][kept], self.sealed[: self._used][kept]
+        self._lay_out(capacity)
+        self._keys[:left], self.best[:left] = keys, best
+        self.times[:left], self.sealed[:left] = times, sealed
+        self._used = left
+        self._look_again = 2 * left
+        enter(self._keys, self._table, left)
+        return np.asarray(moved)
+
+    def _reserve(self, count: int) -> None:
+        needed = self._used + count
+        if needed <= len(self.best):
+            return
+        used = self._used
+        keys, best, times, sealed = (
+            each[:used] for each in (self._keys, self.best, self.times, self.sealed)
+        )
+        self._lay_out(1 << (2 * needed - 1).bit_length())
+        self._keys[:used], self.best[:used] = keys, best
+        self.times[:used], self.sealed[:used] = times, sealed
+        enter(self._keys, self._table, used)
+
+    def _lay_out(self, capacity: int) -> None:
+        self._keys = np.zeros((capacity, self._width + 1), np.int64)
+        self._table = np.full(2 << (capacity - 1).bit_length(), -1, np.int64)
+        self.best = np.full(capacity, FAR_US, np.int64)
+        self.times = np.zeros(capacity, np.int64)
+        self.sealed = np.zeros(capacity, np.bool_)
+
+
+@njit(cache=True, nogil=True)
+def _spread(key):  # type: ignore[no-untyped-def]
+    """Where to look for a key. Eight positions that follow one another lie side by side: tuples mostly come so."""
+    value, last = np.uint64(0x9E3779B97F4A7C15), len(key) - 1
+    for at in range(last):
+        value = (value ^ np.uint64(key[at])) * np.uint64(0xBF58476D1CE4E5B9)
+        value ^= value >> np.uint64(29)
+    position = np.uint64(key[last])
+    value = (value ^ (position >> np.uint64(3))) * np.uint64(0x94D049BB133111EB)
+    value ^= value >> np.uint64(31)
+    return (value << np.uint64(3)) | (position & np.uint64(7))
+
+
+@njit(cache=True, nogil=True)
+def locate(keys, stored, table, used, adding):  # type: ignore[no-untyped-def]
+    """The entry of each key (-1: none), made where `adding`; and how many entries there are then."""
+    found = np.empty(len(keys), np.int64)
+    mask = np.uint64(len(table) - 1)
+    for row in range(len(keys)):
+        slot = _spread(keys[row]) & mask
+        while True:
+            entry = table[slot]
+            if entry < 0:
+                if adding:
+                    entry = used
+                    stored[entry] = keys[row]
+                    table[slot] = entry
+                    used += 1
+                break
+            same = True
+            for at in range(keys.shape[1]):
+                if stored[entry, at] != keys[row, at]:
+                    same = False
+                    break
+            if same:
+                break
+            slot = (slot + np.uint64(1)) & mask
+        found[row] = entry
+    return found, used
+
+
+@njit(cache=True, nogil=True)
+def enter(stored, table, used):  # type: ignore[no-untyped-def]
+    """Put entries that differ into an empty table."""
+    mask = np.uint64(len(table) - 1)
+    for entry in range(used):
+        slot = _spread(stored[entry]) & mask
+        while table[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = entry
+
+
+@njit(cache=True, nogil=True)
+def lower(best, entries, times):  # type: ignore[no-untyped-def]
+    """best[entry] = the least of it and the times of its marks."""
+    for row in range(len(entries)):
+        entry = entries[row]
+        if entry >= 0 and times[row] < best[entry]:
+            best[entry] = times[row]
+
+
+def warm() -> None:
+    """Compile this module's kernels."""
+    entries = GuardEntries(1)
+    found = entries.add(np.zeros((1, 2), np.int64), np.zeros(1, np.int64))
+    entries.mark(entries.find(np.zeros((1, 2), np.int64)), found)
+    enter(np.zeros((1, 2), np.int64), np.full(4, -1, np.int64), 1)

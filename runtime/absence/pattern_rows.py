@@ -1,0 +1,229 @@
+"""The combinations of one pattern at run time: what was found, what waits, and what its guards let pass.
+
+A row without guards passes as soon as it is found. Others wait: a negated guard lets a row pass when the watermark is past its last
+instant and no mark has reached it; the other kind when a mark has reached it and none with a smaller time can come any more.
+The time of a row that passes is the latest of its tuples' event times, the last instants of what was missing, and the times
+of what was asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.absence.guard_entries import FAR_US, GuardEntries
+from cqc.runtime.absence.pending_rows import Chunk, PendingRows, together
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.meaning.absence import Guard, Pattern
+    from cqc.runtime.state.shared_state import SharedState
+
+_NO_BOUND = 2**62  # farther than any watermark
+_MOST = 2**63 - 1
+
+
+@dataclass(slots=True, eq=False)
+class RunningGuard:
+    """A guard of a pattern, for all rules. `reach` is [rule, item inside, watched tuple]."""
+
+    guard: Guard
+    entries: GuardEntries
+    reach: NDArray[np.int64]
+    marks_add: bool  # marks may come before the rows that they are for
+    is_past: bool = False
+
+    def set_rule(self, rule: int, guard: Guard) -> None:
+        """Know the bounds of one rule more."""
+        rows = [[_NO_BOUND if us is None else us for us in row] for row in guard.reach]
+        own = np.array(rows, np.int64).reshape(1, len(guard.reach), len(guard.over))
+        if rule == len(self.reach):
+            self.reach = np.concatenate((self.reach, own))
+        else:
+            self.reach[rule] = own[0]
+
+    def lasts(
+        self, rules: NDArray[np.int64], times: Sequence[NDArray[np.int64] | None]
+    ) -> NDArray[np.int64]:
+        """The last instants of rows, as in `Guard.reach`; `times` are those of the watched tuples (None: of a table)."""
+        found = np.full(len(rules), -_MOST)
+        for item in range(self.reach.shape[1]):
+            least = np.full(len(rules), _MOST)
+            for at, ts_us in enumerate(times):
+                if ts_us is not None:
+                    reach = self.reach[rules, item, at]
+                    least = np.minimum(least, np.where(reach < _NO_BOUND, 2 * ts_us + reach, _MOST))
+            found = np.maximum(found, least)
+        return found
+
+    def watermark(self, watermarks: Mapping[str, int]) -> int:
+        """That of the streams inside; a guard over tables alone waits for nobody."""
+        return min([watermarks[name] for name in self.guard.streams], default=_MOST)
+
+
+@dataclass(slots=True, eq=False)
+class Passed:
+    """Rows that every guard has let pass, with their result times."""
+
+    rules: NDArray[np.int64]
+    positions: Sequence[NDArray[np.int64]]
+    times_us: NDArray[np.int64]
+
+
+@dataclass(slots=True, eq=False)
+class PatternRows:
+    """One pattern for all rules of a node."""
+
+    pattern: Pattern  # of any rule: all are alike but for their constants
+    states: Sequence[SharedState]  # by item
+    guards: list[RunningGuard]
+    pending: PendingRows = field(default_factory=PendingRows)
+    # Since the last micro-batch: rules, with the positions of their combinations.
+    found: list[tuple[int, Sequence[NDArray[np.int64]]]] = field(default_factory=list)
+    fresh: Passed | None = None  # rows without guards that were found in this one
+
+    @staticmethod
+    def of(pattern: Pattern, states: Sequence[SharedState]) -> PatternRows:
+        guards = []
+        for guard in pattern.guards:
+            empty = np.zeros((0, len(guard.reach), len(guard.over)), np.int64)
+            marks_add = len(guard.over) < len(pattern.items)
+            guards.append(RunningGuard(guard, GuardEntries(len(guard.over)), empty, marks_add))
+        return PatternRows(pattern, states, guards)
+
+    def find(self, rule: int, positions: Sequence[NDArray[np.int64]]) -> None:
+        """Note combinations that were found for a rule."""
+        self.found.append((rule, positions))
+
+    def take_in(self) -> None:
+        """Let what was found wait for its guards."""
+        self.fresh = None
+        if not self.found:
+            return
+        found, self.found = self._joined(self.found), []
+        if not self.guards:
+            self.fresh = found
+            return
+        entries, lasts = [], []
+        for running in self.guards:
+            over = running.guard.over
+            watched = [found.positions[at] for at in over]
+            times = [self._times(at, found.positions[at]) for at in over]
+            keys = np.stack((found.rules, *watched), axis=1)
+            known = [ts_us for ts_us in times if ts_us is not None]
+            latest = np.maximum.reduce(known) if known else found.times_us
+            entries.append(running.entries.add(keys, latest))
+            lasts.append(running.lasts(found.rules, times))
+        self.pending.append(Chunk(found.rules, found.positions, found.times_us, entries, lasts))
+
+    def pass_on(self, watermarks: Mapping[str, int], *, at_end: bool) -> Passed | None:
+        """The rows that pass now; those that never will are forgotten."""
+        if not self.guards:
+            return self.fresh
+        limits = [running.watermark(watermarks) for running in self.guards]
+        passed: list[Chunk] = []
+        left: list[Chunk] = []
+        for chunk in self.pending.chunks:
+            if self._may_decide(chunk, limits):
+                passes, dead = self._judge(chunk, limits)
+                if passes.any():
+                    passed.append(chunk.take(passes))
+                rest = ~(passes | dead)
+                left.append(chunk if rest.all() else chunk.take(rest))
+            else:
+                left.append(chunk)
+        self.pending.leave(left)
+        if not passed:
+            return None
+        rows = together(passed)
+        if at_end:
+            self._seal(rows)
+        return Passed(rows.rules, rows.positions, self._result_times(rows))
+
+    def reach_of(self, rules: Passed, items: Sequence[int]) -> NDArray[np.int64]:
+        """The keys of some items of rows, for a guard that watches them."""
+        return np.stack((rules.rules, *(rules.positions[at] for at in items)), axis=1)
+
+    def latest_of(self, rows: Passed, items: Sequence[int]) -> NDArray[np.int64]:
+        """The latest event time among some items of rows."""
+        times = [self._times(at, rows.positions[at]) for at in items]
+        known = [ts_us for ts_us in times if ts_us is not None]
+        return np.maximum.reduce(known) if known else rows.times_us
+
+    def forget(self, before_us: int) -> None:
+        """Give up entries of tuples that are past for everybody."""
+        for at, running in enumerate(self.guards):
+            moved = running.entries.forget(before_us)
+            if moved is not None:
+                self.pending.follow(at, moved)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what waits."""
+        return self.pending.nbytes + sum(each.entries.nbytes for each in self.guards)
+
+    def _may_decide(self, chunk: Chunk, limits: Sequence[int]) -> bool:
+        """Whether a row of the chunk can be decided: one guard that asks for something may be answered at any time."""
+        for running, limit, soonest in zip(self.guards, limits, chunk.soonest, strict=True):
+            if running.guard.negated and soonest >= _twice(limit):
+                return False
+        return True
+
+    def _judge(
+        self, chunk: Chunk, limits: Sequence[int]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        passes, dead = np.ones(len(chunk), np.bool_), np.zeros(len(chunk), np.bool_)
+        for at, (running, limit) in enumerate(zip(self.guards, limits, strict=True)):
+            best = running.entries.best[chunk.entries[at]]
+            is_reached = best < FAR_US
+            is_over = chunk.lasts[at] < _twice(limit)
+            if running.guard.negated:
+                passes &= is_over & ~is_reached
+                dead |= is_reached
+            else:
+                passes &= is_reached & ((best <= chunk.times_us) | (best <= limit))
+                dead |= is_over & ~is_reached
+        return passes & ~dead, dead
+
+    def _result_times(self, rows: Chunk) -> NDArray[np.int64]:
+        times: NDArray[np.int64] = rows.times_us
+        for at, running in enumerate(self.guards):
+            if running.guard.negated:
+                last = rows.lasts[at]
+                times = np.maximum(times, np.where(last > -_MOST, (last + 1) >> 1, times))
+            else:
+                times = np.maximum(times, running.entries.best[rows.entries[at]])
+        return times
+
+    def _seal(self, rows: Chunk) -> None:
+        """Remember what was delivered as missing because the input had ended: it gets no partner later."""
+        for at, running in enumerate(self.guards):
+            if running.guard.negated and running.guard.is_join:
+                running.entries.sealed[rows.entries[at]] = True
+
+    def _joined(self, found: Sequence[tuple[int, Sequence[NDArray[np.int64]]]]) -> Passed:
+        """Everything that was found, as one."""
+        counts = [len(positions[0]) for _, positions in found]
+        rules = np.repeat(np.array([rule for rule, _ in found], np.int64), counts)
+        columns = zip(*(positions for _, positions in found), strict=True)
+        positions = [np.concatenate(parts) for parts in columns]
+        return Passed(rules, positions, self._latest(positions))
+
+    def _times(self, item: int, positions: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        state = self.states[item]
+        return state.ts_at(positions) if state.relation.is_stream else None
+
+    def _latest(self, positions: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        times = [self._times(at, each) for at, each in enumerate(positions)]
+        latest: NDArray[np.int64] = np.maximum.reduce([each for each in times if each is not None])
+        return latest
+
+
+def _twice(watermark_us: int) -> int:
+    """A watermark as `Guard.reach` counts, within 64 bits."""
+    return max(-_MOST, min(2 * watermark_us, _MOST))

@@ -1,0 +1,268 @@
+"""Queries with outer joins or EXISTS: their patterns sit at filters and joins like any query, and nodes decide about the rows.
+
+A pattern is registered under the name of its query with a number, which no query can have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cqc.compiler.graph.nodes import QueryNode
+from cqc.compiler.meaning.absence import all_patterns
+from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.absence.absence_node import AbsenceNode, shape_of
+from cqc.runtime.absence.decided_rows import DecidedSeat
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cqc.compiler.meaning.absence import Pattern
+    from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.deliver.deliver import Deliveries
+    from cqc.runtime.engine.circuit import Circuit
+    from cqc.runtime.lineage.matches import Found, Seat
+    from cqc.runtime.state.shared_state import SharedState
+
+_BETWEEN = "\0"
+
+
+def query_name(part: str) -> str:
+    """The name of the query that a pattern is of."""
+    return part.split(_BETWEEN, 1)[0]
+
+
+@dataclass(slots=True, eq=False)
+class _Target:
+    """Who wants what a seat finds: a place of a node, for a rule; `order` are the items among those of the seat."""
+
+    node: AbsenceNode
+    place: int
+    rule: int
+    order: tuple[int, ...]
+
+
+@dataclass(slots=True, eq=False)
+class AbsentQuery:
+    """A query that runs."""
+
+    node: QueryNode
+    at: AbsenceNode
+    rule: int
+    shape: Hashable
+    parts: list[tuple[str, Seat, _Target]]
+    delivered: list[tuple[QueryNode, DecidedSeat]]
+
+    @property
+    def results(self) -> int:
+        """How many rows were decided for it."""
+        return sum(seat.results for _, seat in self.delivered)
+
+
+class AbsentQueries:
+    """All of them, in one engine."""
+
+    def __init__(
+        self,
+        states: Mapping[str, SharedState],
+        circuit: Circuit,
+        deliveries: Deliveries,
+        *,
+        sharing: bool,
+    ) -> None:
+        self._states = states
+        self._circuit = circuit
+        self._deliveries = deliveries
+        self._sharing = sharing
+        self._nodes: dict[Hashable, AbsenceNode] = {}
+        # By the view that their rows become; None: they are delivered.
+        self._feeding: dict[str | None, list[AbsenceNode]] = {}
+        self._deliver_to: dict[str, Deliveries] = {}
+        self._targets: dict[Seat, list[_Target]] = {}
+        self._sources: dict[Hashable, int] = {}
+        self._users_of: dict[str, int] = {}  # streams of which every tuple is kept
+        self.queries: dict[str, AbsentQuery] = {}
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.queries
+
+    # Queries come and go
+
+    def add(
+        self, query: NormalQuery, deliveries: Deliveries | None = None, feeds: str | None = None
+    ) -> QueryNode:
+        """Answer a push query from now on.
+
+        Args:
+            query: its patterns are over streams that are there.
+            deliveries: who gets the rows, where it is not those who drain.
+            feeds: the view (folded name) whose rows they are.
+        """
+        shape = (feeds, shape_of(query.patterns), None if self._sharing else query.name)
+        node = self._nodes.get(shape)
+        if node is None:
+            node = self._nodes[shape] = AbsenceNode(query.patterns, self._states)
+            self._feeding.setdefault(feeds, []).append(node)
+        self._deliver_to[query.name] = deliveries or self._deliveries
+        rule = node.add_rule(query.patterns)
+        parts: list[tuple[str, Seat, _Target]] = []
+        delivered: list[tuple[QueryNode, DecidedSeat]] = []
+        for place, pattern in enumerate(all_patterns(query.patterns)):
+            name = f"{query.name}{_BETWEEN}{place}"
+            part, seat = self._circuit.add(replace(pattern.query, name=name))
+            target = _Target(node, place, rule, part.positions)
+            self._listen(seat, target)
+            parts.append((name, seat, target))
+            if any(pattern is each for each in query.patterns):
+                delivered.append(self._deliver(query, pattern, part, node, place, rule))
+        made = QueryNode(
+            query.name,
+            delivered[0][0].body,
+            query.outputs,
+            query.pull,
+            delivered[0][0].positions,
+            query.items,
+            query.span,
+            destinations=query.destinations,
+            patterns=query.patterns,
+        )
+        self.queries[query.name] = AbsentQuery(made, node, rule, shape, parts, delivered)
+        for name in _kept_whole(query.patterns):
+            self._users_of[name] = self._users_of.get(name, 0) + 1
+        return made
+
+    def _deliver(
+        self,
+        query: NormalQuery,
+        pattern: Pattern,
+        part: QueryNode,
+        node: AbsenceNode,
+        place: int,
+        rule: int,
+    ) -> tuple[QueryNode, DecidedSeat]:
+        seat = DecidedSeat(part.body, rule, id(node.places[place]))
+        node.deliver(place, seat)
+        count = len(pattern.items)
+        # The rows of a node have their items in the order of the pattern.
+        own = QueryNode(
+            query.name,
+            part.body,
+            pattern.query.outputs,
+            None,
+            tuple(range(count)),
+            pattern.query.items,
+            query.span,
+        )
+        self._deliver_to[query.name].add(own, seat)
+        return own, seat
+
+    def remove(self, name: str) -> None:
+        """Forget a query."""
+        gone = self.queries.pop(name)
+        deliveries = self._deliver_to.pop(name)
+        for node, decided in gone.delivered:
+            deliveries.remove(node, decided)
+        for part, seat, target in gone.parts:
+            self._unlisten(seat, target)
+            self._circuit.remove(part)
+        gone.at.remove_rule(gone.rule)
+        if not len(gone.at):
+            del self._nodes[gone.shape]
+            for nodes in self._feeding.values():
+                if gone.at in nodes:
+                    nodes.remove(gone.at)
+        for stream in _kept_whole(gone.node.patterns):
+            self._users_of[stream] -= 1
+
+    def _listen(self, seat: Seat, target: _Target) -> None:
+        self._targets.setdefault(seat, []).append(target)
+        self._sources[seat.source] = self._sources.get(seat.source, 0) + 1
+
+    def _unlisten(self, seat: Seat, target: _Target) -> None:
+        self._targets[seat].remove(target)
+        if not self._targets[seat]:
+            del self._targets[seat]
+        self._sources[seat.source] -= 1
+        if not self._sources[seat.source]:
+            del self._sources[seat.source]
+
+    def parts(self, name: str) -> list[str]:
+        """The names under which the patterns of a query sit at operators."""
+        return [part for part, _, _ in self.queries[name].parts]
+
+    # Data
+
+    def receive(self, found: Found) -> None:
+        """Note what an operator has found for patterns."""
+        if found.source not in self._sources:
+            return
+        by_slot = found.by_slot()
+        positions = found.positions
+        for slot, begin, end in zip(
+            by_slot.slots.tolist(), by_slot.begins.tolist(), by_slot.ends.tolist(), strict=True
+        ):
+            for seat in found.seats_at(slot):
+                self._note(seat, by_slot.rows[begin:end], positions)
+        for seat, begin, end in by_slot.members:
+            self._note(seat, by_slot.rows[begin:end], positions)
+
+    def _note(
+        self, seat: Seat, rows: NDArray[np.int64], positions: Sequence[NDArray[np.int64]]
+    ) -> None:
+        for target in self._targets.get(seat, ()):
+            taken = [positions[at][rows] for at in target.order]
+            target.node.find(target.place, target.rule, taken)
+
+    def advance(
+        self, watermarks: Mapping[str, int], *, at_end: bool, feeds: str | None = None
+    ) -> list[Found]:
+        """What the watermarks decide after a micro-batch, of queries that feed a view (None: that are delivered)."""
+        return [
+            found
+            for node in self._feeding.get(feeds, ())
+            for found in node.advance(watermarks, at_end=at_end)
+        ]
+
+    def sources(self, name: str) -> set[Hashable]:
+        """The sources of what is decided for a query."""
+        return {seat.source for _, seat in self.queries[name].delivered}
+
+    @property
+    def fed_views(self) -> list[str]:
+        """The views whose rows are decided here."""
+        return [name for name, nodes in self._feeding.items() if name is not None and nodes]
+
+    def needs(self, stream: str) -> bool:
+        """Whether all tuples of a stream (folded name) must be kept for a while."""
+        return self._users_of.get(stream, 0) > 0
+
+    def limits(self, stream: str, watermarks: Mapping[str, int]) -> list[int | None]:
+        """Before which event time nobody needs tuples of a stream; None: all are needed."""
+        return [
+            node.before_us(watermarks) for node in self._nodes.values() if stream in node.streams
+        ]
+
+    def forget(self, watermarks: Mapping[str, int]) -> None:
+        """Give up what is past."""
+        for node in self._nodes.values():
+            node.forget(watermarks)
+
+    @property
+    def nodes(self) -> list[AbsenceNode]:
+        """The nodes that run."""
+        return list(self._nodes.values())
+
+
+def _kept_whole(patterns: tuple[Pattern, ...]) -> set[str]:
+    """The streams over which a pattern sits alone: filters know their tuples by where they lie in a packet."""
+    return {
+        fold(pattern.query.items[0].relation.name)
+        for pattern in all_patterns(patterns)
+        if len(pattern.items) == 1
+    }

@@ -1,0 +1,1 @@
+"""LIKE, ILIKE and RLIKE: patterns read once, and matched by kernels."""

@@ -1,0 +1,1 @@
+"""OVER: values for each row from the rows around it."""

@@ -1,0 +1,130 @@
+"""What every receiver does: takes results in the order of their numbers, or says why not.
+
+A receiver is one end of a connection, used by one thread. It need not remember anything: what it raises decides whether its sender
+tries again or puts the results aside. One that can keep rows and a number in one transaction says by `stored` how far it is, and then
+has every result exactly once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+AT_ONCE = 500  # results of one call, where a receiver says nothing else
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a query's results: names with types (`BIGINT`, ...), and the type of the result time."""
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    time_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One result on its way: its number in the spool, its id, its query, and its line of JSON (with the id)."""
+
+    number: int
+    id: str
+    query: str
+    line: str
+    columns: Columns
+
+    def value(self) -> dict[str, Any]:
+        """The line as Python values."""
+        read: dict[str, Any] = json.loads(self.line)
+        return read
+
+
+class UnreachableError(Exception):
+    """The receiver did not answer, or not now: the same results are sent again.
+
+    Attributes:
+        after_s: not before so many seconds, when the receiver said so.
+        taken: the numbers of results that it took all the same; they are not sent again.
+
+    Example:
+        >>> import cqc
+        >>> str(cqc.UnreachableError("the loft is closed", after_s=60))
+        'the loft is closed'
+    """
+
+    def __init__(
+        self, reason: str, after_s: float | None = None, taken: Collection[int] = ()
+    ) -> None:
+        super().__init__(reason)
+        self.after_s = after_s
+        self.taken = frozenset(taken)
+
+
+class RefusedError(Exception):
+    """The receiver will never take these results: they become dead letters.
+
+    Attributes:
+        status: a number that the receiver gave as reason, if it did.
+        refused: the numbers of these results; None: all that were not taken.
+        taken: the numbers of results that it took all the same.
+
+    Example:
+        >>> import cqc
+        >>> cqc.RefusedError("too heavy for a pigeon", status=413).status
+        413
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        status: int | None = None,
+        refused: Collection[int] | None = None,
+        taken: Collection[int] = (),
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.refused = None if refused is None else frozenset(refused)
+        self.taken = frozenset(taken)
+
+
+class Receiver(Protocol):
+    """One end of a connection. Single-threaded."""
+
+    at_once: int
+
+    def send(self, results: Sequence[Sent]) -> None:
+        """Hand over results; when this returns they are there.
+
+        Raises:
+            UnreachableError: try again.
+            RefusedError: never these.
+        """
+
+    def stored(self) -> int | None:
+        """The number of the last result that the receiver has; None where it does not keep that.
+
+        Raises:
+            UnreachableError: try again.
+        """
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a receiver is opened: its sink's name and options (secrets looked up), the program's name, and a folder for what it keeps.
+
+    `folder` is None for a run without a checkpoint. Relative paths in options are relative to `base`. Numbers of results begin anew with
+    another `run`: what a receiver has stored of an earlier one says nothing about this one.
+    """
+
+    sink: str
+    options: Mapping[str, str]
+    program: str
+    base: str = "."
+    folder: str | None = None
+    run: str = ""

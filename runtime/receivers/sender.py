@@ -1,0 +1,273 @@
+"""The thread that sends: reads a spool from its own place on, hands results to a receiver, tries again, and never gives up silently.
+
+Whatever a receiver does, the engine does not wait for it: results are in the spool. A receiver that is down is tried again after growing
+pauses; what it will never take becomes a dead letter, with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from cqc.runtime.errors import RunError
+from cqc.runtime.files.sealed import read_sealed_json, write_sealed_json
+from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from pathlib import Path
+
+    from cqc.runtime.receivers.receiver import Receiver, Sent
+    from cqc.runtime.receivers.spool import Spool
+
+T = TypeVar("T")
+_LOOK_S = 0.2  # how often a sender without work looks whether it should end
+_PAUSES_S = (0.1, 60.0)  # after a failure: the first pause, and the longest
+_NOTE_EVERY_S = 0.2  # how often the place is written down while results flow
+
+
+@dataclass(slots=True)
+class SinkStatus:
+    """What became of a sink's results, for summaries, `cqc sinks`, metrics and the console."""
+
+    name: str
+    type: str
+    sent: int = 0
+    dead: int = 0
+    dropped: int = 0
+    failures: int = 0
+    waiting: int = 0
+    waiting_bytes: int = 0
+    last_error: str = ""
+    is_failing: bool = False
+    last_sent: float = 0.0  # seconds since the epoch
+
+
+class Place:
+    """How far a sender is: a number, in a file where there is a checkpoint."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.number = 0
+        if path is not None and path.exists():
+            self.number = int(read_sealed_json(path)["sent"])
+        self._noted, self._noted_at = self.number, 0.0
+
+    def note(self, *, now: bool = False) -> None:
+        """Write it down, now and then; a place that is a little behind means that a few results are sent again."""
+        if self._path is None or self._noted == self.number:
+            return
+        if now or time.monotonic() - self._noted_at > _NOTE_EVERY_S:
+            write_sealed_json(self._path, {"sent": self.number}, durably=False)
+            self._noted, self._noted_at = self.number, time.monotonic()
+
+
+class Sender:
+    """Sends the results of one sink.
+
+    Args:
+        status: what is told of it.
+        spool: where results wait.
+        open_receiver: connects; called again after every failure.
+        place: how far it is.
+        retries: how often results are tried again before they are dead letters; None: always.
+        dead_letters: a file for those; None: they are only counted.
+        say: told when the receiver fails for the first time, and when it is there again.
+    """
+
+    def __init__(
+        self,
+        status: SinkStatus,
+        spool: Spool,
+        open_receiver: Callable[[], Receiver],
+        place: Place,
+        *,
+        retries: int | None = None,
+        dead_letters: Path | None = None,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.status = status
+        self._spool = spool
+        self._open = open_receiver
+        self._place = place
+        self._retries = retries
+        self._dead_letters = dead_letters
+        self._say = say
+        self._receiver: Receiver | None = None
+        self._in_hand = 0  # the number of the last result that is being sent
+        self._ending = threading.Event()
+        self.failure: RunError | None = None  # why it cannot go on at all
+        self._thread = threading.Thread(target=self._work, name=f"sink {status.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing waits."""
+        return self._place.number >= self._spool.last
+
+    def skip_to(self, number: int) -> None:
+        """Results up to a number were dropped; those in hand are still tried."""
+        begin = max(self._place.number, self._in_hand)
+        self.status.dropped += max(number - begin, 0)
+        self._place.number = max(self._place.number, number)
+
+    def measure(self) -> SinkStatus:
+        """The status with what waits now."""
+        self.status.waiting = max(self._spool.last - self._place.number, 0)
+        self.status.waiting_bytes = self._spool.bytes if self.status.waiting else 0
+        return self.status
+
+    def end(self, wait_s: float = 5.0) -> None:
+        """Stop sending; what waits stays in the spool."""
+        self._ending.set()
+        self._thread.join(wait_s)
+        if not self._thread.is_alive():
+            self._place.note(now=True)
+
+    def _work(self) -> None:
+        try:
+            self._begin()
+            while not self._ending.is_set():
+                results = self._spool.read(self._place.number, self._at_once(), _LOOK_S)
+                if results:
+                    self._deliver(results)
+                self._place.note()
+        except RunError as error:
+            self.failure = error
+            self.status.is_failing, self.status.last_error = True, str(error)
+            self._say(f"sink {self.status.name}: {error}")
+        finally:
+            if self._receiver is not None:
+                self._receiver.close()
+
+    def _begin(self) -> None:
+        """Where the receiver keeps how far it is, that is the truth."""
+        pause_s = _PAUSES_S[0]
+        while not self._ending.is_set():
+            try:
+                stored = self._called(lambda receiver: receiver.stored())
+            except UnreachableError as error:
+                pause_s = self._wait_after(error, pause_s)
+                continue
+            self._works_again()
+            if stored is not None:
+                self._place.number = stored
+                self._spool.forget(stored)
+            return
+
+    def _called(self, call: Callable[[Receiver], T]) -> T:
+        """What a call of the receiver gives; whatever it raises that is not ours is a failure like others.
+
+        Receivers are users' own, too: nothing that one raises may end this thread without a word.
+        """
+        try:
+            if self._receiver is None:
+                self._receiver = self._open()
+            return call(self._receiver)
+        except (UnreachableError, RefusedError, RunError):
+            raise
+        except Exception as error:
+            raise UnreachableError(f"{type(error).__name__}: {error}") from error
+
+    def _at_once(self) -> int:
+        return 1 if self._receiver is None else self._receiver.at_once
+
+    def _deliver(self, results: Sequence[Sent]) -> None:
+        """Send results until they are taken or refused; when the sender is ending, what is left stays in the spool."""
+        left, attempts, pause_s = list(results), 0, _PAUSES_S[0]
+        self._in_hand = results[-1].number
+        while left and not self._ending.is_set():
+            attempts += 1
+            try:
+                self._called(partial(_send, left))
+            except UnreachableError as error:
+                left = self._without(left, error.taken)
+                if self._retries is not None and attempts > self._retries:
+                    self._failed(str(error))
+                    self._bury(left, str(error), None, attempts)
+                    left = []
+                    break
+                pause_s = self._wait_after(error, pause_s)
+            except RefusedError as error:
+                left = self._without(left, error.taken)
+                refused = [
+                    each for each in left if error.refused is None or each.number in error.refused
+                ]
+                self.status.failures += 1
+                self.status.last_error = str(error)
+                self._bury(refused, str(error), error.status, attempts)
+                gone = {each.number for each in refused}
+                left, attempts = [each for each in left if each.number not in gone], 0
+            else:
+                self._works_again()
+                self.status.sent += len(left)
+                left = []
+        if left:
+            return
+        self.status.last_sent = time.time()
+        self._place.number = max(self._place.number, results[-1].number)
+        self._spool.forget(self._place.number)
+
+    def _without(self, results: Sequence[Sent], taken: Collection[int]) -> list[Sent]:
+        """Results without those that were taken."""
+        self.status.sent += len(taken)
+        return [each for each in results if each.number not in taken]
+
+    def _wait_after(self, error: UnreachableError, pause_s: float) -> float:
+        """Wait before the next attempt. Returns how long to wait after that."""
+        self._failed(str(error))
+        self._ending.wait(max(pause_s, error.after_s or 0))
+        return min(pause_s * 2, _PAUSES_S[1])
+
+    def _failed(self, reason: str) -> None:
+        self.status.failures += 1
+        self.status.last_error = reason
+        if not self.status.is_failing:
+            self.status.is_failing = True
+            self._say(f"sink {self.status.name}: {reason}; results wait")
+        if self._receiver is not None:
+            self._receiver.close()
+            self._receiver = None
+
+    def _works_again(self) -> None:
+        if self.status.is_failing:
+            self.status.is_failing = False
+            self._say(f"sink {self.status.name} takes results again")
+
+    def _bury(
+        self, results: Sequence[Sent], reason: str, status: int | None, attempts: int
+    ) -> None:
+        """Put results aside that the receiver will never take."""
+        self.status.dead += len(results)
+        self.status.is_failing = False
+        where = "" if self._dead_letters is None else f", see {self._dead_letters}"
+        many = f"{len(results):,} results" if len(results) > 1 else f"result {results[0].id}"
+        self._say(f"sink {self.status.name} did not take {many} ({reason}){where}")
+        if self._dead_letters is None:
+            return
+        letters = "".join(
+            json.dumps(
+                {**each.value(), "status": status, "reason": reason, "attempts": attempts},
+                ensure_ascii=False,
+            )
+            + "\n"
+            for each in results
+        )
+        try:
+            self._dead_letters.parent.mkdir(parents=True, exist_ok=True)
+            with self._dead_letters.open("a", encoding="utf-8") as file:
+                file.write(letters)
+        except OSError as error:
+            raise RunError(
+                f"cannot write {self._dead_letters}: {error.strerror or error}"
+            ) from error
+
+
+def _send(results: Sequence[Sent], receiver: Receiver) -> None:
+    receiver.send(results)

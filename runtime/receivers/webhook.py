@@ -1,0 +1,244 @@
+"""Results by HTTP: at least once, in order per query, each with an id by which a receiver knows a repeat.
+
+Requests of different queries are under way at the same time, over connections that are kept; those of one query follow each other.
+No answer, 5xx, 408, 425 and 429 are tried again; any other answer but a 2xx is final.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import json
+import socket
+import ssl
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cqc.compiler.meaning.sink_types import seconds_of
+from cqc.runtime.errors import RunError
+from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
+from cqc.runtime.receivers.templates import Template, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cqc.runtime.receivers.receiver import Sent, Setting
+
+_TIMEOUT_S = 10.0
+_AGAIN = frozenset({408, 425, 429})
+_AT_ONCE = 16  # requests under way
+_ROUND = 64  # requests of a query in one round
+
+
+class WebhookReceiver:
+    """Sends results to one address.
+
+    Raises:
+        RunError: when the address or an option cannot be.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        options = setting.options
+        self._batch = int(options.get("batch", "1"))
+        self.at_once = max(self._batch, 1) * _AT_ONCE * (_ROUND if self._batch == 1 else 1)
+        self._make_body = _body_maker(
+            options.get("template"), options.get("format", "json").lower()
+        )
+        self._is_json = self._make_body.is_json
+        self._requests = _Requests(options)
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix=f"sink {setting.sink}")
+
+    def send(self, results: Sequence[Sent]) -> None:
+        of_query: dict[str, list[Sent]] = {}
+        for each in results:
+            of_query.setdefault(each.query, []).append(each)
+        taken: set[int] = set()
+        under_way = [self._pool.submit(self._send_query, own, taken) for own in of_query.values()]
+        errors = [error for each in under_way if (error := each.exception()) is not None]
+        again = [error for error in errors if isinstance(error, UnreachableError)]
+        final = [error for error in errors if isinstance(error, RefusedError)]
+        for error in errors:
+            if not isinstance(error, UnreachableError | RefusedError):
+                raise error
+        if final:  # the others are tried again with what is left
+            raise RefusedError(str(final[0]), final[0].status, final[0].refused, taken)
+        if again:
+            longest = max(again, key=lambda error: error.after_s or 0.0)
+            raise UnreachableError(str(longest), longest.after_s, taken)
+
+    def stored(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._requests.close()
+
+    def _send_query(self, results: Sequence[Sent], taken: set[int]) -> None:
+        for at in range(0, len(results), self._batch):
+            some = results[at : at + self._batch]
+            numbers = [each.number for each in some]
+            try:
+                self._requests.post(self._make_body(some), _key(some), is_json=self._is_json)
+            except RefusedError as error:
+                raise RefusedError(str(error), error.status, numbers) from error
+            taken.update(numbers)
+
+
+def _key(results: Sequence[Sent]) -> str:
+    if len(results) == 1:
+        return results[0].id
+    return hashlib.sha256("".join(each.id for each in results).encode()).hexdigest()[:32]
+
+
+class _Body:
+    """Makes the body of a request."""
+
+    def __init__(self, make: Callable[[Sequence[Sent]], str], *, is_json: bool) -> None:
+        self._make = make
+        self.is_json = is_json
+
+    def __call__(self, results: Sequence[Sent]) -> bytes:
+        return self._make(results).encode()
+
+
+def _body_maker(template: str | None, format_: str) -> _Body:
+    if template is not None:
+        filled = Template(template)
+
+        def make(results: Sequence[Sent]) -> str:
+            return "\n".join(_fill(filled, each) for each in results)
+
+        return _Body(make, is_json=filled.is_json)
+    if format_ == "slack":
+        return _Body(_slack, is_json=True)
+    return _Body(_json, is_json=True)
+
+
+def _json(results: Sequence[Sent]) -> str:
+    if len(results) == 1:
+        return results[0].line
+    return f"[{', '.join(each.line for each in results)}]"
+
+
+def _fill(template: Template, result: Sent) -> str:
+    value = result.value()
+    known = {"id": result.id, "query": result.query, "ts": value.get("ts"), "at": value.get("at")}
+    try:
+        return template.fill({**known, **value["row"]})
+    except KeyError as error:
+        raise RefusedError(f"query {result.query} has no column {error.args[0]}") from error
+
+
+def _slack(results: Sequence[Sent]) -> str:
+    lines = []
+    for each in results:
+        value = each.value()
+        row = ", ".join(f"{name} = {shown(cell)}" for name, cell in value["row"].items())
+        lines.append(f"*{each.query}* {value.get('ts', value.get('at'))}: {row}")
+    return json.dumps({"text": "\n".join(lines)}, ensure_ascii=False)
+
+
+class _Requests:
+    """Connections to one address, as many as there are threads at work."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        parts = urlsplit(options["url"])
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise RunError("url must begin with http:// or https:// and name a host")
+        self._is_tls = parts.scheme == "https"
+        self._host, self._port = parts.hostname, parts.port
+        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._method = options.get("method", "post").upper()
+        self._timeout_s = seconds_of(options.get("timeout", "")) or _TIMEOUT_S
+        self._headers = _headers(options.get("headers", ""))
+        if "token" in options:
+            self._headers["Authorization"] = f"Bearer {options['token']}"
+        self._hmac = options.get("hmac")
+        self._free: list[http.client.HTTPConnection] = []
+
+    def post(self, body: bytes, key: str, *, is_json: bool) -> None:
+        """Send one request and look at the answer.
+
+        Raises:
+            UnreachableError: try again.
+            RefusedError: never this one.
+        """
+        kind = "application/json" if is_json else "text/plain; charset=utf-8"
+        headers = {"Content-Type": kind, "Idempotency-Key": key, **self._headers}
+        if self._hmac is not None:
+            signature = hmac.new(self._hmac.encode(), body, hashlib.sha256).hexdigest()
+            headers["X-Cqc-Signature"] = f"sha256={signature}"
+        connection = self._free.pop() if self._free else self._connect()
+        try:
+            connection.request(self._method, self._path, body, headers)
+            answer = connection.getresponse()
+            answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            reason = str(error) or type(error).__name__
+            raise UnreachableError(f"{self._host} does not answer ({reason})") from error
+        self._free.append(connection)
+        status = answer.status
+        if 200 <= status < 300:
+            return
+        reason = f"{self._host} answered {status} {answer.reason}".rstrip()
+        if status >= 500 or status in _AGAIN:
+            raise UnreachableError(reason, _retry_after(answer.getheader("Retry-After")))
+        raise RefusedError(reason, status)
+
+    def close(self) -> None:
+        while self._free:
+            self._free.pop().close()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        connection: http.client.HTTPConnection
+        if self._is_tls:
+            connection = http.client.HTTPSConnection(
+                self._host,
+                self._port,
+                timeout=self._timeout_s,
+                context=ssl.create_default_context(),
+            )
+        else:
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout_s)
+        try:
+            connection.connect()
+            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise UnreachableError(f"{self._host} cannot be reached ({reason})") from error
+        return connection
+
+
+def _headers(text: str) -> dict[str, str]:
+    """`X-Team: blue; X-Env: prod`, or a JSON object."""
+    if text.lstrip().startswith("{"):
+        try:
+            return {str(name): str(value) for name, value in json.loads(text).items()}
+        except ValueError as error:
+            raise RunError(f"headers is not a JSON object: {error}") from error
+    found = {}
+    for part in filter(None, (each.strip() for each in text.replace("\n", ";").split(";"))):
+        name, colon, value = part.partition(":")
+        if not colon or not name.strip():
+            raise RunError(f"headers has no colon in '{part}': write 'Name: value; Name: value'")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _retry_after(text: str | None) -> float | None:
+    """Seconds, from a number or a date."""
+    if text is None:
+        return None
+    try:
+        return max(float(text), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time(), 0.0)
+    except ValueError:
+        return None

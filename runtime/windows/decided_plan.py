@@ -1,0 +1,103 @@
+"""A query whose rows wait, compiled: which columns it needs, its windows, and what is made of decided rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.pull.pull_plan import PullPlan
+from cqc.runtime.windows.waiting_rows import Rows, fetch_of, places_in
+from cqc.runtime.windows.window_ends import window_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.graph.nodes import QueryNode
+    from cqc.runtime.columns.columns import Column
+    from cqc.runtime.windows.waiting_rows import Fetch, Place
+
+
+class DecidedPlan:
+    """What one or more queries with the same clauses do."""
+
+    def __init__(self, node: QueryNode) -> None:
+        decided = node.decided
+        assert decided is not None
+        self.decided = decided
+        self.window = decided.window
+        self.answers = PullPlan(node.outputs, decided)
+        first = len(node.items[decided.by].relation.columns)
+        self.ends: tuple[Place, Place] = (decided.by, first), (decided.by, first + 1)
+        session_keys = () if decided.window is None else decided.window.keys
+        orders = [order.expression for order in decided.order_by]
+        needed = places_in(
+            [
+                *(output.expression for output in node.outputs),
+                *decided.group_by,
+                *session_keys,
+                *orders,
+                decided.having,
+                decided.qualify,
+                decided.kept,
+            ]
+        )
+        if decided.ties_by_value:
+            columns = node.items[decided.by].relation.columns
+            needed |= {(decided.by, at): column.type for at, column in enumerate(columns)}
+            needed = dict(sorted(needed.items()))
+        for end in self.ends:
+            needed.pop(end, None)
+        self.places = tuple(needed)
+        self.types = tuple(needed.values())
+        self._kept = None if decided.kept is None else compile_expression(decided.kept)
+        time = node.items[decided.by].relation.event_time
+        assert time is not None
+        self.time_place: Place = decided.by, time
+        self.session_keys = [compile_expression(key) for key in session_keys]
+
+    @property
+    def failures(self) -> int:
+        """Evaluations that failed and gave NULL."""
+        own = [*([] if self._kept is None else [self._kept]), *self.session_keys]
+        return self.answers.failures + sum(each.failures for each in own)
+
+    def rows(self, ts_us: NDArray[np.int64], column: Callable[[Place], Column]) -> Rows:
+        """Rows of a packet, as many columns as are needed."""
+        return Rows(ts_us, ts_us, tuple(map(column, self.places)))
+
+    def in_windows(self, rows: Rows, after_us: int) -> Rows:
+        """Each row once for each of its windows that end after an instant, without those that WHERE leaves out."""
+        if self.window is None:
+            return rows
+        tuples, end_us = window_ends(self.window, rows.ts_us)
+        if tuples is None:
+            rows = Rows(rows.ts_us, end_us, rows.columns)
+        else:
+            taken = rows.take(tuples)
+            rows = Rows(taken.ts_us, end_us, taken.columns)
+        open_ = rows.end_us > after_us
+        if not open_.all():
+            rows = rows.take(np.flatnonzero(open_))
+        kept = self.kept_rows(rows)
+        return rows if kept is None else rows.take(kept)
+
+    def kept_rows(
+        self, rows: Rows, start_us: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64] | None:
+        """The rows that the conditions on window columns leave; None: all."""
+        if self._kept is None or not len(rows):
+            return None
+        found = self._kept.is_true(self.fetch(rows, start_us), len(rows))
+        return None if found.all() else np.flatnonzero(found)
+
+    def fetch(self, rows: Rows, start_us: NDArray[np.int64] | None = None) -> Fetch:
+        """The columns of rows and of their windows, which begin their size before they end unless it is said when."""
+        if self.window is None:
+            return fetch_of(self.places, rows)
+        if start_us is None:
+            start_us = rows.end_us - self.window.size_us
+        return fetch_of(self.places, rows, start_us, self.window, self.ends)
