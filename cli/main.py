@@ -34,10 +34,15 @@ COMMANDS = {
     "invoke": "Ask a query of a running service for its answer.",
     "unregister": "Remove a query from a running service.",
     "watch": "Follow the results of a running service.",
+    "sinks": "List the sinks of a running service, with what waits for them.",
+    "sink": "Try a sink: `cqc sink test NAME`.",
+    "top": "Show what a running service does, live.",
+    "shell": "Type statements and see their answers as tables.",
     "package": "Pack this installation for the executors of a cluster.",
     "bench": "Run a benchmark beside its peers.",
+    "completion": "Print what a shell needs to complete commands and options.",
 }
-CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch"}
+CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch", "sinks"}
 
 PROGRAM_HAS_ERRORS, FAILED = 1, 3
 
@@ -52,7 +57,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         file = "client" if cmd_name in CLIENT_COMMANDS else cmd_name
-        module = importlib.import_module(f"cqc.cli.{file}")
+        module = importlib.import_module(f"cqc.cli.commands.{file}")
         raise_on_interrupt()  # whoever runs it catches that
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
@@ -80,8 +85,22 @@ def _probably_meant(word: str) -> str:
     return "" if found is None else f" Did you mean `{found}`?"
 
 
+def _show_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        from cqc.cli.version import show_version
+
+        show_version(context, parameter, value)
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="cqc", message="cqc %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the versions of cqc, Python, Spark and Java.",
+)
 def cqc() -> None:
     """Compile SQL-like continuous queries into one shared operator graph, and run it.
 
@@ -94,6 +113,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     _prepare_streams()
     end_on_interrupt()
+    if "_CQC_COMPLETE" in os.environ:
+        from cqc.cli.commands.completion import answer_shell
+
+        if answer_shell(cqc):
+            sys.exit(_flush_output(0))
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     code = run_command([argument for argument in given if argument != "--debug"], debug=debug)

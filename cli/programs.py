@@ -5,17 +5,72 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from cqc.compiler import Program
     from cqc.compiler.diagnostics.source import SourceFile
 
 STANDARD_INPUT = "<stdin>"
 
-program_argument = click.argument("programs", metavar="PROGRAM...", nargs=-1, required=True)
+
+def load_module(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> None:
+    """Run Python files that register functions and sources, before anything is compiled.
+
+    Raises:
+        click.UsageError: when one cannot be read, or fails.
+    """
+    del context, parameter
+    import runpy
+
+    for path in values:
+        with _Loading(path):
+            runpy.run_path(path, run_name="cqc_load")
+
+
+class _Loading:
+    """Makes a sentence of whatever a user's file raises."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError) and error.filename == self._path:
+            raise click.UsageError(f"cannot read {self._path}: {error.strerror}") from error
+        if isinstance(error, Exception):
+            raise click.UsageError(
+                f"--load {self._path}: {type(error).__name__}: {error}"
+            ) from error
+
+
+load_option = click.option(
+    "--load",
+    multiple=True,
+    metavar="FILE.py",
+    callback=load_module,
+    expose_value=False,
+    is_eager=True,
+    help="Run this Python file first; it registers functions (cqc.function) and sources (cqc.source).",
+)
+_programs = click.argument("programs", metavar="PROGRAM...", nargs=-1, required=True)
+
+
+def program_argument(command: Any) -> Any:  # Any: click's decorators are untyped here
+    """The programs that a command takes, and what is loaded before them."""
+    return _programs(load_option(command))
 
 
 def read_sources(programs: tuple[str, ...]) -> list[tuple[SourceFile, str]]:

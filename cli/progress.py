@@ -6,14 +6,15 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from cqc.cli.report import counted, per_second
+from cqc.cli.report import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from cqc.runtime.options import RunOptions
+    from cqc.runtime.run.standing import Standing
 
-_TERMINAL_S, _LOG_S = 0.2, 5.0  # between two updates
+_TERMINAL_S, _LOG_S = 0.2, 10.0  # between two updates
 
 
 def wants_progress(options: RunOptions, *, quiet: bool, asked: bool) -> bool:
@@ -26,7 +27,7 @@ def wants_progress(options: RunOptions, *, quiet: bool, asked: bool) -> bool:
 
 
 class Progress:
-    """Tuples so far and the rate. A run calls it after each micro-batch."""
+    """Rows so far, the rate, and how far the run is. A run calls it after each micro-batch."""
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._enabled = enabled
@@ -36,14 +37,15 @@ class Progress:
         self._next = self._started
         self._shown = False
 
-    def __call__(self, tuples: int) -> None:
-        """Show the counts, but not more often than one can read."""
+    def __call__(self, tuples: int, standing: Callable[[], Standing] | None = None) -> None:
+        """Show the counts, but not more often than one can read; `standing` is asked only then."""
         now = self._clock()
         if not self._enabled or now < self._next:
             return
         self._next = now + (_TERMINAL_S if self._on_terminal else _LOG_S)
         rate = tuples / max(now - self._started, 1e-9)
-        self.say(f"{counted(tuples, 'tuple')}, {per_second(rate)}")
+        parts = [counted(tuples, "row"), f"{counted(round(rate), 'row')}/s"]
+        self.say(", ".join(parts if standing is None else [*parts, *_facts(standing())]))
 
     def say(self, text: str) -> None:
         """Show one line, on a terminal in place of the one before."""
@@ -57,3 +59,21 @@ class Progress:
         if self._shown and self._on_terminal:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def _facts(standing: Standing) -> Iterator[str]:
+    """How far a run is, in words."""
+    if standing.share is not None:
+        yield f"{standing.share * 100:.0f} % of the files"
+    if standing.watermark is not None:
+        yield f"watermark {standing.watermark}"
+    yield counted(standing.results, "result")
+    if standing.lag_seconds is not None:
+        yield f"lag {_span(standing.lag_seconds)}"
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:.1f} s"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
+    from cqc.runtime.receivers.sender import SinkStatus
     from cqc.runtime.run.finite_run import RunSummary
 
 SHOWN_QUERIES = 20
@@ -44,7 +45,9 @@ def show_summary(summary: RunSummary) -> None:
             + (f", {count.waiting:,} far ahead and waiting" if count.waiting else "")
         )
         lines += [f"  {number:,} rejected: {reason}" for reason, number in count.reasons.items()]
+        lines += [f"  {number:,} made NULL: {reason}" for reason, number in count.nulled.items()]
     lines += query_lines(summary)
+    lines += [sink_line(each) for each in summary.sinks]
     if summary.failed_evaluations:
         lines.append(f"{counted(summary.failed_evaluations, 'evaluation')} failed and gave NULL")
     read = sum(count.read for count in summary.streams.values())
@@ -56,6 +59,15 @@ def show_summary(summary: RunSummary) -> None:
     if sys.stdout.isatty():  # the results are just above
         lines.insert(0, "")
     click.echo("\n".join(lines), err=True)
+
+
+def sink_line(sink: SinkStatus) -> str:
+    """What became of a sink's results."""
+    parts = [f"sink {sink.name}: {sink.sent:,} sent"]
+    parts += [f"{sink.waiting:,} waiting"] if sink.waiting else []
+    parts += [f"{sink.dead:,} refused"] if sink.dead else []
+    parts += [f"{sink.dropped:,} dropped"] if sink.dropped else []
+    return ", ".join(parts)
 
 
 def query_lines(summary: RunSummary) -> list[str]:

@@ -11,6 +11,7 @@ from cqc.cli.interrupts import Interrupts, loading
 from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.report import nothing_to_run, show_summary
 from cqc.cli.stop_at_once import INTERRUPTED
+from cqc.cli.without_pandas import keep_pandas_out
 from cqc.runtime.errors import Halted, OutputClosed, RunError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.finite_run import RunSummary
+    from cqc.runtime.run.standing import Standing
 
 
 class Run(Protocol):
@@ -76,18 +78,29 @@ def open_run(program: Program, options: RunOptions) -> Run:
 
         _leave_signals_alone()
         return SparkRun(program, options)
+    return _open_local_run(program, options)
+
+
+def _open_local_run(program: Program, options: RunOptions) -> Run:
+    """Without Spark; what only some runs need is loaded for those."""
     with loading():
-        from cqc.runtime.run.batch_run import BatchRun
-        from cqc.runtime.run.durable.durable_run import DurableRun
         from cqc.runtime.run.finite_run import LocalRun
         from cqc.runtime.sources.connections import is_connection
 
+        keep_pandas_out()
     _leave_signals_alone()
     if options.checkpoint is not None:
+        with loading():
+            from cqc.runtime.run.durable.durable_run import DurableRun
+
         return DurableRun(program, options)
     relations = program.catalog.relations.values()
-    endless = options.follow or any(is_connection(each, options.binds) for each in relations)
-    return BatchRun(program, options) if endless else LocalRun(program, options)
+    if options.follow or any(is_connection(each, options.binds) for each in relations):
+        with loading():
+            from cqc.runtime.run.batch_run import BatchRun
+
+        return BatchRun(program, options)
+    return LocalRun(program, options)
 
 
 def _leave_signals_alone() -> None:
@@ -107,8 +120,11 @@ def drive(run: Run, shown: Progress, interrupts: Interrupts) -> None:
         say, waiting = shown.say, interrupts.check
 
         def __call__(self, tuples: int) -> None:
-            shown(tuples)
+            shown(tuples, standing)
             interrupts.check()
+
+    # On executors nobody here knows more than how many rows were read.
+    standing: Callable[[], Standing] | None = getattr(run, "standing", None)
 
     try:
         run.to_end(Observer())

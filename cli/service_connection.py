@@ -94,6 +94,21 @@ class Connection:
             except ValueError as error:
                 raise ServiceError(f"{self._address} is not a cqc service") from error
 
+    def read_text(self, path: str) -> str:
+        """What a path answers, as text.
+
+        Raises:
+            ServiceError: when the service cannot be reached, or refuses.
+        """
+        with self._open("GET", path, {}, None) as answer:
+            try:
+                text: str = answer.read().decode("utf-8", errors="replace")
+                return text
+            except (OSError, http.client.HTTPException) as error:
+                raise ServiceError(
+                    f"the connection to {self._address} broke", may_pass=True
+                ) from error
+
     def events(self, path: str, last_id: str | None) -> Iterator[Event]:
         """Events as they come, until the service ends them or the connection breaks.
 

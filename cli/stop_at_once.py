@@ -1,6 +1,6 @@
 """Ctrl-C and SIGTERM while there is nothing to clean up: the process ends, with the exit code of an interrupted run.
 
-This is the first thing that the command loads, and until it is loaded Python answers Ctrl-C with a traceback. So it needs nothing
+This is the first thing that the command loads, and until it is loaded a Ctrl-C waits (cli/launcher/cqc). So it needs nothing
 that Python has not loaded already: `_signal` is the part of `signal` that is built in; `signal` itself loads `enum` and with it
 ten modules more, for names that are not needed here.
 """
@@ -21,6 +21,8 @@ def end_on_interrupt() -> None:
     """There is nothing to clean up: a stop ends the process at once. Background jobs, which ignore Ctrl-C, go on ignoring it."""
     for number in heard():
         _signal.signal(number, end_at_once)
+    # The launcher has held Ctrl-C back until now; one that came in the meantime is heard in this line.
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
 
 
 def end_at_once(number: int, frame: object) -> None:

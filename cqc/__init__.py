@@ -15,33 +15,47 @@ if TYPE_CHECKING:
     import cqc.spark as spark
     from cqc.compiler import CompileError, Diagnostic, Program, compile, compile_files  # noqa: A004  the public name
     from cqc.compiler.functions.registered import function
+    from cqc.compiler.meaning.user_sources import source
     from cqc.runtime.deliver.results import Result
+    from cqc.runtime.engine.async_engine import AsyncEngine
     from cqc.runtime.engine.engine import Engine
     from cqc.runtime.errors import RunError
+    from cqc.runtime.receivers.kinds import sink
+    from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
 
 __all__ = [
+    "AsyncEngine",
     "CompileError",
     "Diagnostic",
     "Engine",
     "Program",
+    "RefusedError",
     "Result",
     "RunError",
+    "UnreachableError",
     "compile",
     "compile_files",
     "function",
+    "sink",
+    "source",
     "spark",
 ]
 
 _HOMES = {
+    "AsyncEngine": "cqc.runtime.engine.async_engine",
     "CompileError": "cqc.compiler",
     "Diagnostic": "cqc.compiler",
     "Engine": "cqc.runtime.engine.engine",
     "Program": "cqc.compiler",
+    "RefusedError": "cqc.runtime.receivers.receiver",
     "Result": "cqc.runtime.deliver.results",
     "RunError": "cqc.runtime.errors",
+    "UnreachableError": "cqc.runtime.receivers.receiver",
     "compile": "cqc.compiler",
     "compile_files": "cqc.compiler",
     "function": "cqc.compiler.functions.registered",
+    "sink": "cqc.runtime.receivers.kinds",
+    "source": "cqc.compiler.meaning.user_sources",
 }
 
 
@@ -59,3 +73,10 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Give a notebook the magic `%%cq`; IPython calls this for `%load_ext cqc`."""
+    from importlib import import_module
+
+    import_module("cqc.notebook").load(shell)

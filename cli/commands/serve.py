@@ -18,6 +18,7 @@ from cqc.cli.tokens import (
     USER_TOKENS_VARIABLE,
     read_tokens,
 )
+from cqc.runtime.options import RunOptions
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -123,6 +124,9 @@ _SWITCH_S = 0.0005
     metavar="BYTES",
     help="How many results to keep for watchers that come back.",
 )
+@click.option(
+    "--name", help="The name of the program in the ids of results; its first file's by default."
+)
 @strategy_options
 def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:
     """Serve the programs until interrupted: register, invoke, unregister and watch queries over HTTP."""
@@ -153,6 +157,7 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
         engine=given["engine"],
         master=given["master"],
         strategy=parse_strategy(given),
+        name=RunOptions(programs=programs, name=given["name"]).program_name,
     )
     server = ServiceServer(
         program,

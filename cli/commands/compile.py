@@ -12,7 +12,7 @@ FORMS = {  # and where each is made; SQL is for a dialect
     "explain": "cqc.compiler.emit.explain",
     "json": "cqc.compiler.emit.json",
     "dot": "cqc.compiler.graph.dot_form",
-    "svg": "cqc.compiler.emit.svg",
+    "svg": "cqc.compiler.graph.svg_form",
     "mermaid": "cqc.compiler.emit.mermaid",
     "sql": "cqc.compiler.emit.sql",
 }

@@ -62,13 +62,16 @@ def _connect(given: dict[str, Any]) -> Connection:
 @click.argument("text", metavar="TEXT|@FILE|-")
 @click.option("--name", help="What to call it; the next free q1, q2, ... by default.")
 @click.option("--owner", help="Who it is for.")
+@click.option(
+    "--replace", is_flag=True, help="Take the place of the query of this name, if there is one."
+)
 @service_options
 def register_command(
-    text: str, name: str | None, owner: str | None, form: str, **given: Any
+    text: str, name: str | None, owner: str | None, replace: bool, form: str, **given: Any
 ) -> int:
     """Register a query: its text, @FILE to read it from a file, or - for standard input."""
     query = _text_of(text)
-    body = {"text": query, "name": name, "owner": owner}
+    body = {"text": query, "name": name, "owner": owner, "replace": replace}
     answer = _connect(given).send("POST", "/queries", body)
     if form == "json":
         click.echo(json.dumps(answer))
@@ -120,6 +123,32 @@ def queries_command(form: str, **given: Any) -> int:
     for query in queries:
         if query.get("stopped"):
             click.echo(f"warning: query {query['name']} was stopped: {query['stopped']}", err=True)
+    return 0
+
+
+@click.command("sinks")
+@service_options
+def sinks_command(form: str, **given: Any) -> int:
+    """List the sinks of a service: what was sent, what waits, what went wrong."""
+    sinks = _connect(given).send("GET", "/sinks")["sinks"]
+    if form == "json":
+        for sink in sinks:
+            click.echo(json.dumps(sink))
+        return 0
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+        "name": lambda sink: sink["name"],
+        "type": lambda sink: sink["type"],
+        "state": lambda sink: "failing" if sink["is_failing"] else "ok",
+        "sent": lambda sink: f"{sink['sent']:,}",
+        "waiting": lambda sink: f"{sink['waiting']:,}",
+        "bytes": lambda sink: _size(sink["waiting_bytes"]),
+        "refused": lambda sink: f"{sink['dead']:,}",
+        "dropped": lambda sink: f"{sink['dropped']:,}",
+        "last error": lambda sink: _one_line(sink["last_error"]),
+    }
+    rows = [[show(sink) for show in columns.values()] for sink in sinks]
+    right = [title in ("sent", "waiting", "bytes", "refused", "dropped") for title in columns]
+    click.echo("\n".join(aligned(list(columns), rows, right)))
     return 0
 
 

@@ -15,7 +15,7 @@ from cqc.cli.options import (
     strategy_options,
 )
 from cqc.cli.programs import load_again, program_argument
-from cqc.runtime.options import SINKS
+from cqc.runtime.options import DRAIN_S, SINKS
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
@@ -68,6 +68,16 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="End the run when a query with EVERY would answer more instants than this without a row.  [default: 1000000]",
 )
+@click.option(
+    "--name", help="The name of the program in the ids of results; its first file's by default."
+)
+@click.option(
+    "--drain",
+    type=click.FloatRange(min=0),
+    default=DRAIN_S,
+    metavar="SECONDS",
+    help="How long to wait at the end for the receivers of sinks.  [default: 300]",
+)
 @strategy_options
 def run_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any) -> int:
     """Compile the programs and run them.
@@ -108,5 +118,7 @@ def make_options(
         rows_per_batch=given["rows_per_batch"],
         max_instants=given["max_instants"] or MOST_INSTANTS,
         strategy=parse_strategy(given),
+        name=given["name"],
+        drain_s=given["drain"],
         **{name: given[name] for name in plain},
     )

@@ -1,0 +1,1 @@
+"""One file per command: parse options, call the library, print."""

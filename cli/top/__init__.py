@@ -1,0 +1,1 @@
+"""`cqc top`: what a running service does, in a terminal."""
