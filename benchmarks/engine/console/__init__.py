@@ -1,0 +1,1 @@
+"""The console with a hundred thousand queries: `cqc bench console`."""

@@ -1,0 +1,1 @@
+"""Queries over views beside the same queries written out by hand."""
