@@ -9,18 +9,20 @@ comma := ,
 # Spark needs Java 17 or later. A machine without it gets a runtime from the package index.
 JAVA_VERSION := $(shell "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')
 HAS_JAVA := $(shell [ "0$(JAVA_VERSION)" -ge 17 ] && echo yes)
-EXTRAS := dev,serve$(if $(HAS_JAVA),,$(comma)java)
+EXTRAS := dev,serve,terminal$(if $(HAS_JAVA),,$(comma)java)
 
-.PHONY: help setup demo test test-all check chaos bench functions peers clean
+.PHONY: help setup demo docs test test-all check chaos bench console functions peers clean
 
 help:
 	@echo "make setup     prepare .venv/ (the other targets do this themselves)"
-	@echo "make demo      compile the ICU example, show what is shared, run it"
+	@echo "make demo      a thousand rules and five joins in one graph, on Spark, in a minute"
 	@echo "make test      the test suite"
 	@echo "make test-all  the test suite with the slow tests"
 	@echo "make check     format, lint, types and the quick tests, in under a minute"
 	@echo "make chaos     kills, full disks, flipped bits and the like on local, Spark and serve: CHAOS_MINUTES=20 CHAOS_SEED=7"
 	@echo "make bench     one benchmark: make bench NAME=compile"
+	@echo "make docs      the pages of docs/ as a site, in artifacts/site/"
+	@echo "make console   build the console from console/ (needs Node; what is built is committed)"
 	@echo "make functions write docs/functions.md from the registry"
 	@echo "make peers     the engines that benchmarks compare with, in .peers/"
 	@echo "make clean     remove what the other targets made"
@@ -38,9 +40,7 @@ setup: .venv/stamp
 	@touch $@
 
 demo: warm
-	@$(BIN)/cqc compile examples/queries/icu.cq
-	@echo
-	@$(BIN)/cqc run examples/queries/icu.cq --sink table
+	@$(BIN)/python examples/demo/demo.py
 
 # Kernels are compiled once, before the tests, so that no test pays for it or times out over it.
 warm: setup
@@ -71,6 +71,16 @@ chaos: warm
 
 bench: setup
 	@$(BIN)/cqc bench $(NAME)
+
+# The notice of its makers about the next version is for those who choose packages, not for readers.
+docs: setup
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "artifacts/site/index.html"
+
+# Needs Node; what it builds is committed, so that nothing else does.
+console:
+	@console/build.sh
+	@echo "runtime/serve/console/"
 
 functions: setup
 	@$(BIN)/python -m cqc.compiler.functions.document > docs/functions.md

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cqc.compiler import compile  # noqa: A004 - the public name
+from cqc.compiler.bind import sinks
 from cqc.compiler.diagnostics.diagnostic import (
     CompileError,
     Diagnostic,
@@ -15,6 +16,7 @@ from cqc.compiler.diagnostics.diagnostic import (
 )
 from cqc.compiler.diagnostics.errors_catalogue import CODES, make, page
 from cqc.compiler.diagnostics.source import SourceFile, Span
+from cqc.compiler.meaning import user_sources
 from tests.conftest import Golden
 
 FOLDER = Path(__file__).parent / "diagnostics"
@@ -26,6 +28,13 @@ CREATE STREAM B (ts TIMESTAMP, pressure DOUBLE, temp DOUBLE, bed BIGINT, name ST
 CREATE STREAM T (ts TIMESTAMP, fluct DOUBLE, bed BIGINT);
 CREATE TABLE ward (bed BIGINT, nurse STRING);
 """
+
+
+@pytest.fixture(autouse=True)
+def only_what_is_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages list what there is; sources and sinks that other tests have registered are not part of a record."""
+    monkeypatch.setattr(user_sources, "_registered", {})
+    monkeypatch.setattr(sinks, "USER_TYPES", set())
 
 
 def diagnose(text: str, name: str) -> tuple[Diagnostic, ...]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
 import cqc
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.sinks.protocol import shape_of_query
 from tests.language.values import from_datetime, to_datetime
 from tests.support.oracle.brute_force import Data, every_answers, pull_answer, push_answer
 from tests.support.oracle.scalars import Row, Value
@@ -131,8 +133,8 @@ class EngineExecutor:
         return [tuple(map(plain, row)) for row in zip(*columns, strict=True)]
 
     def instant(self, query: Query, at_us: int) -> object:
-        relation = query.items[query.stream_items[0]].relation
-        return to_datetime(at_us) if relation.time_type is ColumnType.TIMESTAMP else at_us / 1e6
+        is_number = shape_of_query(query).time_type is not ColumnType.TIMESTAMP
+        return at_us / 1e6 if is_number else to_datetime(at_us)
 
     def results(self) -> dict[str, list[Timed]]:
         self.engine.finish()
@@ -147,12 +149,16 @@ def shown(value: Value, type_: ColumnType) -> object:
     """A value as a user would push it."""
     if type_ is ColumnType.TIMESTAMP and isinstance(value, int):
         return to_datetime(value).replace(tzinfo=None)
+    if type_ is ColumnType.DATE and isinstance(value, int):
+        return to_datetime(value * 86_400_000_000).date()
     return value
 
 
 def plain(value: object) -> Value:
     if value is None or isinstance(value, int | float | str):
         return value
+    if type(value) is date:
+        return (value - date(1970, 1, 1)).days
     return from_datetime(value)  # type: ignore[arg-type]  # nothing else comes out
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import cqc
 from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.sinks.protocol import shape_of_query
 from tests.language.cqt import LanguageCase, Step, read_cases
 from tests.language.executors import EXECUTORS, Executor, Inputs
 from tests.language.values import read_time_us, read_value
@@ -133,7 +134,7 @@ def read_row(program: cqc.Program, step: Step, cells: Sequence[str]) -> Row:
 
 
 def time_type(query: Query) -> ColumnType:
-    return query.items[query.stream_items[0]].relation.time_type
+    return shape_of_query(query).time_type
 
 
 def read_outputs(query: Query, cells: Sequence[str]) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from cqc.compiler.meaning.types import ColumnType
 
@@ -24,6 +24,8 @@ def read_value(cell: str, type_: ColumnType) -> Value:
             return {"true": True, "false": False}[cell.lower()]
         case ColumnType.TIMESTAMP:
             return read_instant_us(cell)
+        case ColumnType.DATE:
+            return (date.fromisoformat(cell) - EPOCH.date()).days
         case _:
             return cell[1:-1].replace("''", "'") if cell.startswith("'") else cell
 

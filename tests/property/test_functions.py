@@ -5,7 +5,6 @@ The tests read the registry, so a new function is tested by having an entry. The
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -15,19 +14,20 @@ import cqc
 from cqc.compiler.emit.sql import query_sql
 from cqc.compiler.functions.aggregates import AGGREGATES, EXAMPLE_COLUMNS, EXAMPLE_ROWS
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
+from cqc.compiler.functions.sql_forms import CannotWriteError
 from cqc.compiler.meaning import bound
 from cqc.compiler.rewrites.fold_constants import fold
 from tests.property.random_calls import (
     COLUMNS,
     STREAM,
+    by_engine,
     random_call,
     random_rows,
     same,
-    with_moments,
 )
 from tests.support.oracle import functions as oracle
 from tests.support.oracle.brute_force import Data
-from tests.support.oracle.duckdb_judge import EPOCH, DuckDbJudge
+from tests.support.oracle.duckdb_judge import DuckDbJudge
 from tests.support.oracle.judge import oracle_answer
 from tests.support.oracle.scalars import Scope, evaluate
 
@@ -48,27 +48,15 @@ def name_of(entry: FunctionEntry) -> str:
     return entry.name
 
 
-def by_engine(program: Program, rows: list[Row]) -> list[list[Value]]:
-    """What the engine delivers for each row, in the order of the rows (the first column is their number)."""
-    columns = program.catalog.relations["s"].columns
-    names = [column.name for column in columns]
-    typed = with_moments([column.type for column in columns], rows)
-    engine = cqc.Engine(program)
-    engine.push("s", [dict(zip(names, row, strict=True)) for row in typed])
-    found = [[plain(value) for value in result.row.values()] for result in engine.drain()]
-    return sorted(found, key=lambda values: values[0])  # type: ignore[arg-type, return-value]  # a number
-
-
-def plain(value: object) -> Value:
-    if isinstance(value, datetime):
-        return (value - EPOCH) // timedelta(microseconds=1)
-    return value  # type: ignore[return-value]  # what is left is a number, a text or NULL
-
-
-def by_duckdb(program: Program, rows: list[Row]) -> list[list[Value]]:
+def by_duckdb(program: Program, rows: list[Row]) -> list[list[Value]] | None:
+    """None where the emitted SQL says that DuckDB cannot do it."""
+    try:
+        statement = query_sql(program.queries["q1"], timed=True)
+    except CannotWriteError:
+        return None
     arrivals = {"s": [(row, at) for at, row in enumerate(rows)]}
     judge = DuckDbJudge(dict(program.catalog.relations), Data(arrivals))
-    found = [list(row) for _, row in judge.answer(query_sql(program.queries["q1"], timed=True))]
+    found = [list(row) for _, row in judge.answer(statement)]
     judge.close()
     return sorted(found, key=lambda values: values[0])  # type: ignore[arg-type, return-value]  # a number
 
@@ -86,7 +74,8 @@ def test_the_example_gives_what_the_documentation_says(entry: ScalarEntry) -> No
     (_, output) = program.queries["q1"].outputs
     assert same(evaluate(output.expression, Scope([(0,)])), expected)
     assert same(by_engine(program, [(0,)])[0][1], expected)
-    assert same(by_duckdb(program, [(0,)])[0][1], expected)
+    judged = by_duckdb(program, [(0,)])
+    assert judged is None or same(judged[0][1], expected)
     folded = fold(output.expression)
     if isinstance(folded, bound.Literal):
         assert same(folded.value, expected)
@@ -102,6 +91,8 @@ def test_random_calls_are_what_both_judges_say(entry: ScalarEntry) -> None:
     expressions = [output.expression for output in program.queries["q1"].outputs]
     expected = [[evaluate(each, Scope([row])) for each in expressions] for row in rows]
     for found in (by_engine(program, rows), by_duckdb(program, rows)):
+        if found is None:
+            continue
         for row, values, wanted in zip(rows, found, expected, strict=True):
             for call, value, right in zip(calls, values[1:], wanted[1:], strict=True):
                 assert same(value, right), f"{call}: {value!r}, not {right!r}, with {named(row)}"
@@ -148,7 +139,10 @@ def test_the_aggregates_example_gives_what_the_documentation_says(entry: Aggrega
     rows: list[Row] = [(at, *row) for at, row in enumerate(EXAMPLE_ROWS)]
     engine = cqc.Engine(program)
     engine.push("s", [dict(zip(["ts", *EXAMPLE_COLUMNS], row, strict=True)) for row in rows])
-    assert engine.invoke("q1").to_pylist() == [{"v": expected}]
-    assert by_duckdb(program, rows) == [[expected]]
+    (found,) = engine.invoke("q1").to_pylist()
+    assert same(found["v"], expected)
+    judged = by_duckdb(program, rows)
+    assert judged is None or same(judged[0][0], expected)
     arrivals = Data({"s": [(row, at) for at, row in enumerate(rows)]})
-    assert [row for _, row in oracle_answer(program.queries["q1"], arrivals)] == [(expected,)]
+    ((_, (right,)),) = oracle_answer(program.queries["q1"], arrivals)
+    assert same(right, expected)

@@ -57,7 +57,12 @@ def restarted(life: Life, case: Case, folder: Path, number: int) -> Life:
 
 
 def check(seed: int, folder: Path) -> None:
-    case = random_case(seed)
+    check_case(random_case(seed), folder)
+
+
+def check_case(case: Case, folder: Path) -> None:
+    """Restart at random moments; raises with the program's text when the results differ."""
+    seed = case.seed
     rng = Random(seed)
     batches = micro_batches(rng, case.arrivals)
     whole, life = Life(case), Life(case)

@@ -40,4 +40,5 @@ def test_only_the_command_line_catches_everything() -> None:
         for file in sorted((ROOT / folder).rglob("*.py"))
         if re.search(r"except Exception\b", file.read_text(encoding="utf-8"))
     ]
-    assert catching == ["cli/main.py"]
+    # Who sends results calls receivers that users have written.
+    assert set(catching) == {"cli/main.py", "runtime/receivers/sender.py"}

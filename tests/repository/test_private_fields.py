@@ -17,6 +17,7 @@ OF_PACKAGES = {
     "KafkaError",
     "SparkContext",
     "SparkSession",
+    "numba_dispatcher",
 }  # they offer nothing else
 OF_NAMED_TUPLES = {"_replace", "_asdict", "_fields"}
 

@@ -13,15 +13,20 @@ from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = [
+    "AsyncEngine",
     "CompileError",
     "Diagnostic",
     "Engine",
     "Program",
+    "RefusedError",
     "Result",
     "RunError",
+    "UnreachableError",
     "compile",
     "compile_files",
     "function",
+    "sink",
+    "source",
     "spark",
 ]
 ENGINE = [
@@ -60,6 +65,15 @@ def test_the_package_is_marked_as_typed() -> None:
 
 def test_the_example_of_the_package_runs() -> None:
     assert doctest.testmod(cqc).failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "spark"])
+def test_every_public_name_has_examples_that_run(name: str) -> None:
+    member = getattr(cqc, name)
+    tests = [each for each in doctest.DocTestFinder().find(member, name) if each.examples]
+    assert tests, f"{name} has no example"
+    for each in tests:
+        assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(each).failed == 0
 
 
 def test_importing_cqc_loads_nothing_slow() -> None:

@@ -12,6 +12,7 @@ from tests.support.documents import Reader, blocks_of, commands_of, matches, rea
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+COMMANDS_PAGE = ROOT / "docs" / "commands.md"
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"]
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
@@ -22,18 +23,55 @@ def test_every_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
     assert not wrong, "\n\n".join(wrong)
 
 
-def test_the_queries_of_the_readme_compile() -> None:
-    program = "\n".join(block.text for block in blocks_of(README) if block.language == "sql")
+def test_the_queries_of_the_language_page_compile() -> None:
+    page = ROOT / "docs" / "language.md"
+    program = "\n".join(block.text for block in blocks_of(page) if block.language == "sql")
     assert len(cqc.compile(program).queries) > 5
 
 
-def test_every_command_is_in_the_readme() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_a_newcomer_reads_it_in_a_few_screens() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_every_command_is_on_its_page() -> None:
+    text = COMMANDS_PAGE.read_text(encoding="utf-8")
     assert not [command for command in COMMANDS if f"`cqc {command}" not in text]
 
 
-def test_every_option_of_run_is_in_the_readme() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_plots_of_the_documentation_are_those_of_the_benchmarks() -> None:
+    for plot in (ROOT / "docs" / "plots").glob("*-*.svg"):
+        paper, _, name = plot.name.partition("-")
+        assert plot.read_bytes() == (ROOT / "benchmarks" / "papers" / paper / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("picture", "programs"),
+    [("plots/many.svg", ["building.cq", "traffic.cq"]), ("graph.svg", ["icu.cq"])],
+)
+def test_pictures_of_graphs_are_what_is_drawn_now(picture: str, programs: list[str]) -> None:
+    program = cqc.compile_files([ROOT / "examples" / "queries" / name for name in programs])
+    assert (ROOT / "docs" / picture).read_text(encoding="utf-8").strip() == program.to_svg().strip()
+
+
+@pytest.mark.parametrize(
+    ("page", "figure"),
+    [
+        ("engine/filters", "4,520,477"),
+        ("engine/filters", "| 92 "),
+        ("engine/joins", "689,550"),
+        ("engine/joins", "15.9x"),
+        ("engine/joins", "11.2x"),
+        ("papers/cacq", "73.0x"),
+        ("engine/compile", "| 13.0 |"),
+        ("engine/compile", "0.27 ms"),
+    ],
+)
+def test_headline_figures_are_those_that_were_recorded(page: str, figure: str) -> None:
+    assert figure in (ROOT / "benchmarks" / page / "results.md").read_text(encoding="utf-8")
+
+
+def test_every_option_of_run_is_on_the_page_of_commands() -> None:
+    text = COMMANDS_PAGE.read_text(encoding="utf-8")
     command = LazyGroup().get_command(click.Context(click.Command("cqc")), "run")
     assert command is not None
     options = [name for parameter in command.params for name in parameter.opts if "--" in name]

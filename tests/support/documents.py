@@ -107,9 +107,10 @@ class Reader:
         if words[0] != "cqc":
             return f"a document shows only cqc, cat and curl, not {words[0]}\n"
         words, shorten = without_head(words[1:])
+        words, stdin = without_input(words)
         if words[0] in CLIENT_COMMANDS and self.service is not None:
             words += ["--service", self.service]
-        return shorten(call(words))
+        return shorten(call(words, stdin))
 
     def _serve(self, words: list[str]) -> str:
         process = subprocess.Popen(
@@ -181,12 +182,24 @@ class Shorten:
         return "".join(out.splitlines(keepends=True)[: self.lines]) + err
 
 
-def call(words: list[str]) -> tuple[str, str]:
+def without_input(words: list[str]) -> tuple[list[str], str]:
+    """A command without its `< FILE`, and what is in that file."""
+    if "<" not in words:
+        return words, ""
+    at = words.index("<")
+    return words[:at], Path(words[at + 1]).read_text(encoding="utf-8")
+
+
+def call(words: list[str], stdin: str = "") -> tuple[str, str]:
     """Run a command in this process; what it prints to standard output and standard error."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        run_command(words)
-        out.flush()
+    before, sys.stdin = sys.stdin, io.StringIO(stdin)
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            run_command(words)
+            out.flush()
+    finally:
+        sys.stdin = before
     data = out.buffer
     assert isinstance(data, io.BytesIO)
     return data.getvalue().decode(), err.getvalue()

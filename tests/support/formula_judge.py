@@ -33,6 +33,7 @@ TYPES = (
     ColumnType.STRING,
     ColumnType.BOOLEAN,
     ColumnType.TIMESTAMP,
+    ColumnType.DATE,
 )
 EXPRESSIONS = (
     "a",

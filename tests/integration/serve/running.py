@@ -98,13 +98,14 @@ def running(
     folders: tuple[Path, ...] = (),
     binds: dict[str, str] | None = None,
     session: Session | None = None,
+    port: int = 0,
     **limits: float,
 ) -> Iterator[Running]:
     """Serve a program while the block runs; with a Spark session its sources come through that."""
     problems: list[str] = []
     options = ServeOptions(
         programs=programs,
-        port=0,
+        port=port,
         tokens=tokens or Tokens(token),
         hosts=hosts,
         binds=binds or {},

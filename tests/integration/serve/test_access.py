@@ -5,7 +5,7 @@ import threading
 import pytest
 from click.testing import CliRunner
 
-from cqc.cli.serve import serve_command
+from cqc.cli.commands.serve import serve_command
 from cqc.runtime.pull.pull_query import Invocation
 from cqc.runtime.serve.http.hosts import is_loopback
 from cqc.runtime.serve.registry import Entry

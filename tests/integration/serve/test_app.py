@@ -23,7 +23,7 @@ def service() -> Iterator[Running]:
     ("method", "path", "status"),
     [
         ("GET", "/nowhere", 404), ("GET", "/queries/", 404), ("DELETE", "/queries/none", 404), ("PUT", "/queries", 405),
-        ("POST", "/streams/none", 404), ("GET", "/streams/s", 405), ("GET", "/queries/big/invoke", 409), ("GET", "/", 404),
+        ("POST", "/streams/none", 404), ("GET", "/streams/s", 405), ("GET", "/queries/big/invoke", 409), ("GET", "/assets/none", 404),
     ],
 )  # fmt: skip
 def test_what_there_is_not_is_answered_in_words(

@@ -26,7 +26,8 @@ PAD = b" " * bodies.FEW_BYTES  # makes a body large without changing what it say
 def service() -> Iterator[Running]:
     with running() as found:
         yield found
-        assert found.problems == []
+        # Some tests here send rows that are all bad, and the service says so when it reports next: that is right, and no problem.
+        assert [said for said in found.problems if "WERE REJECTED" not in said] == []
 
 
 def arrow(table: pa.Table) -> bytes:

@@ -14,9 +14,9 @@ import pytest
 
 import cqc
 from cqc.runtime.errors import RunError
+from cqc.runtime.files.record_file import RecordFile, read_records
 from cqc.runtime.intake.typed_batch import Intake
 from cqc.runtime.serve.journal import Durable
-from cqc.runtime.serve.records.record_file import RecordFile, read_records
 from cqc.runtime.serve.service import Service
 from tests.integration.serve.test_durable import face, push
 

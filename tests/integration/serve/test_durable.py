@@ -16,10 +16,10 @@ import pytest
 
 import cqc
 from cqc.runtime.errors import RunError
+from cqc.runtime.files.record_file import RecordFile
 from cqc.runtime.intake.typed_batch import Intake
 from cqc.runtime.serve.http.server import ServeOptions, ServiceServer
 from cqc.runtime.serve.journal import Durable
-from cqc.runtime.serve.records.record_file import RecordFile
 from cqc.runtime.serve.service import Service
 from tests.support.waiting import PATIENCE_S
 

@@ -43,7 +43,7 @@ def test_a_query_that_takes_too_long_is_stopped_alone_and_stays_so(tmp_path: Pat
         )
         assert service.client.get("/queries/big").json()["results"] == len(ROWS)
         assert service.invoke("total")["rows"][0]["n"] == len(ROWS)
-        assert service.problems == [f"query five was stopped: {five['stopped']}"]
+        assert f"query five was stopped: {five['stopped']}" in service.problems
     with running(query_seconds=0.3, checkpoint=tmp_path / "state") as service:
         assert service.client.get("/queries/five").json()["stopped"] == five["stopped"]
         service.push("s", {"ts": 500, "k": 1, "x": 12.0})

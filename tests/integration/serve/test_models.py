@@ -39,7 +39,9 @@ def test_answers_have_the_fields_of_their_models(service: Running) -> None:
     client = service.client
     check(models.Health, client.get("/health"))
     check(models.QueryList, client.get("/queries"))
-    check(models.QueryInfo, client.get("/queries/big"))
+    check(models.QueryDetail, client.get("/queries/big"))
+    latest = client.get("/results", headers={"accept": "application/json"})
+    check(models.ResultList, latest)
     check(models.Answer, client.get("/queries/total/invoke"))
     check(models.Pushed, client.post("/streams/s", json=[{"ts": 2}, {"ts": "x"}]))
     check(models.QueryInfo, client.post("/queries", json={"text": "SELECT k FROM s"}))

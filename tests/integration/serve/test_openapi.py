@@ -25,7 +25,13 @@ QUERIES = st.sampled_from(
         "SELECT k FROM s BEGIN 0 END NOW EVERY 5 SEC",
     ]
 )
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+)
 ROWS = st.lists(
     st.fixed_dictionaries({}, optional=dict.fromkeys(("ts", "k", "x", "name", ""), SCALARS)),
     max_size=3,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from cqc.cli.commands.serve import serve_command
 from cqc.cli.main import run_command
-from cqc.cli.serve import serve_command
 from cqc.runtime.serve.http.tokens import Role, TokenBook, Tokens
 from tests.integration.serve.process import serving
 from tests.integration.serve.running import Running, running

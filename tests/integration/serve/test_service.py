@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pytest
 
+from cqc.runtime.serve.http.exposition import TOP
 from tests.integration.serve.running import PROGRAM, Running, running
 from tests.support.waiting import wait_until, write_whole
 
@@ -241,11 +242,13 @@ def test_tables_are_read_at_the_start(tmp_path: Path) -> None:
         assert refused.status_code == 409
 
 
-def test_metrics_have_declared_streams_as_labels_and_no_queries(shared: Running) -> None:
+def test_metrics_have_declared_streams_as_labels_and_only_the_top_queries(shared: Running) -> None:
     shared.push("r", {"ts": 1})
     text = shared.client.get("/metrics").text
     assert 'cqc_rows_read_total{stream="r"}' in text
-    assert "big" not in text
+    named = [line for line in text.splitlines() if "query=" in line]
+    assert len(named) <= 3 * TOP
+    assert all(line.startswith("cqc_top_query_") for line in named)
     for line in text.splitlines():
         assert line.startswith("#") or len(line.rsplit(" ", 1)) == 2
 
@@ -258,4 +261,6 @@ def test_openapi_describes_every_route_and_the_token(shared: Running) -> None:
     assert {
         *("/queries", "/queries/{name}", "/queries/{name}/invoke", "/queries/{name}/results"),
         *("/results", "/streams/{name}", "/health", "/metrics"),
+        *("/overview", "/graph", "/schema", "/check", "/preview", "/sinks", "/sinks/{name}/test"),
     } == set(paths)
+    assert "put" in paths["/queries/{name}"]

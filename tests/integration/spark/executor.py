@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import cqc
@@ -27,6 +28,7 @@ SPARK_TYPES = {
     ColumnType.STRING: "string",
     ColumnType.BOOLEAN: "boolean",
     ColumnType.TIMESTAMP: "timestamp",
+    ColumnType.DATE: "date",
 }
 
 
@@ -125,10 +127,14 @@ def types(relation: Relation) -> list[ColumnType]:
 
 
 def shown(value: Value, type_: ColumnType) -> object:
+    if type_ is ColumnType.DATE and isinstance(value, int):
+        return date(1970, 1, 1) + timedelta(days=value)
     return to_datetime(value) if type_ is ColumnType.TIMESTAMP and isinstance(value, int) else value
 
 
 def text_of(value: Value, type_: ColumnType) -> object:
     if type_ is ColumnType.TIMESTAMP and isinstance(value, int):
         return to_datetime(value).isoformat()
+    if type_ is ColumnType.DATE and isinstance(value, int):
+        return (date(1970, 1, 1) + timedelta(days=value)).isoformat()
     return value

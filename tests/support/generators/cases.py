@@ -12,6 +12,7 @@ from tests.support.generators.queries import Queries
 from tests.support.generators.schema import Declared, random_schema
 from tests.support.generators.splits import shuffled_streams
 from tests.support.generators.subsets import Subsets
+from tests.support.generators.views import Views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +30,11 @@ class Case:
     queries: Sequence[str]
     arrivals: Sequence[tuple[str, Row]]
     tables: dict[str, list[Row]]
+    views: Sequence[str] = ()
 
     @property
     def declarations(self) -> str:
-        return "\n".join(relation.text for relation in self.schema)
+        return "\n".join([*(relation.text for relation in self.schema), *self.views])
 
     @property
     def program(self) -> str:
@@ -43,7 +45,7 @@ def random_case(seed: int, kinds: Sequence[str] = ("any",), size: int = 9) -> Ca
     """A case of queries of the given kinds: `any`, `filter`, `join`, `pull`, `periodic`, `filters`, `joins` or `subsets`.
 
     `filters` and `joins` are families, `subsets` are joins of some of the same streams, `any` is one of the others; every
-    fourth case of `any` has a family as well.
+    fourth case of `any` has a family as well. `views` are queries over views, which the case declares.
     """
     rng = Random(seed)
     schema = random_schema(rng)
@@ -51,9 +53,17 @@ def random_case(seed: int, kinds: Sequence[str] = ("any",), size: int = 9) -> Ca
     make = Queries(rng, schema, numeric)
     families = Families(rng, schema)
     queries: list[str] = []
+    views = Views(rng, schema, numeric)
+    if "views" in kinds:
+        for _ in range(rng.randint(1, 5)):
+            views.add()
     for _ in range(rng.randint(1, 4)):
         kind = rng.choice(list(kinds))
-        if kind == "subsets":
+        if kind == "views":
+            wanted = rng.choice(["filter", "join", "join", "pull", "pull", "periodic"])
+            is_pull = wanted in ("pull", "periodic")
+            queries.append(getattr(views.readers(pull=is_pull), wanted)())
+        elif kind == "subsets":
             queries += Subsets(rng, schema).members()
         else:
             queries += getattr(families, kind)() if kind in FAMILIES else [getattr(make, kind)()]
@@ -69,7 +79,7 @@ def random_case(seed: int, kinds: Sequence[str] = ("any",), size: int = 9) -> Ca
         for relation in schema
         if not relation.is_stream
     }
-    return Case(seed, schema, queries, shuffled_streams(rng, rows), tables)
+    return Case(seed, schema, queries, shuffled_streams(rng, rows), tables, views.statements)
 
 
 def random_program(seed: int) -> str:

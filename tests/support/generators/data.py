@@ -47,6 +47,8 @@ def random_value(rng: Random, name: str, type_: str) -> Value:
             return rng.choice(TEXTS)
         case "f", _:
             return rng.random() < 0.5
+        case "y", _:
+            return EPOCH_US // (86_400 * SECOND_US) + rng.randint(-2, 2)
         case _:
             return EPOCH_US + rng.randint(0, 12) * SECOND_US
 

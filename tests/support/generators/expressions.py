@@ -32,6 +32,7 @@ class Expressions:
             "STRING": self.text,
             "BOOLEAN": self.condition,
             "TIMESTAMP": self.timestamp,
+            "DATE": self.date,
         }
         return makers[type_](depth)
 
@@ -124,6 +125,19 @@ class Expressions:
             f"CAST({self.text(0)} AS TIMESTAMP)",
         )
 
+    def date(self, depth: int) -> str:
+        literal = f"DATE '{self.rng.choice(['2023-12-31', '2024-01-01', '2024-01-02'])}'"
+        if depth <= 0 or self.rng.random() < 0.5:
+            return self.leaf("DATE", [literal])
+        a = self.date(depth - 1)
+        return self.pick(
+            f"({a} + 1)",
+            f"({a} - INTERVAL '2' DAY)",
+            f"coalesce({a}, {literal})",
+            f"CAST({self.timestamp(depth - 1)} AS DATE)",
+            f"CAST({self.text(0)} AS DATE)",
+        )
+
     def condition(self, depth: int) -> str:
         if depth <= 0:
             column = self.column("BOOLEAN")
@@ -141,8 +155,12 @@ class Expressions:
         return self.pick(f"({a} AND {b})", f"({a} OR {b})", f"(NOT {a})", f"({a} OR {b})")
 
     def comparison(self, depth: int) -> str:
-        type_ = self.rng.choice(["BIGINT", "BIGINT", "DOUBLE", "DOUBLE", "STRING", "TIMESTAMP"])
+        type_ = self.rng.choice(
+            ["BIGINT", "BIGINT", "DOUBLE", "DOUBLE", "STRING", "TIMESTAMP", "DATE"]
+        )
         other = type_
+        if type_ == "DATE" and self.rng.random() < 0.3:
+            other = "TIMESTAMP"
         if type_ in ("BIGINT", "DOUBLE") and self.rng.random() < 0.3:
             other = self.rng.choice(["BIGINT", "DOUBLE"])
         return f"{self.of(type_, depth)} {self.rng.choice(COMPARISONS)} {self.of(other, depth)}"

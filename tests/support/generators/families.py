@@ -88,7 +88,7 @@ class Families:
         return f"({rule}) AND {self.atom(stream, alias)}" if self.rng.random() < 0.2 else rule
 
     def atom(self, stream: Declared, alias: str) -> str:
-        column = self.rng.choice([c for c in stream.columns if c.type != "TIMESTAMP"])
+        column = self.rng.choice([c for c in stream.columns if c.type not in ("TIMESTAMP", "DATE")])
         name = f"{alias}.{column.name}"
         if self.rng.random() < 0.1:
             return f"{name} IS {self.rng.choice(['', 'NOT '])}NULL"

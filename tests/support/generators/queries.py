@@ -24,7 +24,7 @@ DURATIONS = [
     "1.5 SEC",
     "0 SEC",
 ]
-OUTPUT_TYPES = ["BIGINT", "DOUBLE", "STRING", "BOOLEAN", "TIMESTAMP"]
+OUTPUT_TYPES = ["BIGINT", "DOUBLE", "STRING", "BOOLEAN", "TIMESTAMP", "DATE"]
 
 
 @dataclass(frozen=True)

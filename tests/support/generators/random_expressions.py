@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Value = int | float | str | bool | None
 SPAN = Span(SourceFile("test", ""), 0, 0)
-TYPES = (T.BIGINT, T.DOUBLE, T.STRING, T.BOOLEAN, T.TIMESTAMP)
+TYPES = (T.BIGINT, T.DOUBLE, T.STRING, T.BOOLEAN, T.TIMESTAMP, T.DATE)
 COLUMN_TYPES = (*TYPES, *TYPES)
 
 VALUES: dict[T, tuple[Value, ...]] = {
@@ -43,6 +43,7 @@ VALUES: dict[T, tuple[Value, ...]] = {
     T.BOOLEAN: (True, False),
     T.TIMESTAMP: (0, 1, -1, 1_704_067_200_000_000, 1_704_067_200_500_000, -59_011_459_200_000_000),
     T.INTERVAL: (0, 1, -1, 1_500_000, 3_600_000_000, -7_000_001),
+    T.DATE: (0, 1, -1, 19_723, 19_782, -683_003, 2_932_896, -719_162),
 }
 PATTERNS = (
     "",
@@ -111,7 +112,8 @@ def casting(target: T, *sources: T) -> Callable[[Random, int], Expression]:
     def make(random: Random, depth: int) -> Expression:
         source = random.choice(sources)
         # Arithmetic can lead out of the calendar, where the oracle has no text for an instant.
-        reach = 0 if (source, target) == (T.TIMESTAMP, T.STRING) else depth
+        beyond = (T.TIMESTAMP, T.STRING), (T.DATE, T.STRING), (T.TIMESTAMP, T.DATE)
+        reach = 0 if (source, target) in beyond else depth
         return bound.Cast(random_expression(random, source, reach), target, SPAN)
 
     return make
@@ -258,7 +260,7 @@ MAKERS: dict[T, tuple[Callable[[Random, int], Expression], ...]] = {
         choosing(T.DOUBLE),
     ),
     T.STRING: (
-        casting(T.STRING, T.BIGINT, T.DOUBLE, T.BOOLEAN, T.TIMESTAMP),
+        casting(T.STRING, T.BIGINT, T.DOUBLE, T.BOOLEAN, T.TIMESTAMP, T.DATE),
         calling("lower", T.STRING, T.STRING),
         calling("upper", T.STRING, T.STRING),
         calling("concat", T.STRING, T.STRING, T.STRING),
@@ -272,8 +274,13 @@ MAKERS: dict[T, tuple[Callable[[Random, int], Expression], ...]] = {
     ),
     T.TIMESTAMP: (
         arithmetic((T.TIMESTAMP, T.INTERVAL, T.TIMESTAMP, (ADD, SUBTRACT))),
-        casting(T.TIMESTAMP, T.BIGINT, T.DOUBLE, T.STRING),
+        casting(T.TIMESTAMP, T.BIGINT, T.DOUBLE, T.STRING, T.DATE),
         choosing(T.TIMESTAMP),
+    ),
+    T.DATE: (
+        casting(T.DATE, T.STRING, T.TIMESTAMP),
+        arithmetic((T.DATE, T.BIGINT, T.DATE, (ADD, SUBTRACT))),
+        choosing(T.DATE),
     ),
     T.INTERVAL: (
         arithmetic(

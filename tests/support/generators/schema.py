@@ -47,6 +47,7 @@ VALUE_COLUMNS = (
     ColumnDeclared("s", "STRING"),
     ColumnDeclared("f", "BOOLEAN"),
     ColumnDeclared("u", "TIMESTAMP"),
+    ColumnDeclared("y", "DATE"),
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import Aggregate, AggregateFunction
 from cqc.compiler.meaning.types import ColumnType
+from tests.support.oracle.row_aggregates import of_rows
 from tests.support.oracle.scalars import Scope, Value, as_double, evaluate, fitting, order_key
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 def aggregate(wanted: Aggregate, members: Sequence[Scope]) -> Value:
     if wanted.function is AggregateFunction.COUNT_ALL or wanted.argument is None:
         return len(members)
+    if wanted.function.needs_rows:
+        return of_rows(wanted, members)
     values = [evaluate(wanted.argument, scope) for scope in members]
     present = [value for value in values if value is not None]
     if wanted.distinct:
@@ -27,11 +30,16 @@ def aggregate(wanted: Aggregate, members: Sequence[Scope]) -> Value:
         case AggregateFunction.SUM:
             return total(present, wanted.type)
         case AggregateFunction.AVG:
-            return average(present)
+            mean = average(present)
+            if wanted.type is ColumnType.INTERVAL and mean is not None:
+                return int(math.copysign(math.floor(abs(mean) + 0.5), mean))
+            return mean
         case AggregateFunction.MIN:
             return min(present, key=order_key, default=None)
         case AggregateFunction.MAX:
             return max(present, key=order_key, default=None)
+        case _:
+            raise AssertionError(wanted.function)
 
 
 def group_key(value: Value) -> object:

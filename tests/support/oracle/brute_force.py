@@ -11,7 +11,7 @@ asks leaves out the tuples that were late, and those that a push query never saw
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cmp_to_key, partial
 from itertools import product
 
@@ -19,7 +19,9 @@ from cqc.compiler.meaning import bound
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.catalog import Relation, fold
 from cqc.compiler.meaning.types import ColumnType
+from tests.support.oracle.absence import Absence, Made, Member
 from tests.support.oracle.aggregates import aggregate, group_key
+from tests.support.oracle.over import over_values
 from tests.support.oracle.scalars import Row, Scope, Value, compare, evaluate, is_true
 
 FusedInsert = tuple[Row, int]  # a tuple and its arrival number within the stream
@@ -64,7 +66,11 @@ def push_answer(
     functions: Functions | None = None,
 ) -> list[tuple[int, Row]]:
     """All results with their result times, in result-time order (2.1)."""
-    choices = [tuples(item, Data(streams, tables)) for item in query.items]
+    if query.decided is not None:
+        return decided_answer(query, query.decided, Data(streams, tables), functions or {})
+    if query.has_absence:
+        return absence_answer(query, Data(streams, tables), functions or {})
+    choices = [tuples(item, Data(streams, tables), functions) for item in query.items]
     answer = [
         (result_time_us(combination), project(query, combination, functions or {}))
         for combination in combinations(query, choices, functions or {})
@@ -78,22 +84,73 @@ def pull_answer(
     data: Data,
     at_us: int | None = None,
     functions: Functions | None = None,
+    readers: bound.Pull | None = None,
 ) -> list[Row]:
-    """The value of the query at an instant, the latest event time on its streams unless named (2.2)."""
+    """The value of the query at an instant, the latest event time on its streams unless named (2.2).
+
+    `readers`: the window of the query that reads it, where it is a view without one.
+    """
     assert query.pull is not None
     now_us = latest_us(query, data) if at_us is None else at_us
+    window = query.pull if readers is None or not query.pull.inherits else readers
     choices: list[list[Tuple]] = [[] for _ in query.items]
     if now_us is not None:
         choices = [
-            inside_bounds(item, query.pull, tuples(item, data), now_us) for item in query.items
+            inside_bounds(item, window, tuples(item, data, functions, (window, now_us)), now_us)
+            for item in query.items
         ]
+    found = combinations(query, choices, functions or {})
     scopes = [
         Scope([member.row for member in combination], functions=functions or {})
-        for combination in combinations(query, choices, functions or {})
+        for combination in found
     ]
+    if query.has_absence:
+        scopes = absence_scopes(query, data, now_us, functions or {})
+    times = [0] * len(scopes) if query.has_absence else [result_time_us(each) for each in found]
     if query.pull.is_aggregate:
         scopes = [scope for scope in groups(query, scopes) if is_true(query.pull.having, scope)]
-    return finish(query, scopes)
+        times = [0] * len(scopes)
+    rows = qualified(query, list(zip(scopes, times, strict=True)))
+    return finish(query, [scope for scope, _ in rows])
+
+
+def absence_answer(query: bound.Query, data: Data, functions: Functions) -> list[tuple[int, Row]]:
+    """Results of a push query with outer joins or EXISTS, in result-time order."""
+    choices = [_members(tuples(item, data, functions)) for item in query.all_items]
+    found = []
+    for made in Absence(query, choices, functions).rows():
+        assert made.ts_us is not None
+        found.append((made.ts_us, output_row(query, _scope(query, made, functions))))
+    return sorted(found, key=lambda result: result[0])
+
+
+def absence_scopes(
+    query: bound.Query, data: Data, now_us: int | None, functions: Functions
+) -> list[Scope]:
+    """The rows of a pull query with outer joins or EXISTS: everything is judged among what BEGIN-END leaves."""
+    assert query.pull is not None
+    if now_us is None:
+        return []
+    choices = [
+        _members(
+            inside_bounds(
+                item, query.pull, tuples(item, data, functions, (query.pull, now_us)), now_us
+            )
+        )
+        for item in query.all_items
+    ]
+    rows = Absence(query, choices, functions).rows()
+    return [_scope(query, made, functions) for made in rows]
+
+
+def _members(found: Sequence[Tuple]) -> list[Member]:
+    return [Member(each.row, each.ts_us, each.arrival) for each in found]
+
+
+def _scope(query: bound.Query, made: Made, functions: Functions) -> Scope:
+    members = [made.members.get(at) for at in range(len(query.items))]
+    rows = [None if member is None else member.row for member in members]
+    return Scope(rows, functions=functions)
 
 
 def every_answers(
@@ -124,12 +181,16 @@ def latest_us(query: bound.Query, data: Data) -> int | None:
 
 
 def times_us(query: bound.Query, data: Data) -> list[int]:
-    return [
-        event_time_us(item.relation, row)
-        for item in query.items
-        if item.relation.is_stream
-        for row, _ in data.streams.get(fold(item.relation.name), [])
-    ]
+    """The event times of the declared streams beneath a query."""
+    found: list[int] = []
+    for item in query.all_items:
+        if item.relation.view is not None:
+            for branch in item.relation.view.branches:
+                found += times_us(branch, data)
+        elif item.relation.is_stream:
+            rows = data.streams.get(fold(item.relation.name), [])
+            found += [event_time_us(item.relation, row) for row, _ in rows]
+    return found
 
 
 # Which combinations there are
@@ -146,8 +207,15 @@ def combinations(
     ]
 
 
-def tuples(item: bound.Item, data: Data) -> list[Tuple]:
-    """Every tuple that can stand for the item."""
+def tuples(
+    item: bound.Item,
+    data: Data,
+    functions: Functions | None = None,
+    asked: tuple[bound.Pull, int] | None = None,
+) -> list[Tuple]:
+    """Every tuple that can stand for the item; `asked` is the window of a pull query, and the instant."""
+    if item.relation.view is not None:
+        return view_tuples(item.relation, data, functions, asked)
     name = fold(item.relation.name)
     if not item.relation.is_stream:
         return [Tuple(row) for row in data.tables.get(name, [])]
@@ -157,6 +225,52 @@ def tuples(item: bound.Item, data: Data) -> list[Tuple]:
     ]
 
 
+def view_tuples(
+    relation: Relation,
+    data: Data,
+    functions: Functions | None,
+    asked: tuple[bound.Pull, int] | None,
+) -> list[Tuple]:
+    """The rows of a view (LANGUAGE-2.md section 5): the answers of its branches."""
+    view = relation.view
+    assert view is not None
+    timed: list[tuple[int | None, Row]] = []
+    for branch in view.branches:
+        if branch.pull is None and not beneath(branch):
+            choices = [tuples(each, data, functions) for each in branch.items]
+            found = combinations(branch, choices, functions or {})
+            timed += [(None, project(branch, each, functions or {})) for each in found]
+        elif branch.pull is None:
+            timed += push_answer(branch, data.streams, data.tables, functions)
+        elif branch.pull.every_us is not None:
+            for at_us, row in every_answers(branch, data, functions):
+                end = branch.pull.end
+                timed.append((max(at_us, end.offset_us + (at_us if end.from_now else 0)), row))
+        else:
+            assert asked is not None
+            rows = pull_answer(branch, data, asked[1], functions, asked[0])
+            timed += [(None, row) for row in rows]
+    made = []
+    for number, (ts_us, row) in enumerate(timed):
+        if view.adds_time:
+            assert ts_us is not None
+            row = (shown_time(relation, ts_us), *row)
+        made.append(Tuple(row, ts_us, number))
+    return made
+
+
+def beneath(query: bound.Query) -> bool:
+    """Whether a query has a stream."""
+    return any(item.relation.is_stream for item in query.items)
+
+
+def shown_time(relation: Relation, ts_us: int) -> int | float:
+    """A result time as a value of the event-time column."""
+    if relation.time_type is ColumnType.TIMESTAMP:
+        return ts_us
+    return ts_us // 1_000_000 if relation.time_type is ColumnType.BIGINT else ts_us / 1_000_000
+
+
 def satisfies(query: bound.Query, combination: Combination, functions: Functions) -> bool:
     scope = Scope([member.row for member in combination], functions=functions)
     return is_true(query.where, scope) and is_true(query.window, scope)
@@ -164,6 +278,8 @@ def satisfies(query: bound.Query, combination: Combination, functions: Functions
 
 def inside_windows(query: bound.Query, combination: Combination) -> bool:
     times = [member.ts_us for member in combination if member.ts_us is not None]
+    if not times:
+        return True
     if query.max_window_us is not None and max(times) - min(times) > query.max_window_us:
         return False
     return all(
@@ -225,7 +341,8 @@ def before(end: bound.Instant, member: Tuple, now_us: int) -> bool:
 
 
 def result_time_us(combination: Combination) -> int:
-    return max(member.ts_us for member in combination if member.ts_us is not None)
+    # Rows of one window, as of a view with GROUP BY, have no time of their own.
+    return max((member.ts_us for member in combination if member.ts_us is not None), default=0)
 
 
 def project(query: bound.Query, combination: Combination, functions: Functions) -> Row:
@@ -239,14 +356,33 @@ def output_row(query: bound.Query, scope: Scope) -> Row:
 
 def groups(query: bound.Query, scopes: Sequence[Scope]) -> list[Scope]:
     """One scope per group: its first combination stands for all, and the aggregates are known."""
-    assert query.pull is not None
+    group_by = clauses_of(query).group_by
     grouped: dict[tuple[object, ...], list[Scope]] = {}
-    if not query.pull.group_by:
+    if not group_by:
         grouped[()] = []
+    if clauses_of(query).grouping_sets:
+        return [
+            group
+            for kept in clauses_of(query).grouping_sets
+            for group in groups_of_set(query, scopes, kept)
+        ]
     for scope in scopes:
-        key = tuple(group_key(evaluate(part, scope)) for part in query.pull.group_by)
+        key = tuple(group_key(evaluate(part, scope)) for part in group_by)
         grouped.setdefault(key, []).append(scope)
     return [summarise(query, members) for members in grouped.values()]
+
+
+def groups_of_set(
+    query: bound.Query, scopes: Sequence[Scope], kept: tuple[int, ...]
+) -> list[Scope]:
+    """The groups of one grouping set: its keys tell them apart, all other keys are NULL."""
+    keys = clauses_of(query).group_by
+    grouped: dict[tuple[object, ...], list[Scope]] = {}
+    for scope in scopes:
+        own = tuple(group_key(evaluate(keys[at], scope)) for at in sorted(kept))
+        grouped.setdefault(own, []).append(scope)
+    others = frozenset(key for at, key in enumerate(keys) if at not in kept)
+    return [replace(summarise(query, members), nulled=others) for members in grouped.values()]
 
 
 def summarise(query: bound.Query, members: Sequence[Scope]) -> Scope:
@@ -257,10 +393,10 @@ def summarise(query: bound.Query, members: Sequence[Scope]) -> Scope:
 
 
 def aggregates_of(query: bound.Query) -> list[bound.Aggregate]:
-    assert query.pull is not None
+    clauses = clauses_of(query)
     roots = [output.expression for output in query.outputs]
-    roots += [key.expression for key in query.pull.order_by]
-    roots += [] if query.pull.having is None else [query.pull.having]
+    roots += [key.expression for key in clauses.order_by]
+    roots += [each for each in (clauses.having, clauses.qualify) if each is not None]
     return [found for root in roots for found in find_aggregates(root)]
 
 
@@ -272,21 +408,44 @@ def find_aggregates(expression: bound.Expression) -> list[bound.Aggregate]:
 
 def finish(query: bound.Query, scopes: Sequence[Scope]) -> list[Row]:
     """DISTINCT, ORDER BY and LIMIT."""
-    assert query.pull is not None
-    keyed = [(order_keys(query.pull, scope), output_row(query, scope)) for scope in scopes]
-    if query.pull.distinct:
+    clauses = clauses_of(query)
+    keyed = [(order_keys(clauses, scope), output_row(query, scope)) for scope in scopes]
+    if clauses.distinct:
         keyed = list(
             {tuple(map(group_key, row)): (keys, row) for keys, row in reversed(keyed)}.values()
         )[::-1]
-    for position, key in reversed(list(enumerate(query.pull.order_by))):
+    for position, key in reversed(list(enumerate(clauses.order_by))):
         keyed.sort(key=cmp_to_key(partial(by_key, key, position)))
-    return [row for _, row in keyed][: query.pull.limit]
+    return [row for _, row in keyed][: clauses.limit]
 
 
 Keyed = tuple[list[Value], Row]
 
 
-def order_keys(pull: bound.Pull, scope: Scope) -> list[Value]:
+def clauses_of(query: bound.Query) -> bound.Pull | bound.Decided:
+    """What comes after the rows: GROUP BY, HAVING, QUALIFY, ORDER BY, LIMIT."""
+    clauses = query.pull or query.decided
+    assert clauses is not None
+    return clauses
+
+
+def qualified(
+    query: bound.Query, rows: Sequence[tuple[Scope, int]], idle_us: int | None = None
+) -> list[tuple[Scope, int]]:
+    """The rows for which QUALIFY is TRUE, each with what OVER says of it; rows come with their event times."""
+    clauses = clauses_of(query)
+    roots = [output.expression for output in query.outputs]
+    roots += [key.expression for key in clauses.order_by]
+    overs = bound.overs_in(*roots, clauses.qualify)
+    values = {over: over_values(over, rows, idle_us) for over in overs}
+    known = [
+        (replace(scope, overs={over: values[over][at] for over in overs}), ts_us)
+        for at, (scope, ts_us) in enumerate(rows)
+    ]
+    return [row for row in known if is_true(clauses.qualify, row[0])]
+
+
+def order_keys(pull: bound.Pull | bound.Decided, scope: Scope) -> list[Value]:
     return [evaluate(key.expression, scope) for key in pull.order_by]
 
 
@@ -300,3 +459,104 @@ def by_key(key: bound.Order, position: int, one: Keyed, other: Keyed) -> int:
     if compare(ComparisonOp.LT, left, right):
         return -direction
     return direction if compare(ComparisonOp.GT, left, right) else 0
+
+
+# Windows and OVER without BEGIN-END (LANGUAGE-2.md section 7)
+
+InWindow = tuple[Scope, int, int]  # a row, its event time, and the time at which it is given out
+
+
+def decided_answer(
+    query: bound.Query, decided: bound.Decided, data: Data, functions: Functions
+) -> list[tuple[int, Row]]:
+    """All rows with the end of their window, or their event time, in that order."""
+    choices = [tuples(item, data) for item in query.items]
+    found = sorted(
+        combinations(query, choices, functions), key=lambda each: arrival_of(decided, each)
+    )
+    rows = [row for row in in_windows(decided, found, functions) if is_true(decided.kept, row[0])]
+    if not decided.is_aggregate:
+        at_end = decided.decision is bound.Decision.COMPLETE and not decided.waits_for_equals
+        plain = [(scope, ts_us) for scope, ts_us, _ in rows]
+        ends = {id(scope.rows): end_us for scope, _, end_us in rows}
+        answer = [
+            (ends[id(scope.rows)] if at_end else ts_us, output_row(query, scope))
+            for scope, ts_us in qualified(query, plain, decided.key_idle_us)
+        ]
+        return sorted(answer, key=lambda result: result[0])
+    by_end: dict[int, list[Scope]] = {}
+    for scope, _, end_us in rows:
+        by_end.setdefault(end_us, []).append(scope)
+    answer = []
+    for end_us, scopes in sorted(by_end.items()):
+        kept = [each for each in groups(query, scopes) if is_true(decided.having, each)]
+        left = qualified(query, [(scope, 0) for scope in kept])
+        answer += [(end_us, row) for row in finish(query, [scope for scope, _ in left])]
+    return answer
+
+
+def arrival_of(decided: bound.Decided, combination: Combination) -> int:
+    return combination[decided.by].arrival
+
+
+def in_windows(
+    decided: bound.Decided, found: Sequence[Combination], functions: Functions
+) -> list[InWindow]:
+    """Each combination once for each of its windows, with the columns of the window."""
+    rows: list[InWindow] = []
+    for combination in found:
+        member = combination[decided.by]
+        assert member.ts_us is not None
+        for start_us, end_us in windows_of(decided, combination, found, functions):
+            whole = [each.row for each in combination]
+            if decided.window is not None:
+                shown = tuple(window_value(us, decided.window.type) for us in (start_us, end_us))
+                whole[decided.by] = (*member.row, *shown)
+            rows.append((Scope(whole, functions=functions), member.ts_us, end_us))
+    return rows
+
+
+def window_value(us: int, type_: ColumnType) -> Value:
+    if type_ is ColumnType.TIMESTAMP:
+        return us
+    return us // 1_000_000 if type_ is ColumnType.BIGINT else us / 1_000_000
+
+
+def windows_of(
+    decided: bound.Decided,
+    combination: Combination,
+    found: Sequence[Combination],
+    functions: Functions,
+) -> list[tuple[int, int]]:
+    window, ts_us = decided.window, combination[decided.by].ts_us
+    assert ts_us is not None
+    if window is None:
+        return [(ts_us, ts_us)]
+    if window.kind is bound.WindowKind.SESSION:
+        return [session_of(window, combination, found, functions)]
+    first = (ts_us - window.size_us) // window.slide_us * window.slide_us
+    starts = range(first, ts_us + window.slide_us + 1, window.slide_us)
+    if window.after_start:
+        return [(us, us + window.size_us) for us in starts if us < ts_us <= us + window.size_us]
+    return [(us, us + window.size_us) for us in starts if us <= ts_us < us + window.size_us]
+
+
+def session_of(
+    window: bound.TableWindow,
+    combination: Combination,
+    found: Sequence[Combination],
+    functions: Functions,
+) -> tuple[int, int]:
+    """From the tuple outwards, as long as the next tuple of its key is at most the gap away."""
+
+    def key(members: Combination) -> tuple[object, ...]:
+        scope = Scope([member.row for member in members], functions=functions)
+        return tuple(group_key(evaluate(part, scope)) for part in window.keys)
+
+    times = sorted(result_time_us(other) for other in found if key(other) == key(combination))
+    first = last = result_time_us(combination)
+    while any(first - window.size_us <= us < first for us in times):
+        first = min(us for us in times if first - window.size_us <= us < first)
+    while any(last < us <= last + window.size_us for us in times):
+        last = max(us for us in times if last < us <= last + window.size_us)
+    return first, last + window.size_us

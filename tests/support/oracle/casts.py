@@ -23,7 +23,7 @@ INFINITE = {"inf", "+inf", "infinity", "+infinity"}
 TRUE_WORDS = {"t", "true", "y", "yes", "1"}
 FALSE_WORDS = {"f", "false", "n", "no", "0"}
 MOMENT = re.compile(
-    r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?"
+    r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?"
     r"\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?)?)?)?"
 )
 
@@ -130,8 +130,24 @@ def trim(text: str) -> str:
     return text.strip("".join(map(chr, [*range(0x21), 0x7F])))
 
 
+def text_to_date(text: str) -> int | None:
+    """`2024-01-31`, its beginnings, and whatever follows it after a space or a T."""
+    match = re.fullmatch(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](?:.|\n)*)?)?)?", trim(text))
+    if match is None:
+        return None
+    try:
+        day = datetime(int(match[1]), int(match[2] or 1), int(match[3] or 1), tzinfo=UTC)
+    except ValueError:
+        return None
+    return (day - EPOCH).days
+
+
+def date_to_text(value: int) -> str:
+    return (EPOCH + timedelta(days=value)).date().isoformat()
+
+
 STRING, BIGINT, DOUBLE = ColumnType.STRING, ColumnType.BIGINT, ColumnType.DOUBLE
-BOOLEAN, TIMESTAMP = ColumnType.BOOLEAN, ColumnType.TIMESTAMP
+BOOLEAN, TIMESTAMP, DATE = ColumnType.BOOLEAN, ColumnType.TIMESTAMP, ColumnType.DATE
 
 CASTS: dict[tuple[ColumnType, ColumnType], Callable[..., Value]] = {
     (BIGINT, DOUBLE): float,
@@ -148,8 +164,13 @@ CASTS: dict[tuple[ColumnType, ColumnType], Callable[..., Value]] = {
     (TIMESTAMP, BIGINT): lambda value: value // SECOND_US,
     (TIMESTAMP, DOUBLE): lambda value: value / SECOND_US,
     (TIMESTAMP, STRING): timestamp_to_text,
+    (ColumnType.INTERVAL, DOUBLE): lambda value: value / SECOND_US,
     (STRING, BIGINT): text_to_bigint,
     (STRING, DOUBLE): text_to_double,
     (STRING, BOOLEAN): text_to_boolean,
     (STRING, TIMESTAMP): text_to_timestamp,
+    (STRING, DATE): text_to_date,
+    (TIMESTAMP, DATE): lambda value: value // (86_400 * SECOND_US),
+    (DATE, TIMESTAMP): lambda value: fitting(value * 86_400 * SECOND_US),
+    (DATE, STRING): date_to_text,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -21,6 +21,7 @@ TYPE_NAMES = {
     ColumnType.STRING: "VARCHAR",
     ColumnType.BOOLEAN: "BOOLEAN",
     ColumnType.TIMESTAMP: "TIMESTAMP",
+    ColumnType.DATE: "DATE",
 }
 
 
@@ -39,10 +40,11 @@ class DuckDbJudge:
         self.connection.execute(f'CREATE TABLE "{relation.name}" ({", ".join(columns)})')
         if not rows:
             return
-        marks = [
-            "make_timestamp(CAST(? AS BIGINT))" if c.type is ColumnType.TIMESTAMP else "?"
-            for c in relation.columns
-        ]
+        special = {
+            ColumnType.TIMESTAMP: "make_timestamp(CAST(? AS BIGINT))",
+            ColumnType.DATE: "(DATE '1970-01-01' + CAST(? AS INTEGER))",
+        }
+        marks = [special.get(c.type, "?") for c in relation.columns]
         values = ", ".join([f"({', '.join(marks)})"] * len(rows))
         flat = [value for row in rows for value in row]
         self.connection.execute(f'INSERT INTO "{relation.name}" VALUES {values}', flat)
@@ -59,6 +61,8 @@ class DuckDbJudge:
 def plain(value: object) -> Value:
     if isinstance(value, datetime):
         return (value.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+    if isinstance(value, date):
+        return (value - EPOCH.date()).days
     assert value is None or isinstance(value, int | float | str)
     return value
 

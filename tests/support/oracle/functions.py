@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import decimal
+import hashlib
+import json
 import math
-from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING
+import re
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING, Any
 
 import re2
 
 from cqc.compiler.meaning.types import ColumnType
+from tests.support.oracle import casts
 from tests.support.oracle.patterns import like
 
 if TYPE_CHECKING:
@@ -82,10 +88,10 @@ def whole(value: float, towards: Callable[[float], int]) -> int | None:
     return fitting(towards(value))
 
 
-def substring(text: str, position: int, length: int | None = None) -> str:
+def substring(text: str, position: int, length: int = 2**31 - 1) -> str:
     """Positions count from 1, negative ones from the end, 0 is the first; what is outside the text is not there."""
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
-    end = len(text) if length is None else start + length
+    end = start + length
     return "".join(text[at] for at in range(max(start, 0), min(end, len(text))))
 
 
@@ -148,6 +154,366 @@ def equal(left: Value, right: Value) -> bool:
     return size(left) == size(right)
 
 
+def java_int(*places: int) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Arguments at these places are 32-bit numbers in Spark; another one makes the call NULL."""
+
+    def wrap(function: Callable[..., Value]) -> Callable[..., Value]:
+        def checked(*arguments: Value) -> Value:
+            for place in places:
+                if place < len(arguments) and not -(2**31) <= int(arguments[place] or 0) < 2**31:
+                    return None
+            return function(*arguments)
+
+        return checked
+
+    return wrap
+
+
+def pad(text: str, size: int, filling: str, *, left: bool) -> Value:
+    if size <= len(text) or not filling:
+        return text[:size] if size > 0 else ""
+    if size > 2**20:
+        return None
+    added = ""
+    while len(added) < size - len(text):
+        added += filling[len(added) % len(filling)]
+    return added + text if left else text + added
+
+
+def repeated(text: str, times: int) -> Value:
+    if times <= 0:
+        return ""
+    return None if len(text.encode()) * times > 2**20 else "".join(text for _ in range(times))
+
+
+def translate(text: str, search: str, put: str) -> str:
+    made = ""
+    for character in text:
+        at = search.find(character)
+        made += character if at < 0 else put[at : at + 1]
+    return made
+
+
+def initcap(text: str) -> str:
+    made, begins = "", True
+    for at, character in enumerate(text):
+        if character == " ":
+            made += " "
+        elif begins:
+            made += character.title()
+        else:
+            # The whole text up to here decides how a sigma is written.
+            word = text[text.rfind(" ", 0, at) + 1 :].split(" ")[0]
+            inside = at - text.rfind(" ", 0, at) - 1
+            made += word.lower()[len(word[:inside].lower()) :][: len(character.lower())]
+        begins = character == " "
+    return made
+
+
+def split_part(text: str, separator: str, number: int) -> Value:
+    parts = text.split(separator) if separator else [text]
+    if number == 0:
+        return None
+    if abs(number) > len(parts):
+        return ""
+    return parts[number - 1] if number > 0 else parts[number]
+
+
+def locate(part: Value, text: Value, *start: Value) -> Value:
+    if start and (start[0] is None or not -(2**31) <= int(start[0]) < 2**31):
+        return 0
+    if part is None or text is None:
+        return None
+    begin = int(start[0]) if start and start[0] is not None else 1
+    if begin < 1:
+        return 0
+    assert isinstance(part, str)
+    assert isinstance(text, str)
+    if part == "":
+        return 1
+    for at in range(begin - 1, len(text)):
+        if text[at : at + len(part)] == part:
+            return at + 1
+    return 0
+
+
+def quiet_regex(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error:
+        return None
+
+
+def regexp_extract(text: str, pattern: str, group: int = 1) -> Value:
+    regex_ = quiet_regex(pattern)
+    if regex_ is None:
+        return None
+    found = regex_.search(text)
+    if found is None:
+        return ""
+    if not 0 <= group <= regex_.groups:
+        return None
+    held: str | None = found[group]
+    return "" if held is None else held
+
+
+def regexp_replace(text: str, pattern: str, put: str, start: int = 1) -> Value:
+    regex_ = quiet_regex(pattern)
+    if regex_ is None or start < 1:
+        return None
+    if start - 1 > len(text):
+        return text
+    made, at = text[: start - 1], start - 1
+    for found in regex_.finditer(text, start - 1):
+        written = java_replacement(put, found, regex_.groups)
+        if written is None:
+            return None
+        made += text[at : found.start()] + written
+        at = found.end()
+    return made + text[at:]
+
+
+def java_replacement(put: str, found: Any, groups: int) -> str | None:
+    made, rest = "", put
+    while rest:
+        character, rest = rest[0], rest[1:]
+        if character == "\\":
+            if not rest:
+                return None
+            made, rest = made + rest[0], rest[1:]
+        elif character == "$":
+            digits = ""
+            while rest and rest[0].isdigit() and (not digits or int(digits + rest[0]) <= groups):
+                digits, rest = digits + rest[0], rest[1:]
+            if not digits or int(digits) > groups:
+                return None
+            made += found[int(digits)] or ""
+        else:
+            made += character
+    return made
+
+
+def format_string(template: Value, *values: Value) -> Value:
+    """The forms that the random calls use: %s, %d and %.2f."""
+    if template is None:
+        return None
+    assert isinstance(template, str)
+    made, rest = "", list(values)
+    while (at := template.find("%")) >= 0:
+        made, template = made + template[:at], template[at:]
+        if template.startswith("%%"):
+            made, template = made + "%", template[2:]
+            continue
+        if not rest:
+            return None
+        value = rest.pop(0)
+        if template.startswith("%s"):
+            made, template = made + shown(value), template[2:]
+        elif template.startswith("%d"):
+            if isinstance(value, bool | float | str):
+                return None
+            made, template = made + shown(value), template[2:]
+        elif template.startswith("%05.1f"):
+            if value is None:
+                made += " null"
+            elif not isinstance(value, float):
+                return None
+            else:
+                sign = "-" if value < 0 else ""
+                exact = Decimal(repr(abs(value))).quantize(Decimal("0.1"), ROUND_HALF_UP)
+                made += sign + str(exact).rjust(5 - len(sign), "0")
+            template = template[6:]
+        else:
+            return None
+    return made + template
+
+
+def shown(value: Value) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, float):
+        text = casts.cast(value, ColumnType.DOUBLE, ColumnType.STRING)
+    elif isinstance(value, bool):
+        text = "true" if value else "false"
+    else:
+        text = str(value)
+    return str(text)
+
+
+def levenshtein(left: str, right: str, most: int | None = None) -> int:
+    before = list(range(len(right) + 1))
+    for row, one in enumerate(left, 1):
+        now = [row]
+        for column, other in enumerate(right, 1):
+            now.append(min(now[-1] + 1, before[column] + 1, before[column - 1] + (one != other)))
+        before = now
+    return -1 if most is not None and before[-1] > most else before[-1]
+
+
+def in_hexadecimal(value: Value) -> Value:
+    if isinstance(value, float):
+        value = whole(value, math.trunc)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{bits(value):X}"
+    return None if value is None else "".join(f"{byte:02X}" for byte in shown(value).encode())
+
+
+def mime(text: str) -> str:
+    return "\r\n".join(base64.encodebytes(text.encode()).decode().split())
+
+
+def sha2(text: str, bits: int) -> Value:
+    names = {0: hashlib.sha256, 256: hashlib.sha256, 224: hashlib.sha224}
+    more = {384: hashlib.sha384, 512: hashlib.sha512}
+    make = names.get(bits) or more.get(bits)
+    return None if make is None else make(text.encode()).hexdigest()
+
+
+def url_encode(text: str) -> str:
+    made = ""
+    for byte in text.encode():
+        character = chr(byte)
+        plain = character.isascii() and (character.isalnum() or character in "*-_.")
+        made += character if plain else "+" if character == " " else f"%{byte:02X}"
+    return made
+
+
+def url_decode(text: str) -> Value:
+    made, at = b"", 0
+    while at < len(text):
+        if text[at] == "%":
+            digits = text[at + 1 : at + 3]
+            if len(digits) < 2 or not all(each in "0123456789abcdefABCDEF" for each in digits):
+                return None
+            made, at = made + bytes([int(digits, 16)]), at + 3
+        else:
+            made, at = made + (" " if text[at] == "+" else text[at]).encode(), at + 1
+    return made.decode(errors="replace")
+
+
+def parse_url(url: str, part: str, key: str | None = None) -> Value:
+    """Enough of it for the example and for texts that are no URLs of more than a path."""
+    if part not in ("PATH", "QUERY", "HOST") or "%" in url or " " in url or "\t" in url:
+        return None
+    scheme, _, rest = url.rpartition("://")
+    host, slash, path = rest.partition("/") if scheme else ("", "", rest)
+    path, question, query = (slash + path).partition("?")
+    if key is not None:
+        pairs = dict(each.split("=", 1) for each in query.split("&") if "=" in each)
+        return pairs.get(key) if part == "QUERY" else None
+    if part == "QUERY":
+        return query if question else None
+    return path if part == "PATH" else host or None
+
+
+def get_json_object(text: str, path: str) -> Value:
+    """Plain paths only: keys without dots, and places in brackets."""
+    steps = re.findall(r"\.([A-Za-z]+)|\[(\d+)\]", path)
+    if (
+        not path.startswith("$")
+        or "$" + "".join(f".{k}" if k else f"[{i}]" for k, i in steps) != path
+    ):
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    for key, place in steps:
+        try:
+            value = value[key] if key else value[int(place)]
+        except (KeyError, IndexError, TypeError):
+            return None
+    if value is None:
+        return "null" if not steps else None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return casts.double_to_text(value)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def bround(value: float, digits: int = 0) -> Value:
+    if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
+        return value
+    if digits > 400:
+        return value
+    if digits < -400:
+        return 0.0 if isinstance(value, float) else 0
+    scaled = Decimal(repr(value)).scaleb(digits, EXACT).to_integral_value(ROUND_HALF_EVEN)
+    exact = scaled.scaleb(-digits, EXACT)
+    return float(exact) + 0.0 if isinstance(value, float) else fitting(int(exact))
+
+
+def pmod(left: float, right: float) -> Value:
+    rest = remainder(left, right)
+    if rest is None or isinstance(rest, str) or not rest < 0:
+        return rest
+    if isinstance(rest, float) or isinstance(right, float):
+        return remainder(rest + right, right)
+    total = (rest + right + 2**63) % 2**64 - 2**63  # Java's addition wraps around
+    return remainder(total, right)
+
+
+def div(left: int, right: int) -> Value:
+    if right == 0:
+        return None
+    size = abs(left) // abs(right)
+    return fitting(size if (left < 0) == (right < 0) else -size)
+
+
+def width_bucket(value: float, least: float, most: float, buckets: int) -> Value:
+    ends = (least, most)
+    if buckets <= 0 or buckets == 2**63 - 1 or math.isnan(value) or least == most:
+        return None
+    if any(math.isnan(end) or math.isinf(end) for end in ends):
+        return None
+    low, high = min(ends), max(ends)
+    rises = least < most
+    if value < low if rises else value > high:
+        return 0
+    if value >= high if rises else value <= low:
+        return buckets + 1
+    share = value - low if rises else high - value
+    inside = float(buckets) * share / (high - low)
+    return (int(inside) if math.isfinite(inside) else 0) + 1
+
+
+def conv(number: str, source: int, target: int) -> Value:
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    number = "".join(each.lower() if each.isascii() else each for each in number.strip(" "))
+    if source not in range(2, 37) or abs(target) not in range(2, 37) or number == "":
+        return None
+    negative = number.startswith("-")
+    good = ""
+    for character in number.lstrip("-") if negative else number:
+        if character not in digits[:source]:
+            break
+        good += character
+    value = int(good, source) if good else 0
+    if value >= 2**64:
+        return None
+    if negative and target > 0:
+        signed = -value if value < 2**63 else -(2**63)
+        value = signed % 2**64
+    if target < 0 and value >= 2**63:
+        negative, value = True, 2**64 - value
+    written = ""
+    while value:
+        value, rest = divmod(value, abs(target))
+        written = digits[rest] + written
+    return ("-" if negative and target < 0 else "") + (written.upper() or "0")
+
+
+def wrapped(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def bits(value: int) -> int:
+    return value % 2**64
+
+
 # Functions for which NULL is a value like others. All others are NULL as soon as one argument is.
 TAKING_NULL: dict[str, Callable[..., Value]] = {
     "nanvl": lambda x, otherwise: otherwise if x is not None and math.isnan(x) else x,
@@ -157,6 +523,11 @@ TAKING_NULL: dict[str, Callable[..., Value]] = {
     "nullif": lambda value, other: None if equal(value, other) else value,
     "if": lambda condition, then, otherwise: then if condition else otherwise,
     "coalesce": lambda *values: next(iter(present(values)), None),
+    "concat_ws": lambda between, *parts: (
+        None if between is None else str(between).join(map(str, present(parts)))
+    ),
+    "locate": locate,
+    "format_string": format_string,
     "least": lambda *values: min(present(values), key=size, default=None),  # type: ignore[type-var]  # one type
     "greatest": lambda *values: max(present(values), key=size, default=None),  # type: ignore[type-var]  # one type
 }
@@ -172,7 +543,46 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "upper": lambda text: text.upper(),
     "length": len,
     "concat": lambda *parts: "".join(parts),
-    "substring": substring,
+    "substring": java_int(1, 2)(substring),
+    "left": java_int(1)(lambda text, count: text[:count] if count > 0 else ""),
+    "right": java_int(1)(
+        lambda text, count: text[max(len(text) - count, 0) :] if count > 0 else ""
+    ),
+    "lpad": java_int(1)(lambda text, size, filling=" ": pad(text, size, filling, left=True)),
+    "rpad": java_int(1)(lambda text, size, filling=" ": pad(text, size, filling, left=False)),
+    "repeat": java_int(1)(repeated),
+    "translate": translate,
+    "initcap": initcap,
+    "levenshtein": java_int(2)(levenshtein),
+    "instr": lambda text, part: text.index(part) + 1 if part in text else 0,
+    "split_part": java_int(2)(split_part),
+    "regexp_like": lambda text, pattern: regex(text, pattern, ""),
+    "regexp_extract": java_int(2)(regexp_extract),
+    "regexp_replace": java_int(3)(regexp_replace),
+    "ascii": lambda text: ord(text[:1] or "\0"),
+    "chr": lambda number: "" if number < 0 else chr(number % 256),
+    "hex": in_hexadecimal,
+    "base64": mime,
+    "md5": lambda text: hashlib.md5(text.encode()).hexdigest(),
+    "sha1": lambda text: hashlib.sha1(text.encode()).hexdigest(),
+    "sha2": java_int(1)(sha2),
+    "crc32": lambda text: binascii.crc32(text.encode()),
+    "url_encode": url_encode,
+    "url_decode": url_decode,
+    "parse_url": parse_url,
+    "get_json_object": get_json_object,
+    "bround": bround,
+    "pmod": pmod,
+    "div": div,
+    "width_bucket": width_bucket,
+    "conv": java_int(1, 2)(conv),
+    "bin": lambda number: f"{bits(number):b}",
+    "&": lambda x, y: x & y,
+    "|": lambda x, y: x | y,
+    "^": lambda x, y: (x | y) - (x & y),
+    "~": lambda x: -1 - x,
+    "shiftleft": java_int(1)(lambda x, places: wrapped(x * 2 ** (places % 64))),
+    "shiftright": java_int(1)(lambda x, places: x // 2 ** (places % 64)),
     "sqrt": lambda x: math.nan if x < 0 else math.sqrt(x),
     "mod": remainder,
     "pi": lambda: math.pi,

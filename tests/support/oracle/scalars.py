@@ -36,6 +36,8 @@ class Scope:
     rows: Sequence[Row | None]
     aggregates: Mapping[bound.Aggregate, Value] = field(default_factory=dict)
     functions: Mapping[str, Callable[..., Value]] = field(default_factory=dict)
+    overs: Mapping[bound.Over, Value] = field(default_factory=dict)
+    nulled: frozenset[bound.Expression] = frozenset()  # keys that a grouping set leaves out
 
 
 def is_true(condition: bound.Expression | None, scope: Scope) -> bool:
@@ -44,6 +46,8 @@ def is_true(condition: bound.Expression | None, scope: Scope) -> bool:
 
 
 def evaluate(expression: bound.Expression, scope: Scope) -> Value:
+    if scope.nulled and expression in scope.nulled:
+        return None
     match expression:
         case bound.Literal():
             return expression.value
@@ -52,6 +56,8 @@ def evaluate(expression: bound.Expression, scope: Scope) -> Value:
             return None if row is None else row[expression.column]
         case bound.Aggregate():
             return scope.aggregates[expression]
+        case bound.Over():
+            return scope.overs[expression]
         case bound.Arithmetic():
             left = evaluate(expression.left, scope)
             right = evaluate(expression.right, scope)
@@ -88,6 +94,13 @@ def evaluate(expression: bound.Expression, scope: Scope) -> Value:
             )
         case bound.FunctionCall():
             arguments = [evaluate(argument, scope) for argument in expression.arguments]
+            if expression.name in ("hex", "format_string"):
+                arguments = [
+                    cast(value, part.type, ColumnType.STRING)
+                    if part.type is ColumnType.TIMESTAMP
+                    else value
+                    for value, part in zip(arguments, expression.arguments, strict=True)
+                ]
             return call(expression.name, arguments, expression.type)
         case bound.UserCall():
             arguments = [evaluate(argument, scope) for argument in expression.arguments]

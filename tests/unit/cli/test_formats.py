@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from cqc.compiler.meaning.source_formats import CONNECTIONS, FORMATS, Number, Text, Words
+from cqc.compiler.meaning.source_formats import (
+    CONNECTIONS,
+    FORMATS,
+    AnyText,
+    Letter,
+    Number,
+    Text,
+    TimeForm,
+    Words,
+    Zone,
+)
 from cqc.runtime import sources
 from tests.unit.cli.conftest import Call
 
@@ -23,6 +33,13 @@ def nobody_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 def good(name: str) -> dict[str, str]:
     """A good value for each option of a format; nobody listens where they lead."""
     chosen = {"rows": "1", "rows_per_second": "1000", "port": "1", "servers": "127.0.0.1:1"}
+    chosen |= {
+        "timestamp": "millis",
+        "zone": "Europe/Berlin",
+        "delimiter": ";",
+        "quote": "|",
+        "header": "true",
+    }
     options = {}
     for key, takes in FORMATS[name].options.items():
         default = takes.words[-1] if isinstance(takes, Words) else "nowhere"
@@ -67,9 +84,10 @@ def test_an_option_that_is_misspelt_is_an_error_that_names_the_right_one(
 @pytest.mark.parametrize(("name", "key"), EVERY_OPTION)
 def test_an_option_that_says_something_else_is_an_error(name: str, key: str, call: Call) -> None:
     takes = FORMATS[name].options[key]
-    wrong = {Words: ["other", ""], Number: ["0", "-1", "1.5", "²", "x", ""], Text: [""]}[
-        type(takes)
-    ]
+    wrong = {
+        Words: ["other", ""], Number: ["0", "-1", "1.5", "²", "x", ""], Text: [""], Letter: ["", "ab", "é"],
+        TimeForm: ["", "HH:mm", "yyyy-QQ", "yyyy 'x"], Zone: ["", "Europe/Nowhere", "+25:00"], AnyText: [],
+    }[type(takes)]  # fmt: skip
     if isinstance(takes, Number) and takes.most is not None:
         wrong = [*wrong, str(takes.most + 1)]
     for value in wrong:

@@ -222,7 +222,8 @@ def stopped_while(
 
 
 @pytest.mark.parametrize(
-    "loaded", ["cqc.cli.interrupts", "click", "cqc.cli.run", "pyarrow", "cqc.runtime.engine.engine"]
+    "loaded",
+    ["cqc.cli.interrupts", "click", "cqc.cli.commands.run", "pyarrow", "cqc.runtime.engine.engine"],
 )
 @STOPS
 def test_a_stop_while_modules_are_loaded_is_a_clean_one(

@@ -233,7 +233,7 @@ def test_quiet_says_nothing(run: Call) -> None:
 
 def test_progress_without_a_terminal_is_plain_lines(run: Call) -> None:
     finished = run("--progress", "--only", "big", "--rows-per-batch", "1")
-    assert "1 tuple, " in finished.err.splitlines()[0]
+    assert "1 row, " in finished.err.splitlines()[0]
     assert "\x1b" not in finished.err
 
 

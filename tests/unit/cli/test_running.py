@@ -15,6 +15,7 @@ from cqc.cli.stop_at_once import STOPS
 from cqc.runtime.errors import OutputClosed, RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.finite_run import RunSummary
+from cqc.runtime.run.standing import Standing
 from tests.support.waiting import PATIENCE_S
 
 QUIET = Progress(enabled=False)
@@ -268,8 +269,18 @@ def test_progress_on_a_terminal_is_one_line_written_over(monkeypatch: pytest.Mon
         progress(tuples)
     progress.end()
     assert terminal.text == (
-        "\r\x1b[K1,000 tuples, 1,000 tuples/s\r\x1b[K4,000 tuples, 2,000 tuples/s\r\x1b[K"
+        "\r\x1b[K1,000 rows, 1,000 rows/s\r\x1b[K4,000 rows, 2,000 rows/s\r\x1b[K"
     )
+
+
+def test_progress_says_how_far_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    times = iter([0.0, 2.0])
+    progress = Progress(enabled=True, clock=lambda: next(times))
+    progress(1000, lambda: Standing(12, 0.456, "2024-01-01 08:00:00", 90.0))
+    expected = "1,000 rows, 500 rows/s, 46 % of the files, watermark 2024-01-01 08:00:00, 12 results, lag 1.5 min"
+    assert terminal.text == f"\r\x1b[K{expected}"
 
 
 @pytest.mark.parametrize(

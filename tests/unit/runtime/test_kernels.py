@@ -33,3 +33,16 @@ def test_every_kernel_releases_the_lock_of_python() -> None:
     kernels = [(place, each) for place, each in decorators() if is_kernel(each)]
     assert len(kernels) > 100
     assert [place for place, each in kernels if not releases(each)] == []
+
+
+def test_kernels_are_made_by_our_own_decorator_whose_cache_costs_nothing_at_the_start() -> None:
+    own = ROOT / "runtime" / "kernel.py"
+    files = [file for file in sorted((ROOT / "runtime").rglob("*.py")) if file != own]
+    imports = [
+        str(file.relative_to(ROOT))
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "numba"
+        if any(name.name == "njit" for name in node.names)
+    ]
+    assert not imports, "`njit` comes from cqc.runtime.kernel"

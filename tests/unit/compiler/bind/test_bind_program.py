@@ -45,7 +45,7 @@ def test_one_query_is_bound_against_a_catalog() -> None:
     program, _ = parse(SourceFile("register", "SELECT pressure FROM B WHERE pressure > 180"))
     (statement,) = program.statements
     assert isinstance(statement, CreateQuery)
-    query, diagnostics = bind_query(statement.select, catalog, "high", {})
+    query, diagnostics = bind_query(statement, catalog, "high", {})
     assert diagnostics == []
     assert query is not None
     assert query.name == "high"

@@ -10,9 +10,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import cqc
-from cqc.compiler.emit import explain, mermaid, svg
+from cqc.compiler.emit import explain, mermaid
 from cqc.compiler.emit import json as emit_json
 from cqc.compiler.graph import dot_form as dot
+from cqc.compiler.graph import svg_form as svg
 from cqc.compiler.wording.times import distance_text
 from tests.conftest import GOLDEN, Golden
 

@@ -48,7 +48,7 @@ def test_what_follows_from_a_mistake_is_left_out(query: str, code: str) -> None:
     [
         ("SELECT presure, FROM s", ["CQ031", "CQ008"]),
         ("SELECT n FROM s WHERE nn && ok", ["CQ031", "CQ009"]),
-        ("SELECT n FROM s WHERE ok == TRUE AND t > 5", ["CQ009", "CQ040"]),
+        ("SELECT n FROM s WHERE ok ≠ TRUE AND t > 5", ["CQ009", "CQ040"]),
         ("SELECT n FROM s WHERE t > 5; SELECT n FROM", ["CQ040", "CQ017"]),
     ],
 )

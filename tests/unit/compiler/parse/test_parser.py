@@ -295,7 +295,7 @@ def test_queries_have_names_and_settings_have_values() -> None:
     [
         *("s", "m", "h", "d", "sec", "second", "minutes", "day", "range", "rows", "first", "last"),
         *("asc", "desc", "nulls", "stream", "table", "query", "watermark", "for", "after", "by"),
-        *("before", "timestamp", "interval", "text", "int", "string", "left", "union", "offset"),
+        *("before", "timestamp", "interval", "text", "int", "string", "offset", "view"),
         *("retention", "escape", '"select"', "`from`", '"a ""b"""', "größe", "_x1"),
     ],
 )

@@ -13,6 +13,7 @@ import pytest
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.python_columns import column_of_values, epoch_us
+from cqc.runtime.columns.reading import Reading
 
 DAY_US = 86_400_000_000
 TAKEN: list[tuple[T, Any, Any]] = [
@@ -39,10 +40,23 @@ def test_a_value_of_the_type_is_taken(type_: T, value: Any, expected: Any) -> No
 
 @pytest.mark.parametrize(("type_", "value"), REFUSED)
 def test_a_value_of_another_type_is_marked_and_null_is_not(type_: T, value: Any) -> None:
-    column, bad = column_of_values(type_, [None, value])
+    column, bad = column_of_values(type_, [None, value], Reading(lenient=False))
     assert bad is not None
     assert bad.tolist() == [False, True]
     assert len(column) == 2
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "expected"),
+    [
+        (T.BIGINT, " 7 ", 7), (T.DOUBLE, "7e1", 70.0), (T.BOOLEAN, "yes", True), (T.STRING, 7, "7"), (T.STRING, True, "true"),
+        (T.STRING, {"a": [1, None]}, '{"a": [1, null]}'), (T.BIGINT, "7.5", None), (T.BOOLEAN, 1, None), (T.STRING, b"x", None),
+    ],
+)  # fmt: skip
+def test_a_lenient_reading_loses_nothing(type_: T, value: Any, expected: Any) -> None:
+    column, bad = column_of_values(type_, [value])
+    assert to_python(column) == [expected]
+    assert (bad is None) == (expected is not None)
 
 
 @pytest.mark.parametrize("missing", [None, np.datetime64("NaT")])

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
 from cqc.runtime.expressions import (
+    bit_functions,
     choice_functions,
+    encoding_functions,
+    json_functions,
     mathematics_functions,
     number_functions,
+    search_functions,
     text_functions,
 )
 from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
@@ -16,8 +20,12 @@ ENTRIES = [entry for family in SCALAR_FAMILIES.values() for entry in family]
 MODULES = {
     "Numbers": number_functions,
     "Powers, logarithms and angles": mathematics_functions,
+    "Bits and bases": bit_functions,
     "Choice": choice_functions,
     "Text": text_functions,
+    "Searching and splitting text": search_functions,
+    "Codes, digests and URLs": encoding_functions,
+    "JSON in text": json_functions,
 }
 
 

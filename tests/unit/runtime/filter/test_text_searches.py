@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from cqc.compiler.meaning.bound import PatternKind
-from cqc.runtime.expressions.like_patterns import Wildcard, parse_like
+from cqc.runtime.expressions.patterns.like_patterns import Wildcard, parse_like
 from cqc.runtime.filter.text_searches import (
     Literal,
     Other,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -97,7 +98,8 @@ def test_numeric_event_time_counts_seconds() -> None:
 def test_values_that_fit_their_type_and_values_that_do_not(
     column: str, good: list[Any], bad: list[Any]
 ) -> None:
-    taken = take([{"ts": 1, column: value} for value in [*good, None, *bad]])
+    strict = replace(EVERYTHING, options={"mode": "strict"})
+    taken = Intake(strict).take([{"ts": 1, column: value} for value in [*good, None, *bad]])
     assert len(taken) == len(good) + 1
     assert len(taken.rejects) == len(bad)
     assert {f"{column} is not a"} == {reason.rpartition(" ")[0] for reason in reasons(taken)}

@@ -119,7 +119,7 @@ def test_purging_knows_the_earliest_instant_to_come() -> None:
     schedule.add("r", Period(7, last_edge(NOW), None), lines)
     line.see(17, 45)
     due(schedule)
-    assert schedule.oldest_due_us("s") == 49
-    assert schedule.oldest_due_us("other") is None
+    assert schedule.oldest_due_us(("s",)) == 49
+    assert schedule.oldest_due_us(("other",)) is None
     schedule.remove("r")
-    assert schedule.oldest_due_us("s") == 50
+    assert schedule.oldest_due_us(("s",)) == 50

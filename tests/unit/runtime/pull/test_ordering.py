@@ -9,7 +9,7 @@ import pytest
 
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import from_python
-from cqc.runtime.pull.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
+from cqc.runtime.pull.over.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
 
 WINDOW = np.array([0, 0, 0, 1, 1])
 

@@ -10,6 +10,7 @@ import pytest
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.python_columns import column_of_values
+from cqc.runtime.columns.reading import Reading
 from cqc.runtime.sources import json_scan as scan
 from cqc.runtime.sources.json_columns import Found, column_of_found
 
@@ -37,14 +38,32 @@ def found(texts: list[str]) -> Found:
 
 @pytest.mark.parametrize("type_", [T.BIGINT, T.DOUBLE, T.BOOLEAN, T.STRING, T.TIMESTAMP])
 def test_a_column_is_what_python_values_make(type_: T) -> None:
-    column, bad = column_of_found(type_, found(TEXTS))
-    expected, expected_bad = column_of_values(type_, [json.loads(text) for text in TEXTS])
+    reading = Reading(lenient=type_ is not T.STRING)  # JSON text is as it was written
+    column, bad = column_of_found(type_, found(TEXTS), reading)
+    values = [json.loads(text) for text in TEXTS]
+    expected, expected_bad = column_of_values(type_, values, reading)
     assert bad is not None
     assert expected_bad is not None
     assert dict(zip(TEXTS, bad.tolist(), strict=True)) == dict(
         zip(TEXTS, expected_bad.tolist(), strict=True)
     )
     assert repr(to_python(column)) == repr(to_python(expected))
+
+
+def test_anything_has_its_json_text_as_it_was_written() -> None:
+    texts = ["1.50", "true", '{"a":  [1, "é"]}', "NaN", '"7"', "null", r'"\n"', "1e3"]
+    column, bad = column_of_found(T.STRING, found(texts))
+    assert bad is None
+    assert to_python(column) == ["1.50", "true", '{"a":  [1, "é"]}', "NaN", "7", None, "\n", "1e3"]
+
+
+def test_text_is_what_cast_makes_of_it() -> None:
+    column, bad = column_of_found(T.BIGINT, found(['" 7 "', '"x"', "8"]))
+    assert to_python(column) == [7, None, 8]
+    assert bad is not None
+    assert bad.tolist() == [False, True, False]
+    column, bad = column_of_found(T.BOOLEAN, found(['"yes"', "true", "null"]))
+    assert (to_python(column), bad) == ([True, True, None], None)
 
 
 def test_a_column_without_mistakes_has_no_marks() -> None:

@@ -13,7 +13,8 @@ from cqc.compiler.meaning.catalog import Relation
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.intake.typed_batch import Intake, TypedBatch, join_taken
 from cqc.runtime.sources.json_rows import JsonError, JsonRows
-from cqc.runtime.sources.jsonl import _read_lines, line_blocks
+from cqc.runtime.sources.jsonl import line_blocks
+from tests.support.json_lines import read_lines
 
 
 def relation(text: str) -> Relation:
@@ -23,7 +24,8 @@ def relation(text: str) -> Relation:
 
 
 EVERYTHING = relation(
-    "CREATE STREAM s (ts TIMESTAMP, k BIGINT, x DOUBLE, name STRING, b BOOLEAN, Zoé BIGINT);"
+    "CREATE STREAM s (ts TIMESTAMP, k BIGINT, x DOUBLE, name STRING, b BOOLEAN, Zoé BIGINT)"
+    " WITH (mode = 'strict');"
 )
 READER = JsonRows(EVERYTHING)
 
@@ -62,7 +64,7 @@ def check_array(body: bytes) -> None:
 
 def check_lines(body: bytes) -> None:
     blocks = list(line_blocks(io.BytesIO(body.removeprefix(b"\xef\xbb\xbf"))))
-    expected = [_read_lines(Intake(EVERYTHING), block) for block in blocks]
+    expected = [read_lines(Intake(EVERYTHING), block) for block in blocks]
     assert told(scanned(list(READER.lines(body)))) == told(scanned(expected))
 
 

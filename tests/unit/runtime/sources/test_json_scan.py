@@ -14,7 +14,7 @@ from cqc.runtime.sources import json_scan as scan
 SCALARS = {
     "null": scan.NULL, "true": scan.TRUE, "false": scan.FALSE, "-0": scan.WHOLE, "12": scan.WHOLE, "1.5": scan.FRACTION,
     "1e3": scan.FRACTION, "NaN": scan.NAN, "Infinity": scan.INFINITY, "-Infinity": scan.MINUS_INFINITY, '"a"': scan.TEXT,
-    r'"a\n"': scan.ESCAPED, "[]": scan.OTHER, '{"a": [1]}': scan.OTHER,
+    r'"a\n"': scan.ESCAPED, "[]": scan.NESTED, '{"a": [1]}': scan.NESTED,
 }  # fmt: skip
 
 

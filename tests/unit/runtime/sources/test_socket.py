@@ -11,7 +11,7 @@ import cqc
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.batch_run import BatchRun
 from cqc.runtime.run.durable.durable_run import DurableRun
-from cqc.runtime.sources import socket as socket_source
+from cqc.runtime.sources import spooled
 from cqc.runtime.sources.socket import SocketFeed
 from tests.support.waiting import PATIENCE_S, wait_until
 
@@ -52,7 +52,7 @@ def test_a_socket_is_read_until_it_is_closed(tmp_path: Path) -> None:
 def test_lines_of_a_socket_that_count_are_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(socket_source, "FILE_BYTES", 100)
+    monkeypatch.setattr(spooled, "FILE_BYTES", 100)
     options = RunOptions(
         out=str(tmp_path / "out"), checkpoint=str(tmp_path / "checkpoint"), rows_per_batch=7
     )
@@ -88,7 +88,7 @@ def test_lines_of_a_socket_that_count_are_not_kept(
 def test_the_last_lines_of_a_socket_may_be_in_a_file_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(socket_source, "FILE_BYTES", 1)  # a file for each time that lines come
+    monkeypatch.setattr(spooled, "FILE_BYTES", 1)  # a file for each time that lines come
     with socket.create_server(("localhost", 0)) as server:
         port = server.getsockname()[1]
         where = f"format = 'socket', host = 'localhost', port = '{port}'"

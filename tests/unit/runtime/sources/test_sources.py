@@ -59,6 +59,19 @@ def test_the_extension_wins_and_the_format_helps_where_there_is_none(tmp_path: P
         source_files(TIMED, tmp_path / "plain")
 
 
+def test_long_rows_make_shorter_chunks_but_where_a_size_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "x" * 2_000
+    path = write(tmp_path / "a.jsonl", "".join(f'{{"ts": {at}, "x": "{long}{at}"}}\n' for at in range(8_000)))  # fmt: skip
+    monkeypatch.setattr("cqc.runtime.sources.BYTES_PER_CHUNK", 5_000_000)
+    chunks = list(open_source(TIMED, path))
+    assert len(chunks) > 1
+    assert all(chunk.nbytes < 10_000_000 for chunk in chunks)
+    assert [value[2_000:] for value in xs(chunks) if value] == [str(at) for at in range(8_000)]
+    assert [len(chunk) for chunk in open_source(TIMED, path, 8_000)] == [8_000]
+
+
 @pytest.mark.parametrize(
     ("rows", "sizes"), [(1, [1, 1, 1, 1, 1]), (2, [2, 2, 1]), (5, [5]), (9, [5])]
 )

@@ -22,7 +22,7 @@ def one(function: F, type_: T, values: list[Any], distinct: bool = False) -> tup
     result = T.BIGINT if function is F.COUNT else T.DOUBLE if function is F.AVG else type_
     wanted = Aggregate(function, ColumnRef(0, 0, type_, SPAN), distinct, result, SPAN)
     groups = np.zeros(len(values), np.int64)
-    column, failed = aggregate_rows(wanted, from_python(type_, values), groups, 1)
+    column, failed = aggregate_rows(wanted, [from_python(type_, values)], groups, 1)
     (value,) = to_python(column)
     return value, failed
 

@@ -10,7 +10,7 @@ import numpy as np
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import from_python, to_python
 from cqc.runtime.pull.aggregate.grouping import GroupNumbers, number_rows
-from cqc.runtime.pull.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
+from cqc.runtime.pull.over.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
 
 ONE_WINDOW = np.zeros(5, np.int64)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from cqc.compiler.meaning.bound import PatternKind
-from cqc.runtime.expressions.like_patterns import Wildcard, make_matcher, parse_like
+from cqc.runtime.expressions.patterns.like_patterns import Wildcard, make_matcher, parse_like
 
 TEXTS = ["", "a", "ab", "ba", "bab", "a\nb", "a_b", "é", "É", "aé", None]
 

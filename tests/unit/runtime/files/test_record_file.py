@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cqc.runtime.files.record_file import RecordFile, read_records
 from cqc.runtime.files.sealed import DamagedError
-from cqc.runtime.serve.records.record_file import RecordFile, read_records
 
 if TYPE_CHECKING:
     from pathlib import Path

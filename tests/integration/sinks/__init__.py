@@ -1,0 +1,1 @@
+"""Results delivered to real systems: databases, brokers, an HTTP receiver."""

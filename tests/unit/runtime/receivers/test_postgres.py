@@ -1,0 +1,75 @@
+"""PostgreSQL: types of columns, JSON alerts, another shape is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cqc.runtime.errors import RunError
+from cqc.runtime.receivers.postgres import PostgresReceiver
+from cqc.runtime.receivers.receiver import Columns, Sent, Setting, UnreachableError
+from tests.integration.sinks.receivers import free_port, postgres_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+psycopg = pytest.importorskip("psycopg")
+COLUMNS = Columns(("x", "d", "at", "t"), ("BIGINT", "DOUBLE", "TIMESTAMP", "STRING"), "TIMESTAMP")
+LINE = (
+    '{"query": "q", "ts": "2024-01-01T00:00:01.5Z", "row": {"x": 1, "d": "Infinity", "at": "2024-02-03T00:00:00Z", "t": "a\\tb\\\\n"},'
+    ' "alert": {"state": "firing"}}'
+)
+
+
+@pytest.fixture(scope="module")
+def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with postgres_server(tmp_path_factory.mktemp("pg")) as address:
+        yield address
+
+
+def receiver(dsn: str, table: str) -> PostgresReceiver:
+    return PostgresReceiver(Setting("s", {"dsn": dsn, "table": table}, "p", ".", None, table))
+
+
+def rows(dsn: str, statement: str) -> list[Any]:
+    with psycopg.connect(dsn) as connection:
+        return list(connection.execute(statement).fetchall())
+
+
+def test_columns_have_types_of_their_own(dsn: str) -> None:
+    made = receiver(dsn, "typed")
+    made.send([Sent(1, "id1", "q", LINE, COLUMNS)])
+    made.send([Sent(1, "id1", "q", LINE, COLUMNS), Sent(2, "id2", "q", LINE, COLUMNS)])
+    assert made.stored() == 2
+    made.close()
+    found = rows(
+        dsn,
+        "SELECT _id, extract(epoch FROM _ts)::float, _alert ->> 'state', x, d, at::text, t FROM typed ORDER BY 1",
+    )
+    assert [row[0] for row in found] == ["id1", "id2"]
+    assert found[0][1:5] == (1704067201.5, "firing", 1, float("inf"))
+    assert found[0][6] == "a\tb\\n"
+
+
+def test_a_query_of_another_shape_is_told(dsn: str) -> None:
+    made = receiver(dsn, "shaped")
+    made.send([Sent(1, "id1", "q", LINE, COLUMNS)])
+    with pytest.raises(RunError, match="need a table of their own"):
+        made.send(
+            [
+                Sent(
+                    2,
+                    "i",
+                    "w",
+                    '{"ts": null, "row": {"z": 1}}',
+                    Columns(("z",), ("BIGINT",), "TIMESTAMP"),
+                )
+            ]
+        )
+    made.close()
+
+
+def test_a_server_that_is_not_there_is_tried_again() -> None:
+    with pytest.raises(UnreachableError, match="cannot be reached"):
+        receiver(f"postgresql://u@127.0.0.1:{free_port()}/d", "t")
