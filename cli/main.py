@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _prepare_streams()
     end_on_interrupt()
     if "_CQC_COMPLETE" in os.environ:
-        from cqc.cli.commands.completion import answer_shell
+        from cqc.cli.shell_completion import answer_shell
 
         if answer_shell(cqc):
             sys.exit(_flush_output(0))
