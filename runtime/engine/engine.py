@@ -44,6 +44,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.pull.body_results import Maintenance
 from cqc.runtime.pull.pull_queries import PullQueries
+from cqc.runtime.windows.all_decided import AllDecided
 from cqc.runtime.windows.decided_queries import DecidedQueries
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class Engine(EngineCounters):
             maintenance=Maintenance(strategy.maintenance),
             watch=self._circuit.watch,
             make_circuit=lambda states: Circuit(states, Strategy()),
+            decider=AllDecided,
         )
         self._decided = DecidedQueries()
         self._views = DerivedStreams(
