@@ -67,8 +67,8 @@ def _meant(node: syntax.Select, key: syntax.Expression) -> syntax.Expression:
         if not isinstance(output, syntax.SelectItem):
             continue
         name = None if output.name is None else fold(output.name.text)
-        is_bare = isinstance(key, syntax.ColumnName) and key.qualifier is None
-        if is_bare and fold(key.column.text) == name:
+        bare = key if isinstance(key, syntax.ColumnName) and key.qualifier is None else None
+        if bare is not None and fold(bare.column.text) == name:
             return output.expression
         if isinstance(key, syntax.NumberLiteral) and key.text == str(number):
             return output.expression
