@@ -124,6 +124,10 @@ class CqcBackend(ConditionTexts):
         self.init_processing_pipeline(output_format)
         rule_collection.resolve_rule_references()
         self._begin(rule_collection.rules)
+        output = {id(rule) for rule in rule_collection.get_output_rules()}
+        unread = {id(rule) for rule in rule_collection.get_unreferenced_rules()}
+        self._silent = {id(rule) for rule in rule_collection.rules} - output
+        self._read = {id(rule) for rule in rule_collection.rules} - unread
         for rule in rule_collection.rules:
             if isinstance(rule, SigmaRule):
                 self.convert_rule(rule, output_format, callback)
@@ -143,6 +147,8 @@ class CqcBackend(ConditionTexts):
         self.names = query_names(rules)
         self._known_matches: dict[int, Matches] = {}
         self._failed: dict[int, SigmaError] = {}
+        self._silent: set[int] = set()  # rules that are only read by others
+        self._read: set[int] = set()
 
     # Rules
 
@@ -247,14 +253,14 @@ class CqcBackend(ConditionTexts):
     ) -> list[Any]:
         """The text of a rule: a view where others read its events, and a query or an alert where it is delivered."""
         name = self._name(rule)
-        is_read = bool(rule._backreferences) or self._alerts is not None
+        is_read = id(rule) in self._read or self._alerts is not None
         statements = list(views or ())
         if is_read:
             matches.view = f"{name}_matches"
             statements.append(f"CREATE VIEW {identifier(matches.view)} AS\n{body};\n")
             body = f"SELECT *\nFROM   {identifier(matches.view)}"
         self._known_matches[id(rule)] = matches
-        if rule._output:
+        if id(rule) not in self._silent:
             texts = kept_texts(rule)
             if self._alerts is None:
                 clause = with_clause(texts)
