@@ -513,6 +513,7 @@ class Engine(EngineCounters):
             self._pulls.next_instants(),
             self._decided.save(),
             list(self._ends),
+            self._absent.save(),
         )
         return Snapshot(state, self._relations.tuples(since or {}))
 
@@ -547,6 +548,7 @@ class Engine(EngineCounters):
             self._path.go_on()
         self._pulls.resume(state.next_instants)
         self._decided.load(state.decided)
+        self._absent.load(state.key_times)
         self._queries.book.gone = dict(state.results_of_gone)
         for query in state.queries:
             self._queries.count_from(query.name, query.results)
