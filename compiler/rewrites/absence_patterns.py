@@ -39,7 +39,7 @@ from cqc.compiler.rewrites.last_instants import Edge, edges_of_condition, edges_
 from cqc.compiler.rewrites.mentioned_items import item_mask, items_of, renumber
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cqc.compiler.meaning.bound import Item
     from cqc.compiler.meaning.join_tree import Exists, JoinTree
@@ -83,10 +83,16 @@ class _Windows:
 class _Planner:
     """Makes the patterns of one query."""
 
-    def __init__(self, query: Query, normalise: Normalise) -> None:
+    def __init__(
+        self,
+        query: Query,
+        normalise: Normalise,
+        before: Mapping[int, Expression] | None = None,
+    ) -> None:
         self._query = query
         self._normalise = normalise
         self._items = query.all_items
+        self._before = before or {}  # conditions of items that hold before the joins
 
     def patterns(self) -> tuple[Pattern, ...]:
         outputs, windows = self._query.outputs, self._outer_windows()
@@ -169,7 +175,8 @@ class _Planner:
     def _rows(self, tree: JoinTree, context: frozenset[int], windows: _Windows) -> list[_Rows]:
         """The rows of a tree; `context` are items of queries around it, which are always present."""
         if isinstance(tree, int):
-            return [self._timed(_Rows(context | {tree}), windows)]
+            own = self._narrowed(_Rows(context | {tree}), [self._before.get(tree)])
+            return [self._timed(own, windows)]
         left, right = (self._rows(side, context, windows) for side in (tree.left, tree.right))
         found = [self._matched(one, two, tree.condition, windows) for one in left for two in right]
         kept = [each for each in found if each is not None and not each.never]
@@ -299,7 +306,8 @@ class _Planner:
         """The same where the past inside is not bounded and times per key say enough; None: otherwise."""
         found = rows
         for compared in _membership(exists):
-            conditions = [exists.where, exists.window, compared]
+            before = self._before.get(exists.first)
+            conditions = [exists.where, exists.window, compared, before]
             known = self._narrowed(_Rows(rows.present | {exists.first}), conditions)
             keyed = keys_of(known.conditions, exists.first, self._items)
             if keyed is None:
@@ -409,9 +417,11 @@ class _Planner:
         return item if at in windows.ranged else replace(item, range_us=None, rows=None)
 
 
-def absence_patterns(query: Query, normalise: Normalise) -> tuple[Pattern, ...]:
-    """The patterns whose combinations are the rows of the query."""
-    return _Planner(query, normalise).patterns()
+def absence_patterns(
+    query: Query, normalise: Normalise, before: Mapping[int, Expression]
+) -> tuple[Pattern, ...]:
+    """The patterns whose combinations are the rows of the query; `before` are conditions of items that hold before the joins."""
+    return _Planner(query, normalise, before).patterns()
 
 
 def mentioned_around(exists: Exists) -> frozenset[int]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Pull
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.pull.nested_absence import NestedAbsence
     from cqc.runtime.pull.nested_query import NestedQuery
     from cqc.runtime.pull.pull_clause import PullClause
     from cqc.runtime.pull.pull_query import AnyLine
@@ -91,7 +92,7 @@ class KeptBranch:
 class NestedBranch:
     """A branch that reads other views."""
 
-    def __init__(self, nested: NestedQuery) -> None:
+    def __init__(self, nested: NestedQuery | NestedAbsence) -> None:
         self.nested = nested
 
     def window_rows(self, begin_us: int, end_us: int, at_us: int) -> tuple[Column, ...]:
