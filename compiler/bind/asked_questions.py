@@ -143,7 +143,9 @@ def _conjunction(
 ) -> syntax.Expression | None:
     if not conjuncts:
         return None
-    return conjuncts[0] if len(conjuncts) == 1 else syntax.Logical("AND", tuple(conjuncts), node.span)
+    return (
+        conjuncts[0] if len(conjuncts) == 1 else syntax.Logical("AND", tuple(conjuncts), node.span)
+    )
 
 
 # What speaks of the query around

@@ -178,7 +178,7 @@ def check_absent_views(
         relation = item.relation
         if relation.view is None or relation.is_stream or can_melt(relation):
             continue
-        if relation.is_windowed and pull:
+        if pull:
             continue
         if relation.is_windowed:
             detail = f"{item.alias} has rows only for a window, and this query has no BEGIN-END."

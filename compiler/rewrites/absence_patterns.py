@@ -521,3 +521,15 @@ def unbounded_pair(query: Query) -> tuple[int, int] | None:
         if pair is not None:
             return pair
     return None
+
+
+def kept_by_key(query: Query) -> list[int]:
+    """The items inside EXISTS of which a time is kept for every value of some keys."""
+    planner = _Planner(query, lambda part: part)  # type: ignore[arg-type, return-value]
+    found = [
+        min(guard.inside)
+        for rows in planner.all_rows()
+        for guard in rows.guards
+        if any(list(_columns(pair.inner)) for pair in guard.keys or ())
+    ]
+    return list(dict.fromkeys(found))

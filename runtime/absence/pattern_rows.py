@@ -204,7 +204,9 @@ class PatternRows:
         for at, (running, limit) in enumerate(zip(self.guards, limits, strict=True)):
             best = running.entries.best[chunk.entries[at]]
             is_reached = best < FAR_US
-            if running.keys is not None:  # the smallest time of a key is a partner's where it lies before the bound
+            if (
+                running.keys is not None
+            ):  # the smallest time of a key is a partner's where it lies before the bound
                 is_reached &= best <= chunk.lasts[at] >> 1
             is_over = chunk.lasts[at] < _twice(limit)
             if running.guard.negated:

@@ -148,13 +148,7 @@ class NestedAbsence:
     ) -> tuple[list[SharedState], Positions]:
         """The combinations of a pattern, by item."""
         query = with_a_stream(pattern.query)
-        own = dict(states)
-        for item in query.items:
-            name = fold(item.relation.name)
-            if len(item.relation.columns) > len(own[name].relation.columns):
-                # Tables alone: one of them stands for a stream.
-                own[name] = filled(item.relation, own[name].packet())
-        found, rows = found_rows(query, own, self._make_circuit)
+        found, rows = found_rows(query, states, self._make_circuit)
         if self._since:
             kept = np.ones(len(rows[0]), np.bool_)
             for item, positions in zip(query.items, rows, strict=True):

@@ -131,6 +131,12 @@ def found_rows(
     query: NormalQuery, states: Mapping[str, SharedState], make_circuit: MakeCircuit
 ) -> tuple[list[SharedState], Positions]:
     """By FROM item, the state and the positions of the rows that satisfy the conditions of a query."""
+    states = dict(states)
+    for item in query.items:
+        name = fold(item.relation.name)
+        if len(item.relation.columns) > len(states[name].relation.columns):
+            # Tables alone: one of them stands for a stream.
+            states[name] = filled(item.relation, states[name].packet())
     own = [states[fold(item.relation.name)] for item in query.items]
     if len(own) == 1:
         state = own[0]

@@ -130,7 +130,11 @@ class ViewSources:
             raise RunError(
                 "a view whose FROM has ROWS is made as tuples arrive: a query with BEGIN-END cannot read it"
             )
-        if query.patterns or any(item.relation.made_by is not None for item in query.items):
+        if (
+            query.patterns
+            or any(item.relation.made_by is not None for item in query.items)
+            or not any(item.relation.is_stream for item in query.items)
+        ):
             return NestedBranch(self._nested(query, circuit, sources, from_now=from_now))
         name = f"view rows {next(self._numbers)}"
         own = replace(query, name=name, pull=query.pull or PLAIN)

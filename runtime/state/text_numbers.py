@@ -30,7 +30,9 @@ class TextNumbers:
 
     def __init__(self) -> None:
         self._bytes = np.zeros(_SMALLEST, np.uint8)
-        self._begins = np.zeros(_SMALLEST + 1, np.int64)  # by number; the end of the last one behind it
+        self._begins = np.zeros(
+            _SMALLEST + 1, np.int64
+        )  # by number; the end of the last one behind it
         self._table = np.full(2 * _SMALLEST, -1, np.int32)
         self._used = 0
 

@@ -132,9 +132,7 @@ def absence_scopes(
         return []
     choices = [
         _members(
-            inside_bounds(
-                item, window, tuples(item, data, functions, (window, now_us)), now_us
-            )
+            inside_bounds(item, window, tuples(item, data, functions, (window, now_us)), now_us)
         )
         for item in query.all_items
     ]
