@@ -8,16 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.asked_questions import over_rows
 from cqc.compiler.bind.expression import bind_condition, bind_expression, conjunction
 from cqc.compiler.bind.from_clause import bind_from
 from cqc.compiler.bind.literals import duration_us
 from cqc.compiler.bind.operators import meet
 from cqc.compiler.bind.outer_joins import bind_joins, check_preserved, place_windows
 from cqc.compiler.bind.outputs import bind_outputs
+from cqc.compiler.bind.questions.asked_questions import over_rows
 from cqc.compiler.bind.scope import Scope
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
+from cqc.compiler.bind.window_items import as_views
 from cqc.compiler.meaning.join_tree import Exists, Joined, JoinKind, product_of
 from cqc.compiler.syntax import tree as syntax
 
@@ -116,6 +117,8 @@ def _inner_scope(outer: Scope) -> Scope:
     scope.columns = [*outer.columns, *[None] * gap]
     scope.shaky = [*outer.shaky, *[True] * gap]
     scope.spans = [*outer.spans, *[outer.spans[0]] * gap]
+    scope.windows = [*outer.windows, *[None] * gap]
+    scope.passed = [*outer.passed, *[{} for _ in range(gap)]]
     scope.by_alias = dict(outer.by_alias)
     scope.has_unknown = outer.has_unknown
     scope.numeric_time = outer.numeric_time
@@ -137,6 +140,7 @@ def _inside(
             return None
         node = made
     items = bind_from(scope, node.items)
+    items = None if items is None else as_views(items)
     scope.next_item[0] = max(scope.next_item[0], len(scope.relations))
     tree = _tree(scope, node)
     ordinary, questions = split_questions(node.where)

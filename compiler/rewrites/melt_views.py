@@ -32,7 +32,7 @@ def melt_views(query: Query) -> tuple[Query, Conditions]:
     """The query over streams and tables where it can be, and by item the conditions that hold before the joins."""
     conditions: Conditions = {}
     while True:
-        found = next((each for each in _numbered(query) if can_melt(each[1].relation)), None)
+        found = next((each for each in _numbered(query) if _may_melt(each[1])), None)
         if found is None:
             return query, conditions
         query = _melted(query, *found, conditions)
@@ -44,6 +44,10 @@ def _numbered(query: Query) -> Iterator[tuple[int, Item]]:
         yield from enumerate(exists.items, exists.first)
 
 
+def _may_melt(item: Item) -> bool:
+    return item.window is None and can_melt(item.relation)
+
+
 def can_melt(relation: Relation) -> bool:
     """Whether a view passes some tuples of one stream or table on, with columns as they are."""
     view = relation.view
@@ -52,7 +56,7 @@ def can_melt(relation: Relation) -> bool:
     inner = view.query
     if inner.has_absence or inner.decided is not None or inner.pull is not None:
         return False
-    if len(inner.items) > 1 or inner.items[0].rows is not None:
+    if len(inner.items) > 1 or inner.items[0].rows is not None or inner.items[0].window:
         return False
     own = inner.items[0].relation
     is_same = not relation.is_stream or (own.is_stream and relation.time_type is own.time_type)

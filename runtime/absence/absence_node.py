@@ -40,8 +40,9 @@ def shape_of(patterns: Iterable[Pattern]) -> Hashable:
 
 
 def _guard_shape(guard: Guard) -> Hashable:
-    rest = (guard.negated, guard.over, guard.streams, len(guard.reach), guard.is_join, guard.keys)
-    return *rest, shape_of(guard.marks)
+    rest = (guard.negated, guard.over, guard.streams, len(guard.reach), guard.is_join)
+    own = (guard.ends, guard.keys)
+    return *rest, *own, shape_of(guard.marks)
 
 
 @dataclass(slots=True, eq=False)

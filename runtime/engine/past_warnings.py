@@ -46,10 +46,9 @@ def past_warnings(query: NormalQuery, lines: Mapping[str, StreamInput]) -> tuple
         why = f"it knows nothing of what came before {since}, however far it looks back"
         return (f"query {query.name} asks what was missing in the past: {why}",)
     complete = show_instant((newest.latest_us or 0) + back_us, newest.relation.time_type)
-    return (
-        f"query {query.name} looks back {duration_text(back_us)} for what is missing, and what came before it was registered"
-        f" does not count: its past is complete from {complete} on",
-    )
+    why = "what came before it was registered does not count"
+    looks = f"looks back {duration_text(back_us)} for what is missing"
+    return (f"query {query.name} {looks}, and {why}: its past is complete from {complete} on",)
 
 
 def _looks_back(query: NormalQuery) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -273,7 +273,7 @@ def _is_false_of_nothing(condition: syntax.Expression) -> bool:
     is_count = isinstance(left, syntax.Call) and fold(left.name.text) == "count"
     if not is_count or not isinstance(right, syntax.NumberLiteral):
         return False
-    return _FALSE_OF_ZERO[operator](float(right.text))
+    return bool(_FALSE_OF_ZERO[operator](float(right.text)))
 
 
 def _is_zero(limit: syntax.NumberLiteral) -> bool:
