@@ -126,8 +126,8 @@ class CqcBackend(ConditionTexts):
         self._begin(rule_collection.rules)
         output = {id(rule) for rule in rule_collection.get_output_rules()}
         unread = {id(rule) for rule in rule_collection.get_unreferenced_rules()}
-        self._silent = {id(rule) for rule in rule_collection.rules} - output
-        self._read = {id(rule) for rule in rule_collection.rules} - unread
+        self._silent |= {id(rule) for rule in rule_collection.rules} - output
+        self._read |= {id(rule) for rule in rule_collection.rules} - unread
         for rule in rule_collection.rules:
             if isinstance(rule, SigmaRule):
                 self.convert_rule(rule, output_format, callback)
@@ -147,8 +147,8 @@ class CqcBackend(ConditionTexts):
         self.names = query_names(rules)
         self._known_matches: dict[int, Matches] = {}
         self._failed: dict[int, SigmaError] = {}
-        self._silent: set[int] = set()  # rules that are only read by others
-        self._read: set[int] = set()
+        self._silent = set[int]()  # rules that are only read by others
+        self._read = set[int]()
 
     # Rules
 
