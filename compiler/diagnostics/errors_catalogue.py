@@ -91,6 +91,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ084": (_ERROR, "{clause} cannot be inside EXISTS"),
     "CQ085": (_ERROR, "IN takes a query with one output, not {count}"),
     "CQ086": (_ERROR, "{view} cannot be read here"),
+    "CQ087": (_WARNING, "query {name} keeps a time for every key for ever"),
+    "CQ088": (_WARNING, "stream {stream} is followed, and IDLE is off"),
     # Views
     "CQ100": (_ERROR, "{name} has no rows without a window"),
     "CQ101": (_ERROR, "a circle of views: {members}"),
