@@ -41,6 +41,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ111": (_ERROR, "there is no sink type '{name}'"),
     "CQ112": (_ERROR, "there is no sink {name}"),
     "CQ113": (_ERROR, "sink {name} is named twice in INTO"),
+    # Times
+    "CQ160": (_ERROR, "{text} has no fixed length"),
+    "CQ161": (_ERROR, "{function} has no unit {unit}"),
+    "CQ162": (_ERROR, "there is no time zone '{name}'"),
     # Names
     "CQ030": (_ERROR, "there is no stream or table {name}"),
     "CQ031": (_ERROR, "{place} has no column {column}"),
