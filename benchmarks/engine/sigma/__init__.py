@@ -1,0 +1,1 @@
+"""Sigma rules of the shape that public ones have: converted, compiled, run, changed and correlated."""
