@@ -88,6 +88,14 @@ class Duration:
 
 
 @record
+class Parameter:
+    """`:name`, a constant that gets its value before anything is bound."""
+
+    name: str
+    span: Span = field(compare=False, repr=False)
+
+
+@record
 class Now:
     """NOW, which has a meaning only in BEGIN-END."""
 
@@ -288,6 +296,7 @@ Expression = (
     | TimestampLiteral
     | DateLiteral
     | Duration
+    | Parameter
     | Now
     | ColumnName
     | Unary
@@ -505,6 +514,38 @@ class CreateQuery:
     span: Span = field(compare=False, repr=False)
     into: tuple[Name, ...] = ()
     options: tuple[Option, ...] = ()
+    parameters: tuple[ParameterDeclaration, ...] = ()  # it is not delivered itself, then
+
+
+@record
+class ParameterDeclaration:
+    """`name TYPE [= default]` of a query that has parameters."""
+
+    name: Name
+    type: ColumnType
+    default: Expression | None
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Argument:
+    """`name => value`."""
+
+    name: Name
+    value: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class CreateInstance:
+    """`CREATE QUERY name INTO sinks WITH (texts) AS template(name => value, ...)`."""
+
+    name: Name
+    template: Name
+    arguments: tuple[Argument, ...]
+    span: Span = field(compare=False, repr=False)
+    into: tuple[Name, ...] = ()
+    options: tuple[Option, ...] = ()
 
 
 @record
@@ -560,8 +601,26 @@ class SetOption:
     span: Span = field(compare=False, repr=False)
 
 
+@record
+class SetParameter:
+    """`SET :name = value`: a parameter of the whole program."""
+
+    name: str
+    value: Expression
+    span: Span = field(compare=False, repr=False)
+
+
 Command = Drop | Show | Describe
-Statement = CreateRelation | CreateQuery | CreateView | CreateSink | SetOption | Command
+Statement = (
+    CreateRelation
+    | CreateQuery
+    | CreateView
+    | CreateSink
+    | SetOption
+    | SetParameter
+    | CreateInstance
+    | Command
+)
 
 
 @record
