@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.pull_queries import PullQueries
     from cqc.runtime.pull.pull_query import PullQuery
     from cqc.runtime.state.shared_state import SharedState
+    from cqc.runtime.alerts.alert_queries import AlertQueries
     from cqc.runtime.windows.decided_queries import DecidedQueries
 
 
@@ -39,6 +40,7 @@ class EngineCounters:
     _deliveries: Deliveries
     _pulls: PullQueries
     _decided: DecidedQueries
+    _alerts: AlertQueries
     _queries: RunningQueries
     _absent: AbsentQueries
 
@@ -278,7 +280,7 @@ class EngineCounters:
     @property
     def waits_for_time(self) -> bool:
         """Whether some results of push queries come with the watermark and not with a tuple (ROWS windows, absence, TUMBLE, OVER)."""
-        return bool(self._circuit.row_joins) or len(self._absent) + len(self._decided) > 0
+        return bool(self._circuit.row_joins) or len(self._absent) + len(self._decided) + len(self._alerts) > 0
 
     @property
     def watch(self) -> WorkWatch:
@@ -289,7 +291,11 @@ class EngineCounters:
 
     def _own_bytes(self, name: str) -> int:
         """What is kept for a query beside the tuples and the joins."""
-        return self._pulls.kept_bytes(name) + self._decided.kept_bytes(name)
+        return (
+            self._pulls.kept_bytes(name)
+            + self._decided.kept_bytes(name)
+            + self._alerts.kept_bytes(name)
+        )
 
     def _stream_counts(self) -> dict[str, StreamCount]:
         return {line.relation.name: line.count.copy() for line in self.lines.values()}
@@ -306,4 +312,5 @@ class EngineCounters:
             + self._circuit.failures
             + self._pulls.failures
             + self._decided.failures
+            + self._alerts.failures
         )
