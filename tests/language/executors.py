@@ -15,7 +15,14 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.sinks.protocol import shape_of_query
 from tests.language.values import from_datetime, to_datetime
-from tests.support.oracle.brute_force import Data, every_answers, pull_answer, push_answer
+from tests.support.oracle.brute_force import (
+    Data,
+    alert_answer,
+    every_answers,
+    latest_us,
+    pull_answer,
+    push_answer,
+)
 from tests.support.oracle.scalars import Row, Value
 
 if TYPE_CHECKING:
@@ -66,12 +73,22 @@ class OracleExecutor:
     def results_of(self, name: str) -> list[Timed]:
         query, first = self.since[name]
         last = self.left.get(name)
+        if query.alert is not None and last is not None:
+            return self.results_of_dropped(query, first, last)
         if query.pull is None:
             data = self.data(first, last)
             return push_answer(query, data.streams, data.tables)
         if query.pull.every_us is not None:
             return every_answers(query, self.data(0, last))
         return []
+
+    def results_of_dropped(self, query: Query, first: int, last: int) -> list[Timed]:
+        """An alert that was dropped: the watermark is that of everything that had come by then."""
+        everything = self.data(0, last)
+        delay_us = max(each.delay_us for each in self.program.streams)
+        watermark_us = (latest_us(query, everything) or 0) - delay_us
+        told = alert_answer(query, self.data(first, last), dropped_us=watermark_us)
+        return [(each.ts_us, (each.state, each.since_us, each.count, *each.row)) for each in told]
 
     def data(self, first: int, last: int | None) -> Data:
         streams: dict[str, list[tuple[Row, int]]] = {}
@@ -141,8 +158,16 @@ class EngineExecutor:
         found: dict[str, list[Timed]] = {name: [] for name in self.queries}
         for result in self.engine.drain():
             time = result.ts if result.at is None else result.at
-            found[result.query].append((time_us(time), tuple(map(plain, result.row.values()))))
+            row = (*told(result), *map(plain, result.row.values()))
+            found[result.query].append((time_us(time), row))
         return found
+
+
+def told(result: cqc.Result) -> Row:
+    """What an alert says before its row: its state, since when, and how often."""
+    if result.alert is None:
+        return ()
+    return result.alert["state"], time_us(result.alert["since"]), result.alert["count"]
 
 
 def shown(value: Value, type_: ColumnType) -> object:

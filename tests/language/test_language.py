@@ -139,8 +139,12 @@ def time_type(query: Query) -> ColumnType:
 
 def read_outputs(query: Query, cells: Sequence[str]) -> Row:
     types = [output.expression.type for output in query.outputs]
+    told: Row = ()
+    if query.alert is not None:
+        state, since, count, *cells = cells
+        told = state, read_time_us(since, time_type(query)), int(count)
     assert len(cells) == len(types), f"{query.name} has {len(types)} outputs: {cells}"
-    return tuple(read_value(cell, type_) for cell, type_ in zip(cells, types, strict=True))
+    return (*told, *(read_value(cell, type_) for cell, type_ in zip(cells, types, strict=True)))
 
 
 def expect_results(
