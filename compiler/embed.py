@@ -67,7 +67,7 @@ def compile_files(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) ->
         >>> cqc.compile_files([folder / "streams.cq", str(folder / "alarms.cq")]).queries.names
         ['high']
     """
-    files = [file for path in _paths(paths) for file in _files_of(path)]
+    files = [file for path in _paths(paths) for file in files_of(path)]
     sources = [(decode_source(str(file), file.read_bytes()), str(file.parent)) for file in files]
     return compile_sources(sources)
 
@@ -98,7 +98,12 @@ def _paths(paths: object) -> Iterator[Path]:
         yield Path(path)
 
 
-def _files_of(path: Path) -> Iterator[Path]:
+def files_of(path: Path) -> Iterator[Path]:
+    """The program files that a path stands for: itself, or the `.cq` files of a folder in name order.
+
+    Raises:
+        FileNotFoundError: when a folder holds none.
+    """
     if not path.is_dir():
         yield path
         return
