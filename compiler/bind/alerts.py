@@ -45,7 +45,19 @@ def _too_much(select: syntax.Select) -> Iterator[tuple[str, Span]]:
         yield "UNION ALL", select.union[0].span
     if select.distinct:
         yield "DISTINCT", select.outputs[0].span
-    clauses: list[tuple[str, tuple[syntax.Expression | syntax.WindowEnd | syntax.OrderItem | syntax.GroupingSets | None, ...]]]
+    clauses: list[
+        tuple[
+            str,
+            tuple[
+                syntax.Expression
+                | syntax.WindowEnd
+                | syntax.OrderItem
+                | syntax.GroupingSets
+                | None,
+                ...,
+            ],
+        ]
+    ]
     clauses = [
         ("GROUP BY", select.group_by[:1]),
         ("HAVING", (select.having,)),
@@ -87,16 +99,13 @@ def bind_alert(
         shown = scope.outputs
         keys = bind_outputs(scope, clauses.per) if clauses.per else ()
         scope.outputs = shown
-        clear = None if clauses.clear is None else bind_condition(scope, clauses.clear, "CLEAR WHEN")
+        clear = (
+            None if clauses.clear is None else bind_condition(scope, clauses.clear, "CLEAR WHEN")
+        )
     scope.aggregate_forbidden = None
     durations = [
         None if each is None else _above_zero(scope, word, each)
-        for word, each in (
-            ("FOR", clauses and clauses.hold),
-            ("KEEP FIRING", clauses and clauses.keep),
-            ("ONCE EVERY", clauses and clauses.once),
-            ("NO DATA AFTER", clauses and clauses.no_data),
-        )
+        for word, each in _durations(clauses)
     ]
     texts, tells_pending = _texts(scope, node, outputs)
     if len(scope.diagnostics) > found or keys is None or outputs is None:
@@ -116,10 +125,22 @@ def bind_alert(
     )
 
 
+def _durations(
+    clauses: syntax.AlertClauses | None,
+) -> tuple[tuple[str, syntax.Duration | None], ...]:
+    words = ("FOR", "KEEP FIRING", "ONCE EVERY", "NO DATA AFTER")
+    if clauses is None:
+        return tuple((word, None) for word in words)
+    given = (clauses.hold, clauses.keep, clauses.once, clauses.no_data)
+    return tuple(zip(words, given, strict=True))
+
+
 def warn_of_silence(scope: Scope, name: str, alert: Alert, span: Span) -> None:
     """A key that fires and is never heard of again fires for ever."""
     if alert.no_data_us is None:
-        detail = "It fires until an observation of the key ends that, and a key that is silent has none."
+        detail = (
+            "It fires until an observation of the key ends that, and a key that is silent has none."
+        )
         hint = "Add `NO DATA AFTER 15 MINUTES`."
         scope.report("CQ176", span, name=name, detail=detail, hint=hint)
 
@@ -192,7 +213,9 @@ def _text(
             column = text[at + 1 : end]
             if fold(column.strip()) not in numbers:
                 known = [output.name for output in outputs]
-                detail = f"`{{{column}}}` is no output of the SELECT list, which has {listed(known)}."
+                detail = (
+                    f"`{{{column}}}` is no output of the SELECT list, which has {listed(known)}."
+                )
                 _bad_text(scope, node, name, detail, did_you_mean(column, known))
                 return None
             chosen.append(numbers[fold(column.strip())])

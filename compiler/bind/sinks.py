@@ -104,7 +104,9 @@ def bind_destinations(
                 or f"Declare it: `CREATE SINK {name.text} WITH (type = 'webhook', url = '...')`.",
             )
     texts: dict[str, str] = {}
-    for option in () if node.is_alert else node.options:  # an alert tells its texts with each result
+    for option in (
+        () if node.is_alert else node.options
+    ):  # an alert tells its texts with each result
         if fold(option.key.text) in map(fold, texts):
             scope.report("CQ026", option.key.span, key=option.key.text)
         texts[option.key.text] = option_text(option.value)

@@ -231,6 +231,7 @@ class OperatorKind(Enum):
     ABSENCE = "Absence"
     AGGREGATE = "Aggregate"
     DECIDED = "Decided"
+    ALERT = "Alert"
     DELIVER = "Deliver"
 
 

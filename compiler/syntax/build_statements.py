@@ -578,13 +578,17 @@ def _alert_maker(given: dict[str, Make], clauses: Sequence[Clause]) -> Make | No
     """How to make the clauses of CREATE ALERT; None where there is none of them."""
     if not clauses:
         return None
-    per, *others = (given.get(word) for word in _ALERT)
+    per, hold, clear, keep, once, no_data = (given.get(word) for word in _ALERT)
     begins = clauses[0]
 
     def make(t: Tokens) -> syntax.AlertClauses:
         return syntax.AlertClauses(
             () if per is None else per(t),
-            *(make_optional(each, t) for each in others),
+            make_optional(hold, t),
+            make_optional(clear, t),
+            make_optional(keep, t),
+            make_optional(once, t),
+            make_optional(no_data, t),
             begins.keyword,
             span_of(t, begins.first, begins.last),
         )

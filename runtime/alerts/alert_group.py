@@ -85,7 +85,9 @@ class AlertGroup:
         self._numbers = KeyNumbers([key.type for key in keys])
         self._columns = dict(columns)
         self.kept = KeptRows(tuple(columns.values()))
-        self._next_us = ALL_SEEN  # no key is silent for too long before the watermark is greater than this
+        self._next_us = (
+            ALL_SEEN  # no key is silent for too long before the watermark is greater than this
+        )
 
     # Observations
 
@@ -178,7 +180,7 @@ class AlertGroup:
         clears: Clears,
     ) -> NDArray[np.bool_]:
         """Which steps are clear: by CLEAR WHEN, which is asked only of what is good, or because they are good."""
-        clear = steps[:, 2] == 0
+        clear: NDArray[np.bool_] = steps[:, 2] == 0
         asked = np.flatnonzero(clear)
         by_condition: dict[Expression, list[int]] = {}
         for number in np.unique(alerts[asked]).tolist():
@@ -293,10 +295,7 @@ class AlertGroup:
             return
         needed = entries.remembered(terms, now_us)
         live = int(needed.sum())
-        if (
-            max(entries.count, len(self.kept) // 2, len(self._numbers) // 8)
-            > 2 * live + _MANY
-        ):
+        if max(entries.count, len(self.kept) // 2, len(self._numbers) // 8) > 2 * live + _MANY:
             self.keep_only(np.flatnonzero(needed))
 
     def keep_only(self, chosen: NDArray[np.int64]) -> None:

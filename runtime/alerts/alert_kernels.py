@@ -14,9 +14,11 @@ from cqc.runtime.kernel import njit
 
 INACTIVE, PENDING, FIRING = 0, 1, 2  # states of an entry
 TOLD_PENDING, TOLD_FIRING, TOLD_REPEATED, TOLD_RESOLVED, TOLD_NO_DATA = 0, 1, 2, 3, 4
-STATES = ("pending", "firing", "repeated", "resolved", "no_data")  # what is told, by these numbers
 NEVER = -(2**63)
-TOLD, CLEARED = 1, 2  # marks of an entry: its firing was delivered; an observation was clear since the last bad one
+TOLD, CLEARED = (
+    1,
+    2,
+)  # marks of an entry: its firing was delivered; an observation was clear since the last bad one
 
 # Columns of `times`, of an entry.
 SINCE, LAST, FIRST_GOOD, DELIVERED = 0, 1, 2, 3
@@ -25,9 +27,21 @@ HOLD, KEEP, ONCE, NO_DATA, TELLS_PENDING, SINCE_ARRIVAL = 0, 1, 2, 3, 4, 5
 
 
 @njit(cache=True, nogil=True)
-def find_steps(
-    first, keys, arrivals, bad_ends, bad_alerts, heads, links, key_of, alert_of, is_live, terms, count, steps
-):  # type: ignore[no-untyped-def]
+def find_steps(  # type: ignore[no-untyped-def]
+    first,
+    keys,
+    arrivals,
+    bad_ends,
+    bad_alerts,
+    heads,
+    links,
+    key_of,
+    alert_of,
+    is_live,
+    terms,
+    count,
+    steps,
+):
     """Steps of the rows from `first` on: (row, entry, is bad) each; new entries for keys that are bad for the first time.
 
     `links` and `alert_of` have room for an entry for each bad pair. Returns the row that comes next, how many steps and how many
@@ -68,7 +82,9 @@ def find_steps(
 
 
 @njit(cache=True, nogil=True)
-def take_steps(steps, order, clear, ts, base, alert_of, terms, times, counts, states, marks, lasts, events):  # type: ignore[no-untyped-def]
+def take_steps(  # type: ignore[no-untyped-def]
+    steps, order, clear, ts, base, alert_of, terms, times, counts, states, marks, lasts, events
+):
     """Let entries live through their steps, in some order; what is told goes to `events`, of which a step has two at most.
 
     An event is (what is told, entry, row of the observation, time, since, count); rows are numbered from `base` on, those before it
@@ -176,3 +192,34 @@ def link_entries(keys, alert_of, order, heads, links):  # type: ignore[no-untype
         entry = order[at]
         links[entry] = heads[keys[entry]]
         heads[keys[entry]] = entry
+
+
+def warm() -> None:
+    """Compile the kernels."""
+    rows = np.arange(2)
+    terms = np.zeros((1, 6), np.int64)
+    heads, links = np.full(2, -1, np.int64), np.zeros(4, np.int64)
+    key_of, alert_of = np.zeros(4, np.int64), np.zeros(4, np.int64)
+    steps, bad = np.zeros((4, 3), np.int64), np.zeros(2, np.int64)
+    _, made, count = find_steps(
+        0,
+        rows,
+        rows,
+        rows + 1,
+        bad,
+        heads,
+        links,
+        key_of,
+        alert_of,
+        np.zeros(4, np.bool_),
+        terms,
+        0,
+        steps,
+    )
+    times, numbers = np.full((4, 4), NEVER, np.int64), np.zeros(4, np.int64)
+    states, marks, events = np.zeros(4, np.int8), np.zeros(4, np.int8), np.zeros((8, 6), np.int64)
+    clear, order = np.zeros(made, np.bool_), np.arange(made)
+    state = (times, numbers, states, marks, numbers.copy(), events)
+    take_steps(steps[:made], order, clear, rows, 0, alert_of, terms, *state)
+    expire(5, alert_of[:count], terms, *state)
+    link_entries(key_of, alert_of, np.arange(count), heads, links)

@@ -97,7 +97,13 @@ class _Pairs:
         self._reserve(self.count + len(left))
         found = np.empty(len(left), np.int64)
         self.count = number_pairs(
-            writable(left), writable(right), self._slots, self._lefts, self._rights, self.count, found
+            writable(left),
+            writable(right),
+            self._slots,
+            self._lefts,
+            self._rights,
+            self.count,
+            found,
         )
         return found
 
@@ -109,9 +115,7 @@ class _Pairs:
         self._slots = np.full(size, -1, np.int64)
         self._lefts, self._rights = np.zeros(size, np.int64), np.zeros(size, np.int64)
         again = np.empty(self.count, np.int64)
-        number_pairs(
-            lefts.copy(), rights.copy(), self._slots, self._lefts, self._rights, 0, again
-        )
+        number_pairs(lefts.copy(), rights.copy(), self._slots, self._lefts, self._rights, 0, again)
 
     @property
     def nbytes(self) -> int:
@@ -218,9 +222,9 @@ class KeyNumbers:
 
 def warm() -> None:
     """Compile the kernels."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
-    from cqc.runtime.columns.columns import Column, text_column  # noqa: PLC0415
+    from cqc.runtime.columns.columns import Column, text_column
 
     keys = KeyNumbers((ColumnType.STRING, ColumnType.BIGINT))
     for count in (3, 200):

@@ -166,7 +166,7 @@ class ObservedStream:
         for plan in self.plans.values():
             found.setdefault(plan.seat.source, []).append((plan.seat.key, plan.number))
         return {
-            source: tuple(np.array(sorted(pairs), np.int64).T.copy())  # type: ignore[misc]
+            source: tuple(np.array(sorted(pairs), np.int64).T.copy())
             for source, pairs in found.items()
         }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,6 +17,7 @@ from cqc.runtime.expressions.compile_expression import compile_expression
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.alerts import Text
@@ -52,16 +52,14 @@ class AlertColumns:
         )
 
 
-def text_of(text: Text, columns: Sequence[Column], rows: NDArray[np.int64]) -> list[str]:
+def text_of(text: Text, columns: Sequence[Column], rows: NDArray[np.int64]) -> pa.StringArray:
     """A text of WITH for some rows of the output columns."""
     if not text.outputs:
-        return [text.pieces[0]] * len(rows)
+        return pa.repeat(pa.scalar(text.pieces[0]), len(rows))
     parts: list[Any] = [pa.scalar(text.pieces[0])]
     for at, piece in zip(text.outputs, text.pieces[1:], strict=True):
         parts += [_as_text(take(columns[at], rows)), pa.scalar(piece)]
-    joined = pc.binary_join_element_wise(*parts, "")
-    found: list[str] = joined.to_pylist()
-    return found
+    return pc.binary_join_element_wise(*parts, "")
 
 
 def _as_text(column: Column) -> pa.StringArray:

@@ -128,7 +128,9 @@ class Result:
 
     def __repr__(self) -> str:
         shown = f"query={self.query!r}, row={self.row!r}, ts={self.ts!r}, at={self.at!r}"
-        return f"Result({shown})" if self.alert is None else f"Result({shown}, alert={self.alert!r})"
+        return (
+            f"Result({shown})" if self.alert is None else f"Result({shown}, alert={self.alert!r})"
+        )
 
 
 def in_time_order(blocks: Sequence[ResultBlock]) -> list[ResultBlock]:
@@ -225,30 +227,20 @@ def python_values(column: Column) -> list[Any]:
     return values
 
 
-def alerts_of(
-    block: ResultBlock,
-    value_of: Callable[[Column], list[Any]] | None = None,
-    time_of: Callable[[int, ColumnType], Any] | None = None,
-) -> list[dict[str, Any]]:
-    """What each result of an alert says beside its row, as users see it.
-
-    Args:
-        block: of an alert.
-        value_of: the values of a column in another form.
-        time_of: instants in another form.
-    """
+def alerts_of(block: ResultBlock) -> list[dict[str, Any]]:
+    """What each result of an alert says beside its row, as users see it."""
     assert block.alert is not None
-    picks, time_of = block.positions(), time_of or time_value
+    picks = block.positions()
     alert = block.alert.take(picks)
-    keys = [(value_of or python_values)(column) for column in alert.key_columns]
+    keys = [python_values(column) for column in alert.key_columns]
     named = [dict(zip(alert.key_names, each, strict=True)) for each in zip(*keys, strict=True)]
-    texts = [(text.name, text_of(text, block.columns, picks)) for text in alert.texts]
+    texts = [(text.name, text_of(text, block.columns, picks).to_pylist()) for text in alert.texts]
     return [
         {
             "state": STATES[state],
             "severity": alert.severity,
             "key": named[at] if keys else {},
-            "since": time_of(since, block.time_type),
+            "since": time_value(since, block.time_type),
             "count": count,
             **{name: values[at] for name, values in texts},
         }

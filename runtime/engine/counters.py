@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.adapt.packet_size import Packets
     from cqc.runtime.adapt.work_watch import WorkWatch
+    from cqc.runtime.alerts.alert_queries import AlertQueries
     from cqc.runtime.deliver.deliver import Deliveries
     from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.pull_queries import PullQueries
     from cqc.runtime.pull.pull_query import PullQuery
     from cqc.runtime.state.shared_state import SharedState
-    from cqc.runtime.alerts.alert_queries import AlertQueries
     from cqc.runtime.windows.decided_queries import DecidedQueries
 
 
@@ -280,7 +280,10 @@ class EngineCounters:
     @property
     def waits_for_time(self) -> bool:
         """Whether some results of push queries come with the watermark and not with a tuple (ROWS windows, absence, TUMBLE, OVER)."""
-        return bool(self._circuit.row_joins) or len(self._absent) + len(self._decided) + len(self._alerts) > 0
+        return (
+            bool(self._circuit.row_joins)
+            or len(self._absent) + len(self._decided) + len(self._alerts) > 0
+        )
 
     @property
     def watch(self) -> WorkWatch:

@@ -20,7 +20,6 @@ from tests.support.oracle.brute_force import Data, alert_answer, latest_us
 
 if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Query
-    from tests.support.oracle.scalars import Row
 
 STRATEGIES = [Strategy(), Strategy(sharing=False), Strategy(packet=1)]
 
@@ -136,4 +135,3 @@ def check_alerts(seed: int) -> None:
 def test_alerts_tell_what_the_oracle_says(block: int) -> None:
     for seed in range(block * 20, block * 20 + 20):
         check_alerts(seed)
-

@@ -121,11 +121,7 @@ def _of_key(alert: Alert, seen: list[Observation], dropped_us: int | None) -> It
                 if not stretch[at].bad or not (starts or alert.once_us is not None):
                     continue
                 now_us = stretch[at].ts_us
-                if (
-                    alert.once_us is None
-                    or last_us is None
-                    or now_us - last_us >= alert.once_us
-                ):
+                if alert.once_us is None or last_us is None or now_us - last_us >= alert.once_us:
                     yield _result(stretch, firing.first, at, "firing" if starts else "repeated")
                     last_us, is_told = now_us, True
             if not is_told:
@@ -133,7 +129,9 @@ def _of_key(alert: Alert, seen: list[Observation], dropped_us: int | None) -> It
             if firing.end is not None:
                 yield _result(stretch, firing.first, firing.end, "resolved")
             elif alert.no_data_us is not None and not (
-                is_last and dropped_us is not None and dropped_us <= stretch[-1].ts_us + alert.no_data_us
+                is_last
+                and dropped_us is not None
+                and dropped_us <= stretch[-1].ts_us + alert.no_data_us
             ):
                 at_us = stretch[-1].ts_us + alert.no_data_us
                 yield _result(stretch, firing.first, len(stretch) - 1, "no_data", at_us)
@@ -150,15 +148,12 @@ def _result(
     return Told(ts_us, state, stretch[first].ts_us, count, observation.key, observation.row)
 
 
-def _stretches(
-    alert: Alert, seen: list[Observation]
-) -> Iterator[tuple[list[Observation], bool]]:
+def _stretches(alert: Alert, seen: list[Observation]) -> Iterator[tuple[list[Observation], bool]]:
     """The observations between two silences; the last one comes with True."""
     starts = [0] + [
         at
         for at in range(1, len(seen))
-        if alert.no_data_us is not None
-        and seen[at].ts_us > seen[at - 1].ts_us + alert.no_data_us
+        if alert.no_data_us is not None and seen[at].ts_us > seen[at - 1].ts_us + alert.no_data_us
     ]
     for start, end in zip(starts, [*starts[1:], len(seen)], strict=True):
         yield seen[start:end], end == len(seen)
