@@ -11,6 +11,7 @@ from cqc.compiler.diagnostics.suggest import did_you_mean
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.window_columns import of_relation
 from cqc.compiler.wording.expressions import name_text
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def _item(scope: Scope, node: syntax.FromItem) -> Item | None:
     scope.aliases.append(name.text)
     scope.relations.append(relation)
     scope.windows.append(None)
+    scope.passed.append({} if relation is None else of_relation(relation))
     scope.shaky.append(broken)
     scope.spans.append(node.span)
     scope.columns.append(None if relation is None else scope.environment.columns(relation))

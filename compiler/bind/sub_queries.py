@@ -17,6 +17,7 @@ from cqc.compiler.bind.outputs import bind_outputs
 from cqc.compiler.bind.scope import Scope
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
+from cqc.compiler.bind.window_items import as_views
 from cqc.compiler.meaning.join_tree import Exists, Joined, JoinKind, product_of
 from cqc.compiler.syntax import tree as syntax
 
@@ -115,6 +116,8 @@ def _inner_scope(outer: Scope) -> Scope:
     scope.columns = [*outer.columns, *[None] * gap]
     scope.shaky = [*outer.shaky, *[True] * gap]
     scope.spans = [*outer.spans, *[outer.spans[0]] * gap]
+    scope.windows = [*outer.windows, *[None] * gap]
+    scope.passed = [*outer.passed, *[{} for _ in range(gap)]]
     scope.by_alias = dict(outer.by_alias)
     scope.has_unknown = outer.has_unknown
     scope.numeric_time = outer.numeric_time
@@ -130,6 +133,7 @@ def _inside(
     node = question.node.select
     _refuse_clauses(scope, node)
     items = bind_from(scope, node.items)
+    items = None if items is None else as_views(items)
     scope.next_item[0] = max(scope.next_item[0], len(scope.relations))
     tree = _tree(scope, node)
     ordinary, questions = split_questions(node.where)

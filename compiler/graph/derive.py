@@ -13,6 +13,7 @@ from cqc.compiler.graph.lower import lower
 from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.views import DerivedStream
+from cqc.compiler.meaning.window_columns import of_relation
 from cqc.compiler.rewrites.mentioned_items import renumber
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def derived(relation: Relation, normalise: Callable[[Query], NormalQuery]) -> Re
         1 + max((each.made_by.level for each in beneath if each.made_by), default=0),
         beneath,
         view.numeric_time,
+        tuple(sorted(of_relation(relation).items())),
     )
     columns = tuple((column.name, column.type.value) for column in relation.columns)
     content = (columns, relation.event_time, view.adds_time, *map(_content, branches))

@@ -39,6 +39,8 @@ class Guard:
     reach: tuple[tuple[int | None, ...], ...]
     streams: tuple[str, ...]
     is_join: bool  # of an outer join, whose matched combinations are another pattern
+    # For each item inside: a watched tuple, its window column, and how long after the value one can come, as in `reach`.
+    ends: tuple[tuple[tuple[int, int, int], ...], ...] = ()
 
 
 @record

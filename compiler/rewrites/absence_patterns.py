@@ -32,9 +32,16 @@ from cqc.compiler.meaning.catalog import fold as fold_name
 from cqc.compiler.meaning.join_tree import Joined, JoinKind, product_of
 from cqc.compiler.meaning.normal import NormalQuery
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.window_columns import of_item
 from cqc.compiler.rewrites.absent_items import without_items
 from cqc.compiler.rewrites.fold_constants import fold
-from cqc.compiler.rewrites.last_instants import Edge, edges_of_condition, edges_of_windows, reach_of
+from cqc.compiler.rewrites.last_instants import (
+    Edge,
+    edges_of_condition,
+    edges_of_windows,
+    ends_of,
+    reach_of,
+)
 from cqc.compiler.rewrites.mentioned_items import item_mask, items_of, renumber
 
 if TYPE_CHECKING:
@@ -195,7 +202,9 @@ class _Planner:
     def _is_about_time(self, condition: Expression) -> bool:
         columns = list(_columns(condition))
         return bool(columns) and all(
-            self._items[each.item].relation.event_time == each.column for each in columns
+            self._items[each.item].relation.event_time == each.column
+            or each.column in of_item(self._items[each.item])
+            for each in columns
         )
 
     def _narrowed(self, rows: _Rows, conditions: Sequence[Expression | None]) -> _Rows:
@@ -270,20 +279,28 @@ class _Planner:
                 marks.append(self._pattern(narrowed, self._windows_of(guard, each), None))
         inside = {at for at in guard.inside if self._items[at].relation.is_stream}
         sources = [at for at in guard.over if self._items[at].relation.is_stream]
-        by_source = [
+        by_source = dict.fromkeys(
             row
             for each in guard.marks
             for items_inside, edges in _ways(each)
-            for row in reach_of(sources, sorted(inside & items_inside), edges)
-        ]
+            for row in zip(
+                reach_of(sources, sorted(inside & items_inside), edges),
+                ends_of(sources, sorted(inside & items_inside), edges),
+                strict=True,
+            )
+        )
         places = {at: place for place, at in enumerate(sources)}
         reach = tuple(
             tuple(row[places[at]] if at in places else None for at in guard.over)
-            for row in dict.fromkeys(by_source)
+            for row, _ in by_source
+        )
+        ends = tuple(
+            tuple((guard.over.index(sources[at]), column, us) for at, column, us in found)
+            for _, found in by_source
         )
         streams = tuple(sorted({fold_name(self._items[at].relation.name) for at in inside}))
         over = tuple(items.index(at) for at in guard.over)
-        return Guard(guard.negated, over, tuple(marks), reach, streams, guard.is_join)
+        return Guard(guard.negated, over, tuple(marks), reach, streams, guard.is_join, ends)
 
     def _windows_of(self, guard: _Guard, mark: _Rows) -> _Windows:
         """The windows of the query that a mark belongs to."""

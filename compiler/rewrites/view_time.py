@@ -11,6 +11,7 @@ from cqc.compiler.meaning.catalog import Column, fold
 from cqc.compiler.meaning.durations import SECOND_US
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.meaning.views import TIME_COLUMN
+from cqc.compiler.meaning.window_columns import of_outputs
 from cqc.compiler.rewrites.absence_patterns import looks_back_only
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.meaning.bound import Expression, Query
+    from cqc.compiler.meaning.window_columns import WindowColumn
 
 
 @record
@@ -60,12 +62,22 @@ def _times_among_outputs(query: Query) -> set[int]:
     columns = [_widened(output.expression) for output in query.outputs]
     if query.decided is not None and query.decided.by_window:
         item = query.decided.by
-        time = len(query.items[item].relation.columns) + 1  # window_end
+        known = of_outputs(query)
+        return {
+            at
+            for at, column in enumerate(columns)
+            if isinstance(column, ColumnRef) and column.item == item and _is_end(known.get(at))
+        }
     return {
         at
         for at, column in enumerate(columns)
         if isinstance(column, ColumnRef) and (column.item, column.column) == (item, time)
     }
+
+
+def _is_end(known: WindowColumn | None) -> bool:
+    """Whether a window column always equals the event time."""
+    return known is not None and known.least_us == 0 and known.most_us == 0
 
 
 def _widened(expression: Expression) -> Expression:

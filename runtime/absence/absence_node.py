@@ -39,7 +39,7 @@ def shape_of(patterns: Iterable[Pattern]) -> Hashable:
 
 
 def _guard_shape(guard: Guard) -> Hashable:
-    rest = (guard.negated, guard.over, guard.streams, len(guard.reach), guard.is_join)
+    rest = (guard.negated, guard.over, guard.streams, len(guard.reach), guard.is_join, guard.ends)
     return *rest, shape_of(guard.marks)
 
 

@@ -9,15 +9,17 @@ of what was asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cqc.runtime.absence.guard_entries import FAR_US, GuardEntries
 from cqc.runtime.absence.pending_rows import Chunk, PendingRows, together
+from cqc.runtime.columns.event_time import instants
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,9 +50,15 @@ class RunningGuard:
             self.reach[rule] = own[0]
 
     def lasts(
-        self, rules: NDArray[np.int64], times: Sequence[NDArray[np.int64] | None]
+        self,
+        rules: NDArray[np.int64],
+        times: Sequence[NDArray[np.int64] | None],
+        value: Callable[[int, int], NDArray[np.int64]],
     ) -> NDArray[np.int64]:
-        """The last instants of rows, as in `Guard.reach`; `times` are those of the watched tuples (None: of a table)."""
+        """The last instants of rows, as in `Guard.reach`; `times` are those of the watched tuples (None: of a table).
+
+        `value` gives the instants in a window column of a watched tuple.
+        """
         found = np.full(len(rules), -_MOST)
         for item in range(self.reach.shape[1]):
             least = np.full(len(rules), _MOST)
@@ -58,6 +66,8 @@ class RunningGuard:
                 if ts_us is not None:
                     reach = self.reach[rules, item, at]
                     least = np.minimum(least, np.where(reach < _NO_BOUND, 2 * ts_us + reach, _MOST))
+            for at, column, us in self.guard.ends[item] if self.guard.ends else ():
+                least = np.minimum(least, 2 * value(at, column) + us)
             found = np.maximum(found, least)
         return found
 
@@ -118,7 +128,8 @@ class PatternRows:
             known = [ts_us for ts_us in times if ts_us is not None]
             latest = np.maximum.reduce(known) if known else found.times_us
             entries.append(running.entries.add(keys, latest))
-            lasts.append(running.lasts(found.rules, times))
+            value = partial(self._instants, over, found.positions)
+            lasts.append(running.lasts(found.rules, times, value))
         self.pending.append(Chunk(found.rules, found.positions, found.times_us, entries, lasts))
 
     def pass_on(self, watermarks: Mapping[str, int], *, at_end: bool) -> Passed | None:
@@ -213,6 +224,17 @@ class PatternRows:
         columns = zip(*(positions for _, positions in found), strict=True)
         positions = [np.concatenate(parts) for parts in columns]
         return Passed(rules, positions, self._latest(positions))
+
+    def _instants(
+        self,
+        over: Sequence[int],
+        positions: Sequence[NDArray[np.int64]],
+        at: int,
+        column: int,
+    ) -> NDArray[np.int64]:
+        """The instants in a window column of the watched tuples of a guard."""
+        item = over[at]
+        return instants(self.states[item].column(column, positions[item]))[0]
 
     def _times(self, item: int, positions: NDArray[np.int64]) -> NDArray[np.int64] | None:
         state = self.states[item]

@@ -45,6 +45,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.pull.body_results import Maintenance
 from cqc.runtime.pull.pull_queries import PullQueries
+from cqc.runtime.windows.all_decided import AllDecided
 from cqc.runtime.windows.decided_queries import DecidedQueries
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ class Engine(EngineCounters):
 
     Calls may come from any thread: they are made one after the other, in the order in which they came. Two engines work side by
     side. Code that an engine calls (a function of `cqc.function`) cannot call that engine.
+
+    Example:
+        >>> import cqc
+        >>> program = cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); CREATE QUERY big AS SELECT x FROM s WHERE x > 10")
+        >>> with cqc.Engine(program) as engine:
+        ...     engine.push("s", [{"ts": 1, "x": 5}, {"ts": 2, "x": 20}])
+        ...     [(result.query, result.ts, result.row) for result in engine.drain()]
+        [('big', 2, {'x': 20})]
     """
 
     _make_pulls: ClassVar[type[PullQueries]] = PullQueries
@@ -122,6 +131,7 @@ class Engine(EngineCounters):
             maintenance=Maintenance(strategy.maintenance),
             watch=self._circuit.watch,
             make_circuit=lambda states: Circuit(states, Strategy()),
+            decider=AllDecided,
         )
         self._decided = DecidedQueries()
         self._alerts = AlertQueries()

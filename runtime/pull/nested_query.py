@@ -24,6 +24,7 @@ from cqc.runtime.columns.event_time import NOTHING_SEEN
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.pull.pull_plan import Answer, PullPlan
+from cqc.runtime.pull.pull_window import FAR_US
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
@@ -102,6 +103,15 @@ class NestedQuery:
         rows = tuple(positions[inside] for positions in rows)
         columns = self.plan.outputs(self._fetch(states, rows), int(inside.sum()))
         return columns, times[inside]
+
+    def all_rows(
+        self, by: int, at_us: int
+    ) -> tuple[NDArray[np.int64], Callable[[int, int], Column]]:
+        """The event times and columns of all rows, in the order of one item's rows."""
+        states, rows = self._rows(-FAR_US, FAR_US, -FAR_US, at_us)
+        order = np.argsort(rows[by], kind="stable")
+        rows = tuple(positions[order] for positions in rows)
+        return states[by].ts_at(rows[by]), self._fetch(states, rows)
 
     def _rows(
         self, oldest_us: int, end_us: int, begin_us: int, at_us: int

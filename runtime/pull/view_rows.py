@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from cqc.runtime.columns.columns import Column, concatenate, null_column
+from cqc.runtime.columns.columns import Column, concatenate, null_column, take
 from cqc.runtime.columns.event_time import time_column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.pull.nested_query import longest_span
@@ -86,6 +86,48 @@ class KeptBranch:
         del at_us
         oldest_us = -FAR_US if self._span_us is None else max(begin_us - self._span_us, -FAR_US)
         return self.clause.newest_between(oldest_us, begin_us, end_us)
+
+
+class Decider(Protocol):
+    """What makes the rows of a query with windows or OVER, of rows in the order of the arrival of one item."""
+
+    by: int
+
+    def answer(self, ts_us: NDArray[np.int64], fetch: Callable[[int, int], Column]) -> Rows:
+        """Its rows, and the event time of each, as if the input ended now."""
+
+
+class DecidedBranch:
+    """A branch with windows or OVER: its rows are made of all that is kept, whatever the window is.
+
+    Args:
+        decider: makes rows of rows.
+        past: the event times of all rows that the query reads, in the order of arrival, and their columns; given the instant asked about.
+    """
+
+    def __init__(
+        self,
+        decider: Decider,
+        past: Callable[[int], tuple[NDArray[np.int64], Callable[[int, int], Column]]],
+    ) -> None:
+        self._decider = decider
+        self._past = past
+
+    def window_rows(self, begin_us: int, end_us: int, at_us: int) -> tuple[Column, ...]:
+        """Rows with event time are asked for by it."""
+        return self.timed_rows(begin_us, end_us, at_us)[0]
+
+    def rows_at(self, instants: Instants) -> Rows:
+        """EVERY does not go with windows."""
+        raise NotImplementedError
+
+    def timed_rows(self, begin_us: int, end_us: int, at_us: int) -> Rows:
+        """The rows whose event time is inside a window."""
+        columns, times = self._decider.answer(*self._past(at_us))
+        inside = np.flatnonzero((times >= begin_us) & (times <= end_us))
+        if len(inside) == len(times):
+            return columns, times
+        return tuple(take(column, inside) for column in columns), times[inside]
 
 
 class NestedBranch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from cqc.compiler.graph.derive import bases_of
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.pull.nested_query import PLAIN, NestedQuery
-from cqc.runtime.pull.view_rows import KeptBranch, NestedBranch, ViewRows
+from cqc.runtime.pull.view_rows import DecidedBranch, KeptBranch, NestedBranch, ViewRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.nested_query import MakeCircuit
     from cqc.runtime.pull.pull_clause import PullClause
     from cqc.runtime.pull.pull_query import AnyLine
-    from cqc.runtime.pull.view_rows import Branch
+    from cqc.runtime.pull.view_rows import Branch, Decider
     from cqc.runtime.state.shared_state import SharedState
 
 
@@ -46,6 +47,7 @@ class ViewSources:
         oldest: the oldest instant that can be asked about, given some streams (None: all).
         make_circuit: operators over some states, for one question.
         look: called between two steps of an answer.
+        decider: makes the rows of a query with windows or OVER.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class ViewSources:
         oldest: Callable[[list[AnyLine]], int | None],
         make_circuit: MakeCircuit,
         look: Callable[[], None],
+        decider: Callable[[NormalQuery], Decider],
     ) -> None:
         self._kept = kept
         self._states = states
@@ -63,6 +66,7 @@ class ViewSources:
         self._oldest = oldest
         self._make_circuit = make_circuit
         self._look = look
+        self._decider = decider
         self._numbers = count()
         self.most_past: int | None = None
 
@@ -110,6 +114,8 @@ class ViewSources:
             raise RunError(
                 "a view whose FROM has ROWS is made as tuples arrive: a query with BEGIN-END cannot read it"
             )
+        if query.decided is not None:
+            return self._decided(query, circuit, sources, from_now=from_now)
         if any(item.relation.made_by is not None for item in query.items):
             return NestedBranch(self._nested(query, circuit, sources, from_now=from_now))
         name = f"view rows {next(self._numbers)}"
@@ -119,3 +125,20 @@ class ViewSources:
         sources.clauses.append((name, clause))
         sources.names.update(fold(item.relation.name) for item in query.items)
         return KeptBranch(query, clause)
+
+    def _decided(
+        self, query: NormalQuery, circuit: Circuit, sources: Sources, *, from_now: bool
+    ) -> DecidedBranch:
+        """A branch with windows or OVER, over all rows that are kept."""
+        decider = self._decider(query)
+        bare = replace(query, outputs=(), decided=None)
+        if any(item.relation.made_by is not None for item in query.items):
+            nested = self._nested(bare, circuit, sources, from_now=from_now)
+            return DecidedBranch(decider, partial(nested.all_rows, decider.by))
+        name = f"view rows {next(self._numbers)}"
+        own = replace(bare, name=name, pull=PLAIN)
+        node, seat = circuit.add(own, past=not from_now, alone=from_now)
+        clause = self._kept.use_clause(node, seat, circuit, self.most_past, from_now=from_now)
+        sources.clauses.append((name, clause))
+        sources.names.update(fold(item.relation.name) for item in query.items)
+        return DecidedBranch(decider, lambda _: clause.all_rows(decider.by))

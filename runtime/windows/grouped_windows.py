@@ -61,8 +61,7 @@ class GroupedWindows:
             self._count = self._dense = len(self._parts[0].window)
 
     def decide(self, watermark_us: int) -> list[Decisions]:
-        window = self._plan.window
-        if window is not None and window.end_comes_late and abs(watermark_us) != ALL_SEEN:
+        if self._plan.decided.ends_late and abs(watermark_us) != ALL_SEEN:
             watermark_us = max(watermark_us - 1, NOTHING_SEEN)
         if watermark_us < self._next_us or not (self._parts or self._rows):
             if watermark_us != ALL_SEEN:

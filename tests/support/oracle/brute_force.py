@@ -505,6 +505,7 @@ def decided_answer(
     rows = [row for row in in_windows(decided, found, functions) if is_true(decided.kept, row[0])]
     if not decided.is_aggregate:
         at_end = decided.decision is bound.Decision.COMPLETE and not decided.waits_for_equals
+        at_end |= decided.decision is bound.Decision.SESSION_ROWS
         plain = [(scope, ts_us) for scope, ts_us, _ in rows]
         ends = {id(scope.rows): end_us for scope, _, end_us in rows}
         answer = [
@@ -558,6 +559,12 @@ def windows_of(
 ) -> list[tuple[int, int]]:
     window, ts_us = decided.window, combination[decided.by].ts_us
     assert ts_us is not None
+    if decided.end is not None:
+        value = combination[decided.by].row[decided.end.column]
+        assert isinstance(value, int | float)
+        whole = decided.end.type is ColumnType.TIMESTAMP
+        us = (int(value) if whole else round(value * 1_000_000)) + decided.end.add_us
+        return [(us, us)]
     if window is None:
         return [(ts_us, ts_us)]
     if window.kind is bound.WindowKind.SESSION:
