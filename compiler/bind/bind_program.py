@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.declarations import Declarations
+from cqc.compiler.bind.options.sinks import bind_destinations
 from cqc.compiler.bind.scope import Environment, Scope
-from cqc.compiler.bind.sinks import bind_destinations
 from cqc.compiler.bind.views import bind_select, bind_view
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.meaning.catalog import Catalog, fold

@@ -183,7 +183,7 @@ def _query(node: QueryNode) -> Plain:
         "join_hint": _plain(node.join_hint),
         "destinations": _plain(node.destinations),
         "decided": _plain(node.decided),
-        **({"alert": _plain(node.alert)} if node.alert is not None else {}),
+        "alert": _plain(node.alert),
         **({"patterns": [_pattern(each, node) for each in node.patterns]} if node.patterns else {}),
     }
 

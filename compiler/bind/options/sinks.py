@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.options import option_text
+from cqc.compiler.bind.options.options import option_text
 from cqc.compiler.diagnostics.suggest import did_you_mean, listed
 from cqc.compiler.meaning.bound import Destinations
 from cqc.compiler.meaning.catalog import SinkDeclaration, fold
