@@ -9,7 +9,8 @@ import numpy as np
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.alerts.observed_stream import Waiting
 from cqc.runtime.columns.columns import null_column
-from cqc.runtime.windows.waiting_rows import Rows, loaded, loaded_array, saved
+from cqc.runtime.columns.saved_columns import loaded, loaded_array, saved
+from cqc.runtime.windows.waiting_rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

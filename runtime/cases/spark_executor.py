@@ -10,6 +10,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.cases.cells import Value, to_datetime
 from cqc.runtime.cases.executor import Inputs, Row, Timed, plain, row_of, time_us
+from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.spark.handle import Handle, start
 
 if TYPE_CHECKING:
@@ -101,9 +102,7 @@ class SparkExecutor:
         query = self.queries[name]
         at: object = None
         if at_us is not None:
-            numeric = (
-                query.items[query.stream_items[0]].relation.time_type is not ColumnType.TIMESTAMP
-            )
+            numeric = shape_of_query(query).time_type is not ColumnType.TIMESTAMP
             at = at_us / 1e6 if numeric else to_datetime(at_us)
         table = self.started().invoke(name, at=at)
         columns = [column.to_pylist() for column in table.columns]

@@ -36,6 +36,7 @@ from cqc.runtime.engine.counters import EngineCounters
 from cqc.runtime.engine.derived_streams import DerivedStreams
 from cqc.runtime.engine.frames import check_form, frame_of, frames_of
 from cqc.runtime.engine.packet_path import PacketPath
+from cqc.runtime.engine.past_warnings import past_warnings
 from cqc.runtime.engine.relations import Relations
 from cqc.runtime.engine.running_queries import RunningQueries
 from cqc.runtime.engine.snapshot import EngineState, Snapshot
@@ -395,11 +396,15 @@ class Engine(EngineCounters):
                 then.
         """
         query = self._program.bind_one(text, name=name, taken=self._queries.book.taken)
+        normal = normalise(query)
         self.watch.begin(query.name)
         try:
-            self._queries.add(normalise(query), text, self._relations.arrivals())
+            self._queries.add(normal, text, self._relations.arrivals())
         finally:
             self.watch.end()
+        self._queries.book.running[query.name].warnings = past_warnings(
+            normal, self._relations.lines
+        )
         return self._queries.book.handle(query.name)
 
     @changes
@@ -531,6 +536,7 @@ class Engine(EngineCounters):
             self._pulls.next_instants(),
             self._decided.save(),
             list(self._ends),
+            self._absent.save(),
             self._alerts.save(),
         )
         return Snapshot(state, self._relations.tuples(since or {}))
@@ -566,6 +572,7 @@ class Engine(EngineCounters):
             self._path.go_on()
         self._pulls.resume(state.next_instants)
         self._decided.load(state.decided)
+        self._absent.load(state.key_times)
         self._alerts.load(state.alerts)
         self._queries.book.gone = dict(state.results_of_gone)
         for query in state.queries:

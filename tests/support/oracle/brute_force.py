@@ -133,7 +133,7 @@ def pull_answer(
         for combination in found
     ]
     if query.has_absence:
-        scopes = absence_scopes(query, data, now_us, functions or {})
+        scopes = absence_scopes(query, data, now_us, functions or {}, window)
     times = [0] * len(scopes) if query.has_absence else [result_time_us(each) for each in found]
     if query.pull.is_aggregate:
         scopes = [scope for scope in groups(query, scopes) if is_true(query.pull.having, scope)]
@@ -153,17 +153,14 @@ def absence_answer(query: bound.Query, data: Data, functions: Functions) -> list
 
 
 def absence_scopes(
-    query: bound.Query, data: Data, now_us: int | None, functions: Functions
+    query: bound.Query, data: Data, now_us: int | None, functions: Functions, window: bound.Pull
 ) -> list[Scope]:
     """The rows of a pull query with outer joins or EXISTS: everything is judged among what BEGIN-END leaves."""
-    assert query.pull is not None
     if now_us is None:
         return []
     choices = [
         _members(
-            inside_bounds(
-                item, query.pull, tuples(item, data, functions, (query.pull, now_us)), now_us
-            )
+            inside_bounds(item, window, tuples(item, data, functions, (window, now_us)), now_us)
         )
         for item in query.all_items
     ]
