@@ -364,7 +364,8 @@ def _bind(
     select: Span | None = None,
 ) -> Query:
     query, diagnostics = bind_query(node, catalog, name, user_functions(), others)
-    if query is not None and select is not None and not query.destinations:
+    is_whole = bool(node.into or node.options or node.is_alert)  # its text is the statement
+    if query is not None and select is not None and not is_whole:
         query = replace(query, span=select)
     if query is None or any(each.severity is Severity.ERROR for each in diagnostics):
         raise CompileError(order(diagnostics))

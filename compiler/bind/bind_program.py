@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.declarations import Declarations
+from cqc.compiler.bind.options.sinks import bind_destinations
 from cqc.compiler.bind.scope import Environment, Scope
-from cqc.compiler.bind.sinks import bind_destinations
 from cqc.compiler.bind.sub_queries import split_questions
 from cqc.compiler.bind.views import bind_select, bind_view
 from cqc.compiler.diagnostics.diagnostic import Severity
@@ -114,7 +114,7 @@ def bind_program(
         if ready is None:
             continue
         node, text = ready
-        query, found = bind_select(environment, node.select, name)
+        query, found = bind_select(environment, node.select, name, alert=_alert(node))
         if node.parameters:  # it is checked, and not delivered
             diagnostics.extend(each for each in found if each.severity is Severity.ERROR)
             continue
@@ -125,7 +125,7 @@ def bind_program(
             continue
         if query is not None:
             bound.append(query)
-        elif _is_wrong_in_outputs_only(node.select, found):
+        elif not node.is_alert and _is_wrong_in_outputs_only(node.select, found):
             rest, _ = bind_select(environment, _without_outputs(node.select), name)
             unselected += [rest] if rest is not None else []
     return Bound(catalog, tuple(bound), tuple(diagnostics), tuple(unselected))
@@ -147,14 +147,16 @@ def ready_query(
         if made is None:
             return None
         template, own = made
-        return settled(replace(template, parameters=()), {**shared, **own}, found)
+        return settled(replace(template, parameters=()), {**shared, **own}, found, is_template=True)
     if statement.parameters and given is None:
         values = declared_values(statement, {}, found)
         checked, _ = settled(statement, {**shared, **typed_nulls(statement, values)}, found)
         return replace(checked, parameters=statement.parameters), None
     if statement.parameters:
         values = filled(statement, given or {}, statement.span, found)
-        return settled(replace(statement, parameters=()), {**shared, **values}, found)
+        return settled(
+            replace(statement, parameters=()), {**shared, **values}, found, is_template=True
+        )
     return settled(statement, {**shared, **(given or {})}, found)
 
 
@@ -184,6 +186,10 @@ def _without_outputs(node: syntax.Select) -> syntax.Select:
     )
 
 
+def _alert(node: syntax.CreateQuery) -> syntax.CreateQuery | None:
+    return node if node.is_alert else None
+
+
 def _addressed(
     environment: Environment,
     query: Query | None,
@@ -193,7 +199,7 @@ def _addressed(
     broken: Collection[str] = (),
 ) -> Query | None:
     """The query with where its results go; None after saying what is wrong with that."""
-    if not node.into and not node.options:
+    if not node.into and not node.options and not node.is_alert:
         return query
     scope = Scope(environment)
     destinations = bind_destinations(scope, node, catalog.sinks, broken)
@@ -217,7 +223,7 @@ def bind_query(
     """
     idle_us = catalog.settings.key_idle_us
     environment = Environment(catalog.readable, functions, {}, queries=queries, key_idle_us=idle_us)
-    query, found = bind_select(environment, node.select, name)
+    query, found = bind_select(environment, node.select, name, alert=_alert(node))
     return _addressed(environment, query, node, catalog, found), found
 
 

@@ -170,21 +170,29 @@ def typed_nulls(template: syntax.CreateQuery, values: Values) -> Values:
 
 
 def settled(
-    node: syntax.CreateQuery, values: Mapping[str, Literal], found: Found
+    node: syntax.CreateQuery,
+    values: Mapping[str, Literal],
+    found: Found,
+    *,
+    is_template: bool = False,
 ) -> tuple[syntax.CreateQuery, Span | None]:
-    """A query without parameters, and the text of its SELECT where that has changed."""
-    if not has_parameters(node.span):
+    """A query without parameters, and the text of its SELECT where that has changed.
+
+    What a template says before its SELECT is not what its instance says.
+    """
+    if not has_parameters(node.span) and not is_template:
         return node, None
     settling = Settling(values)
     made = settling.settle(node)
     found += settling.diagnostics
-    if made is node:
+    if made is node and not is_template:
         return node, None
-    head = _head(node)
     select = settling.text(node.select.span)
-    text = f"{head}{select.text}"
+    if not is_template:
+        return replace(made, span=settling.text(node.span)), select
+    text = f"{_head(node)}{select.text}"
     whole = Span(SourceFile(node.span.source.name, text), 0, len(text))
-    return replace(made, span=whole, parameters=()), select
+    return replace(made, span=whole), select
 
 
 def _head(node: syntax.CreateQuery) -> str:

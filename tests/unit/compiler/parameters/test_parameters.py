@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,9 @@ from cqc.compiler.format.formatter import format_program
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.parameters.given import forget, give
 from cqc.compiler.parameters.values import as_written, of_python, of_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 STREAM = "CREATE STREAM s (ts BIGINT, x DOUBLE, t STRING);"
 PLACE = Span(SourceFile("here", "here"), 0, 4)
