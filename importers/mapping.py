@@ -83,7 +83,7 @@ class Mapping:
 
 
 def load_mapping(*names: str) -> Mapping:
-    """The entries that come with cqc, then those of the files named: a path, or `windows`, `winlogbeat`, `evtx`.
+    """The entries that come with cqc, then those of the files named: a path, or one of `known_mappings`.
 
     Raises:
         MappingError: when one cannot be read or says something unknown.

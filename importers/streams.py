@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 TIME = "ts"
 DELAY = "1 MINUTE"
+MESSAGES = ("message",)  # where the text of an event is when nobody knows better
 
 
 @dataclass
@@ -64,7 +65,7 @@ class Streams:
 
     def add_columns_for_keywords(self, stream: Stream) -> None:
         """Rules without field names look at all columns: declare those that the log source has."""
-        for name in stream.place.columns:
+        for name in stream.place.columns or MESSAGES:
             stream.column(name)
 
     @property

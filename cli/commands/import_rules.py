@@ -47,7 +47,7 @@ def import_command() -> None:
     "mappings",
     multiple=True,
     metavar="NAME|FILE",
-    help="Where log sources and their fields are (repeatable): windows, winlogbeat, or a file of yours.",
+    help="Where log sources and their fields are (repeatable): windows, winlogbeat, cloudtrail, syslog, or a file of yours.",
 )
 @click.option(
     "--delay",

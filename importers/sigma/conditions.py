@@ -23,6 +23,7 @@ from sigma.types import (
 )
 
 from cqc.importers.program_text import pattern_part, text
+from cqc.importers.sigma.networks import in_network
 
 if TYPE_CHECKING:
     from sigma.conditions import (
@@ -145,7 +146,7 @@ class ConditionTexts(Backend):
     def convert_condition_field_eq_val_cidr(
         self, cond: ConditionFieldEqualsValueExpression, state: ConversionState
     ) -> str:
-        return Grouped(f"cidr_match({self._column(cond, state)}, {text(str(cond.value.network))})")
+        return Grouped(in_network(self._column(cond, state), cond.value.network))
 
     def convert_condition_field_compare_op_val(
         self, cond: ConditionFieldEqualsValueExpression, state: ConversionState
@@ -205,8 +206,9 @@ class ConditionTexts(Backend):
         self, cond: ConditionValueExpression, state: ConversionState
     ) -> str:
         word = "LIKE" if isinstance(cond.value, SigmaCasedString) else "ILIKE"
-        pattern = f"%{self._pattern(cond.value)}%".replace("%%", "%")
-        return self._any_column(word, pattern, state)
+        before = "" if cond.value.startswith(SpecialChars.WILDCARD_MULTI) else "%"
+        after = "" if cond.value.endswith(SpecialChars.WILDCARD_MULTI) else "%"
+        return self._any_column(word, f"{before}{self._pattern(cond.value)}{after}", state)
 
     def convert_condition_val_num(
         self, cond: ConditionValueExpression, state: ConversionState

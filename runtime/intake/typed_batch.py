@@ -354,7 +354,14 @@ class Intake:
 
 
 def value_at(row: Any, keys: tuple[str, ...]) -> Any:
-    """The value that some keys lead to, one inside the other; None where there is none."""
+    """The value that some keys lead to, one inside the other, or else as one key with dots; None where there is none."""
+    found = _value_inside(row, keys)
+    if found is None and len(keys) > 1:
+        return _value_inside(row, (".".join(keys),))
+    return found
+
+
+def _value_inside(row: Any, keys: tuple[str, ...]) -> Any:
     for key in keys:
         if not isinstance(row, Mapping):
             return None

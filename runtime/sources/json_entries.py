@@ -1,7 +1,8 @@
 """The declared columns as a scan of JSON looks for them: keys inside keys.
 
 Each key on the way to a column is an *entry* of the object that it is in (a *node*; 0 is the row itself). Entries are numbered so that
-those inside an object follow its own.
+those inside an object follow its own. A path is also found written out as one key of the row, `"Event.System.EventID"`, as flattened exports
+have it; what is nested wins.
 
     id FROM 'Event.System.EventID', name      Event 0 (in node 0, its object is node 1)   System 1 (in 1, is 2)   EventID 2   name 3
 """
@@ -32,6 +33,7 @@ class _Key:
 
     name: str
     columns: list[int] = field(default_factory=list)
+    flat: list[int] = field(default_factory=list)  # columns whose whole path it is
     inside: dict[str, _Key] = field(default_factory=dict)
 
 
@@ -41,6 +43,7 @@ class Entries:
     Attributes:
         count: how many there are.
         of_column: by column the entry that holds its value.
+        flat_of_column: by column the entry that holds it where its path is one key; -1 where it has no path.
         names: what the kernels of `json_scan` want to know.
         depth: the most objects that are inside each other on the way to a column.
     """
@@ -52,12 +55,17 @@ class Entries:
             for name in keys:
                 key = key.inside.setdefault(_plain_text(fold(name)), _Key(name))
             key.columns.append(column)
+            if len(keys) > 1:
+                whole = ".".join(keys)
+                flat = root.inside.setdefault(_plain_text(fold(whole)), _Key(whole))
+                flat.flat.append(column)
         self._texts: list[str] = []
         self._parents: list[int] = []
         self._children: list[int] = []
         self._lasts: list[int] = []
         self._nodes = 1
         self.of_column = np.zeros(len(paths), np.int64)
+        self.flat_of_column = np.full(len(paths), -1, np.int64)
         self.depth = max((len(keys) for keys in paths), default=1)
         self._number(root, 0)
         self.count = len(self._texts)
@@ -71,6 +79,7 @@ class Entries:
             self._children.append(-1)
             self._lasts.append(0)
             self.of_column[key.columns] = entry
+            self.flat_of_column[key.flat] = entry
             if key.inside:
                 child = self._children[entry] = self._nodes
                 self._nodes += 1

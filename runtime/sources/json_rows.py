@@ -142,7 +142,8 @@ class JsonRows:
 
     def _absent(self, room: tuple[Any, ...], sample: bytes) -> Absent | None:
         """The columns that no row had, with the text of a row."""
-        seen = room[5].view(np.bool_)[self._entries.of_column]
+        every, flat = room[5].view(np.bool_), self._entries.flat_of_column
+        seen = every[self._entries.of_column] | ((flat >= 0) & every[flat])
         room[5][:] = 0
         if seen.all():
             return None
@@ -160,6 +161,11 @@ class JsonRows:
         row_of: Callable[[int], Any] | None,
     ) -> TypedBatch:
         kinds, starts, ends = found
+        for at, flat in zip(self._entries.of_column, self._entries.flat_of_column, strict=True):
+            if flat >= 0 and kinds[:rows, flat].any():
+                missing = kinds[:rows, at] == 0
+                for part in found:
+                    part[:rows, at][missing] = part[:rows, flat][missing]
         conversions = [
             column_of_found(
                 declared.type,

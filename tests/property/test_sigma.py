@@ -74,7 +74,11 @@ def some_item(rng: random.Random) -> tuple[str, Any]:
     if kind < 0.32:
         shape = rng.choice(["", "|contains", "|startswith", "|endswith"])
         return f"{field}|fieldref{shape}", rng.choice(FIELDS)
-    if kind < 0.4:
+    if kind < 0.36:
+        return f"{field}|cidr", rng.choice(
+            ["10.0.0.0/8", "10.1.2.0/29", "10.1.2.3/32", "10.0.0.0/15"]
+        )
+    if kind < 0.42:
         return field, rng.choice([None, 7, 10, True, 7.5, [], [7, "cmd.exe"], ["", "a"]])
     modifiers = rng.choice(MODIFIERS)
     encoded = any("base64" in each for each in modifiers)
@@ -91,7 +95,9 @@ def some_rule(rng: random.Random, number: int) -> dict[str, Any]:
     detection: dict[str, Any] = {}
     for name in names:
         items = [dict([some_item(rng) for _ in range(rng.randint(1, 2))]) for _ in range(2)]
-        detection[name] = rng.choice([items[0], items])
+        words = [some_text(rng, wild=True) or "a" for _ in range(2)]
+        keywords = rng.choice([words, words[0], {"|all": words}, [*words, items[0]]])
+        detection[name] = rng.choice([items[0], items, items, items, keywords])
     shapes = [
         "1 of them",
         "all of them",

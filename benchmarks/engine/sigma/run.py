@@ -45,5 +45,7 @@ def run(*, quick: bool = False) -> str:
     )
     if not quick:
         heading = "# Sigma rules\n\n`cqc bench sigma`"
-        Path(__file__).with_name("results.md").write_text(f"{heading}\n\n{text}\n", encoding="utf-8")
+        Path(__file__).with_name("results.md").write_text(
+            f"{heading}\n\n{text}\n", encoding="utf-8"
+        )
     return text

@@ -28,7 +28,9 @@ def prepared(scale: float, rules: int) -> Path:
 def _write(folder: Path, rules: list[dict[str, Any]]) -> None:
     folder.mkdir(exist_ok=True)
     for rule in rules:
-        (folder / f"{rule['title']}.yml").write_text(json.dumps(rule), encoding="utf-8")  # JSON is YAML
+        (folder / f"{rule['title']}.yml").write_text(
+            json.dumps(rule), encoding="utf-8"
+        )  # JSON is YAML
 
 
 def _rule(rule: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +47,9 @@ def _rule(rule: dict[str, Any]) -> dict[str, Any]:
             text = f"({' and '.join(names)})"
         else:
             same = len(keys) == 1
-            detection[name] = {next(iter(keys)): [_value(a) for a in group["atoms"]]} if same else items
+            detection[name] = (
+                {next(iter(keys)): [_value(a) for a in group["atoms"]]} if same else items
+            )
             text = name
         condition.append(f"not {text}" if group["negated"] else text)
     detection["condition"] = " and ".join(condition)
@@ -59,7 +63,9 @@ def _rule(rule: dict[str, Any]) -> dict[str, Any]:
 
 
 def _key(atom: dict[str, Any]) -> str:
-    return str(atom["column"]) + _MODIFIERS.get(atom["kind"], "|cased" if atom["kind"] == "equal" else "")
+    return str(atom["column"]) + _MODIFIERS.get(
+        atom["kind"], "|cased" if atom["kind"] == "equal" else ""
+    )
 
 
 def _value(atom: dict[str, Any]) -> str | None:
@@ -84,7 +90,9 @@ def _correlations(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
         first, second = beside[number % len(beside)], beside[(number + 1) % len(beside)]
         correlation: dict[str, Any] = {
             "type": kind,
-            "rules": [first, second] if kind.startswith("temporal") and first != second else [first],
+            "rules": [first, second]
+            if kind.startswith("temporal") and first != second
+            else [first],
             "group-by": ["host"],
             "timespan": "5m",
             "generate": True,

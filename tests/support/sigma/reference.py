@@ -238,4 +238,4 @@ def _like(have: str, parts: Sequence[Any], modifiers: Sequence[str]) -> bool:
 
 def _keyword(value: Any, event: Event) -> bool:
     parts = [MANY, *parsed(str(value)), MANY]
-    return any(_like(each, parts, ()) for each in event.values() if isinstance(each, str))
+    return any(_like(as_text(each), parts, ()) for each in event.values() if each is not None)

@@ -125,3 +125,28 @@ def test_a_pipeline_from_a_file(call: Call, rules: Path, tmp_path: Path) -> None
     finished = call("import", "sigma", rules, "--pipeline", pipeline)
     assert finished.code == 0
     assert "\"process.executable\" STRING FROM 'process.executable'" in finished.out
+
+
+def test_rules_become_alerts_with_their_level_as_severity(
+    call: Call, rules: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    options = ("--alerts", "--per", "User", "--once-every", "2 HOURS")
+    assert call("import", "sigma", rules, *options, "-o", out).code == 0
+    times = ("00:00", "00:30", "02:30")
+    (tmp_path / "e.jsonl").write_text(
+        "".join(
+            json.dumps({"ts": f"2024-01-01T{time}:00Z", "Image": "C:\\net.exe", "User": "u"}) + "\n"
+            for time in times
+        )
+    )
+    bind = f"windows_process_creation={tmp_path / 'e.jsonl'}"
+    ran = call("run", out, "--engine", "local", "--bind", bind)
+    told = [json.loads(line) for line in ran.lines]
+    assert [(each["query"], each["ts"][11:16], each["alert"]["state"]) for each in told] == [
+        ("net", "00:00", "firing"),
+        ("net", "02:30", "repeated"),
+        ("net", "04:30", "no_data"),
+    ]
+    assert told[0]["alert"]["severity"] == "high"
+    assert told[0]["alert"]["key"] == {"User": "u"}

@@ -10,8 +10,25 @@ from cqc.runtime.sources.json_rows import JsonRows
 
 def test_entries_inside_an_object_follow_its_own() -> None:
     entries = Entries([("Event", "System", "id"), ("name",), ("event", "x"), ("Event",)])
-    assert entries.count == 5
-    assert entries.of_column.tolist() == [2, 4, 3, 0]
+    assert entries.of_column.tolist() == [2, 5, 3, 0]
+    assert entries.flat_of_column.tolist() == [4, -1, 6, -1]
+    assert entries.count == 7
+
+
+def test_a_path_may_be_one_key_and_what_is_nested_wins() -> None:
+    text = "CREATE STREAM s (ts BIGINT, id STRING FROM 'a.b', x STRING);"
+    relation = compile_text(text).catalog.find("s")
+    assert relation is not None
+    lines = [
+        b'{"ts": 1, "a": {"b": "nested"}}',
+        b'{"ts": 2, "A.b": "flat", "x": "y"}',
+        b'{"ts": 3, "a.b": "flat", "a": {"b": "nested"}}',
+        b'{"ts": 4, "a": {"c": 1}}',
+    ]
+    (taken,) = JsonRows(relation).lines(b"\n".join(lines))
+    assert to_python(taken.columns[1]) == ["nested", "flat", "nested", None]
+    (flat,) = JsonRows(relation).lines(lines[1])
+    assert flat.absent is None
 
 
 def test_values_inside_objects() -> None:
