@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MODULES = (
     "cqc.runtime.absence.guard_entries",
+    "cqc.runtime.alerts.key_numbers",
+    "cqc.runtime.alerts.alert_kernels",
     "cqc.runtime.intake.far_ahead",
     "cqc.runtime.columns.event_time",
     "cqc.runtime.columns.repeated_text",
@@ -39,6 +41,7 @@ MODULES = (
     "cqc.runtime.join.execute.results",
     "cqc.runtime.join.tree.tree_join",
     "cqc.runtime.state.lanes",
+    "cqc.runtime.state.text_numbers",
     "cqc.runtime.join.execute.flat_join",
     "cqc.runtime.state.shared_state",
     "cqc.runtime.join.step.fused_probe",

@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.decided import bind_decided, is_decided, split_where, unbounded_overs
+from cqc.compiler.bind.alerts import bind_alert, check_alert, warn_of_silence
+from cqc.compiler.bind.decided import (
+    bind_decided,
+    groups_windows,
+    is_decided,
+    split_where,
+    unbounded_overs,
+)
 from cqc.compiler.bind.expression import bind_condition, conjunction
 from cqc.compiler.bind.from_clause import bind_from
 from cqc.compiler.bind.literals import duration_us
@@ -25,18 +32,19 @@ from cqc.compiler.bind.scope import Environment, Scope
 from cqc.compiler.bind.sub_queries import bind_questions, split_questions
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
+from cqc.compiler.bind.window_items import as_views, both_conditions, with_session_view
 from cqc.compiler.diagnostics.diagnostic import Severity
-from cqc.compiler.meaning.bound import Query, overs_in
+from cqc.compiler.meaning.bound import Decision, Query, overs_in
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax.join_hint import HintError, find_hint, read_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from cqc.compiler.bind.scope import BindSubQuery
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
+    from cqc.compiler.meaning.alerts import Alert
     from cqc.compiler.meaning.bound import Decided, Expression, Item, JoinShape, Output, Pull
-    from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.syntax import tree as syntax
 
 
@@ -48,14 +56,20 @@ def bind_one_select(
     *,
     as_view: bool,
     is_asked: bool = False,
+    alert: syntax.CreateQuery | None = None,
 ) -> tuple[Query | None, list[Diagnostic]]:
     """One SELECT without WITH and UNION, with everything found wrong or doubtful; the query is None when there are errors.
 
     `as_view`: it makes a view, whose window may be that of its readers, and which may be over tables alone. `is_asked`: its
-    window is that of its readers, whatever its clauses are.
+    window is that of its readers, whatever its clauses are. `alert`: the statement whose query it is.
     """
     scope = Scope(environment, bind_sub_query, may_have_no_stream=as_view)
-    query = _bind(scope, node, name, as_view=as_view, is_asked=is_asked)
+    if alert is None and node.alert is not None:
+        hint = "Write `CREATE ALERT name AS SELECT ...`."
+        scope.report("CQ170", node.alert.span, clause=node.alert.first, hint=hint)
+    if alert is not None and not check_alert(scope, alert):
+        return None, scope.diagnostics
+    query = _bind(scope, node, name, as_view=as_view, is_asked=is_asked, statement=alert)
     beyond_push = any(each.code in ("CQ137", "CQ138") for each in scope.diagnostics)
     if query is None and as_view and not is_asked and beyond_push:
         # OVER beyond what push allows: the window is that of the readers.
@@ -64,11 +78,19 @@ def bind_one_select(
 
 
 def _bind(
-    scope: Scope, node: syntax.Select, name: str, *, as_view: bool, is_asked: bool
+    scope: Scope,
+    node: syntax.Select,
+    name: str,
+    *,
+    as_view: bool,
+    is_asked: bool,
+    statement: syntax.CreateQuery | None = None,
 ) -> Query | None:
-    scope.is_pull = node.begin is not None or is_asked or (as_view and _is_nested(node))
     items = bind_from(scope, node.items)
-    scope.groups_windows = bool(node.group_by) and any(scope.windows)
+    by_window = groups_windows(scope, node) and node.begin is None and not is_asked
+    is_nested = as_view and _is_nested(node) and not by_window
+    scope.is_pull = node.begin is not None or is_asked or is_nested
+    scope.groups_windows = by_window or (bool(node.group_by) and any(scope.windows))
     tree = bind_joins(scope, node.joins) if node.joins and items is not None else None
     ordinary, questions = split_questions(node.where)
     where = _where(scope, node, ordinary)
@@ -79,9 +101,17 @@ def _bind(
     scope.over_allowed = False
     pull: Pull | None = None
     decided: Decided | None = None
+    alert: Alert | None = None
     windowed = [item for item in items or () if item.relation.is_windowed]
     is_pull = _has_pull_clauses(scope, node) or is_asked or bool(as_view and windowed)
-    if is_decided(scope, node):
+    if statement is not None:
+        if items is None:
+            return None
+        is_pull = False
+        if windowed:
+            _refuse_windowed(scope, windowed[0])
+        alert = bind_alert(scope, statement, items, outputs)
+    elif is_decided(scope, node):
         if items is None:
             return None
         is_pull = False
@@ -90,7 +120,13 @@ def _bind(
         decided = None if decided is None else replace(decided, kept=kept)
         if windowed:
             _refuse_windowed(scope, windowed[0])
-        if tree is not None or questions:
+        has_more = len(items) > 1 or tree is not None or bool(questions)
+        if decided is not None and decided.decision is Decision.ROWS and has_more:
+            where = both_conditions(where, decided.kept, node.span)
+            items, decided = as_views(items), None
+        elif decided is not None and decided.decision is Decision.SESSIONS and len(items) > 1:
+            items, where, decided = with_session_view(items, where, decided)
+        if decided is not None and (tree is not None or questions):
             _refuse_absence(scope, node)
     elif items is None and any(item.function is not None for item in node.items):
         return None  # what else is wrong depends on the window
@@ -108,11 +144,11 @@ def _bind(
     if items is None or outputs is None or exists is None or is_wrong:
         return None
     if pull is not None:
-        _refuse_decided(scope, items)
-        if any(each.severity is Severity.ERROR for each in scope.diagnostics):
-            return None
         _warn_if_empty(scope, node, name, pull)
     hint = None if tree is not None or exists else _join_hint(scope, node, items, pull)
+    if alert is not None:
+        assert statement is not None
+        warn_of_silence(scope, name, alert, (statement.name or node).span)
     if decided is not None:
         _warn_of_keys(scope, node, name, decided, outputs)
     return Query(
@@ -129,6 +165,7 @@ def _bind(
         decided=decided,
         tree=tree,
         exists=exists,
+        alert=alert,
     )
 
 
@@ -137,24 +174,6 @@ def _refuse_absence(scope: Scope, node: syntax.Select) -> None:
     hint = "Make the join, or the query with EXISTS, a view, and read that."
     what = "an outer join or EXISTS beside windows or OVER"
     scope.report("CQ145", node.items[0].span, what=what, hint=hint)
-
-
-def _refuse_decided(scope: Scope, items: Sequence[Item]) -> None:
-    """A query that asks cannot read the rows of windows and OVER yet: they are given out as they are decided."""
-    for item in items:
-        if any(branch.decided is not None for branch in _beneath(item.relation)):
-            what = f"{item.alias}, a view with windows or OVER, in a query with BEGIN-END,"
-            hint = "Read it with a query without BEGIN-END, or group with BEGIN-END and EVERY in the view."
-            scope.report("CQ145", item.span, what=what, hint=hint)
-            return
-
-
-def _beneath(relation: Relation) -> Iterator[Query]:
-    """The queries that make a view, and those of the views they read."""
-    for branch in () if relation.view is None else relation.view.branches:
-        yield branch
-        for item in branch.items:
-            yield from _beneath(item.relation)
 
 
 def _is_nested(node: syntax.Select) -> bool:
