@@ -12,6 +12,7 @@ shows where that was, and some modules turn it into another one, or drop it.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -134,8 +135,12 @@ def loading() -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in heard()}
     end_on_interrupt()
+    was_enabled = gc.isenabled()
+    gc.disable()  # modules are no garbage, and looking at all of them again and again takes a tenth of the time
     try:
         yield
     finally:
+        if was_enabled:
+            gc.enable()
         for number, action in before.items():
             signal.signal(number, action)

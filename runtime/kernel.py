@@ -1,67 +1,173 @@
-"""Kernels: functions that Numba compiles for the machine, kept in files, and read from there when they are first called.
+"""Kernels: functions that Numba compiles for the machine, and that Python can run as well where there is little to do.
 
-`njit` here is Numba's, with a cache that costs nothing before the first call: Numba's own looks for its folder, tries whether
-it can write there and reads the source, for each of two hundred kernels, of which a run calls ten. It also fills Numba's
-registries before it reads a kernel that is there already, 0.08 CPU-s that only compiling needs; compiling fills them itself.
+`njit` here does not load Numba, which takes 0.3 CPU-s with its two hundred kernels. The first call of a kernel does (`compile_kernels`):
+from then on every module has what Numba makes of its kernels in their place, and a call costs what it always costs.
+
+A run over a handful of rows need not load it at all: after `begin_plain` kernels are run by Python, the very same functions, until they
+took as long as loading would. What Python cannot run, because it is written in machine instructions, is given in both forms (`machine_code`),
+and what Numba has to be told of other functions is told when it is loaded (`when_compiled`).
 """
 
 from __future__ import annotations
 
+import sys
+from threading import Lock, local
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
-import numba
-from numba.core.caching import FunctionCache
-from numba.core.runtime.nrt import rtsys
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class KernelCache(FunctionCache):
-    """The compiled forms of one kernel, in files; nothing is looked for before one is wanted."""
+class Kernel:
+    """A kernel while Numba is not loaded."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self._opened = False
+    __slots__ = ("_make", "made", "py_func")
 
-    def _open(self) -> None:
-        if not self._opened:
-            self._opened = True
-            super().__init__(self._function)  # type: ignore[no-untyped-call]
+    def __init__(self, function: Callable[..., Any], make: Callable[[], Any]) -> None:
+        """`make` gives the form for the machine."""
+        self.py_func = function
+        self._make = make
+        self.made: Any = None
 
-    @property
-    def cache_path(self) -> str:
-        """Where the files are."""
-        self._open()
-        path: str = self._cache_path
-        return path
+    def make(self) -> None:
+        """Make the form for the machine."""
+        self.made = self._make()
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled form for these types of arguments, or None."""
-        self._open()
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it: by Python while that goes, else compiled."""
+        if self.made is None:
+            if _PLAIN.inside:
+                return self.py_func(*arguments)
+            if _STATE.left_s > 0.0:
+                return _run_plain(self.py_func, arguments)
+            compile_kernels()
+        return self.made(*arguments)
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a form that was just compiled."""
-        self._open()
-        super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+    def __getattr__(self, name: str) -> Any:
+        """What Numba knows of it."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        compile_kernels()
+        return getattr(self.made, name)
 
-    def flush(self) -> None:
-        """Forget what is kept."""
-        self._open()
-        super().flush()  # type: ignore[no-untyped-call]
+
+class _State:
+    """What all kernels of the process have in common."""
+
+    def __init__(self) -> None:
+        self.is_compiled = False
+        self.left_s = 0.0  # that kernels may still be run by Python
+        self.waiting: list[Kernel] = []
+        self.lessons: list[Callable[[], None]] = []
+        self.lock = Lock()
+
+
+class _Plain(local):
+    """Whether a kernel is being run by Python in this thread: those that it calls are part of it."""
+
+    inside = False
+
+
+_STATE = _State()
+_PLAIN = _Plain()
 
 
 def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit`, with a cache that is opened when the kernel is first called."""
-    compiled = numba.njit(**options)
+    """`numba.njit`, which loads Numba when a kernel is first called."""
 
     def make(function: Callable[..., Any]) -> Any:
-        numba_dispatcher = compiled(function)
-        if cache:
-            numba_dispatcher._cache = KernelCache(function)
-        return numba_dispatcher
+        def compiled() -> Any:
+            from cqc.runtime.kernel_cache import dispatcher_of
+
+            return dispatcher_of(function, options, cache=cache)
+
+        return _now_or_later(function, compiled)
 
     return make
+
+
+def machine_code(plain: Callable[..., Any], make: Callable[[], Any]) -> Any:
+    """A function for kernels that Numba and Python have in two forms; `make` gives that for Numba."""
+    return _now_or_later(plain, make)
+
+
+def when_compiled(lesson: Callable[[], None]) -> None:
+    """Call something once Numba is loaded, before anything is compiled."""
+    if _STATE.is_compiled:
+        lesson()
+    else:
+        _STATE.lessons.append(lesson)
+
+
+def begin_plain(seconds: float) -> None:
+    """Let Python run kernels for so long in all; nothing changes where Numba is loaded already."""
+    if not _STATE.is_compiled:
+        _STATE.left_s = seconds
+
+
+def is_plain() -> bool:
+    """Whether kernels are run by Python."""
+    return not _STATE.is_compiled and _STATE.left_s > 0.0
+
+
+def compile_kernels() -> None:
+    """Load Numba, and put what it makes of kernels in their place, in every module."""
+    with _STATE.lock:
+        if _STATE.is_compiled:
+            return
+        from cqc.runtime.kernel_cache import accept
+
+        accept(Kernel)  # somebody may have kept one
+        for kernel in _STATE.waiting:
+            kernel.make()
+        for lesson in _STATE.lessons:
+            lesson()
+        _STATE.is_compiled = True
+        _STATE.waiting.clear()
+        _STATE.lessons.clear()
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("cqc.", "tests.")):
+            names = vars(module)
+            for each, value in list(names.items()):
+                if type(value) is Kernel:
+                    names[each] = value.made
+
+
+def _now_or_later(function: Callable[..., Any], make: Callable[[], Any]) -> Any:
+    if _STATE.is_compiled:
+        return make()
+    kernel = Kernel(function, make)
+    _STATE.waiting.append(kernel)
+    return kernel
+
+
+def _run_plain(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """What a kernel gives, run by Python: numbers are Python's own, as they are when compiled code gives them."""
+    started = thread_time()
+    _PLAIN.inside = True
+    try:
+        with np.errstate(all="ignore"):  # hashes overflow, as they are meant to
+            return _as_python(function(*map(_as_numbers, arguments)))
+    finally:
+        _PLAIN.inside = False
+        _STATE.left_s -= thread_time() - started
+
+
+def _as_numbers(value: Any) -> Any:
+    """Whole numbers as kernels have them: of 64 bits."""
+    if type(value) is int:
+        return np.int64(value)
+    if type(value) is tuple:
+        return tuple(map(_as_numbers, value))
+    return value
+
+
+def _as_python(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) is tuple:
+        return tuple(map(_as_python, value))
+    return value

@@ -179,3 +179,10 @@ def difference(file: Path, recorded: str | None, text: str) -> str:
     )
     shown = "\n".join(lines) or "(only the end of the file differs)"
     return f"{name} is not what it was; `pytest --update` accepts the change\n{shown}"
+
+
+# Kernels run by Python instead of compiled ones: what a run over a handful of rows does (`runtime/kernel.py`).
+if os.environ.get("CQC_TEST_PLAIN"):
+    from cqc.runtime.kernel import begin_plain
+
+    begin_plain(float("inf"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.kernel import njit

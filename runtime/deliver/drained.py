@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -71,4 +70,6 @@ def _table(query: str, results: list[Result]) -> str:
 
 def _text(value: Any) -> str:
     text = "NULL" if value is None else str(value)
+    from html import escape  # only notebooks ask
+
     return escape(text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "...")

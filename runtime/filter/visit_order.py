@@ -14,6 +14,7 @@ there has lost already: the most selective, the cheapest and those that serve ma
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from random import Random
 from time import thread_time
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,7 @@ class FilterRoute:
         self._visits: dict[Hashable, Visits] = {}
         self._plan = _Plan()
         self._sampled: Sampled | None = None
-        self._random = np.random.default_rng(17)
+        self._random = Random(17)  # any number; a run can be repeated
         self._sample_s = 0.0
         self.samples = 0
         self.changes = 0  # samples that said something else than the one before
@@ -159,9 +160,8 @@ class FilterRoute:
         if self._sampled is None:
             chosen = np.arange(stations.queries)
             if len(chosen) > settings.VISITS_SAMPLE_QUERIES:
-                chosen = np.sort(
-                    self._random.choice(chosen, settings.VISITS_SAMPLE_QUERIES, replace=False)
-                )
+                few = self._random.sample(range(len(chosen)), settings.VISITS_SAMPLE_QUERIES)
+                chosen = np.sort(np.array(few))
             self._sampled = stations.sample(chosen)
         known = self._sampled
         rows = index.rows_of(known.conjunctions, known.rows)

@@ -1,9 +1,8 @@
-"""Operations on rows of 512 bits, the width in which the grouped filter works.
+"""Operations on rows of 512 bits, the width in which the grouped filter works, and on words of 64.
 
-A row holds one bit for each tuple of a block of 512: eight words, one cache line, two vector registers. Numba compiles a loop
-over eight words into scalar code with overlap checks, which costs three times what the machine needs, so the three operations
-of the inner loops are written as vector instructions. Addresses are plain integers (`array.ctypes.data`), because a row is
-picked by number from a table and never outlives the call.
+A row holds one bit for each tuple of a block of 512: eight words, one cache line, two vector registers. For compiled kernels they are
+vector instructions (`bit_row_code`); here is the same for Python, for runs that are over before Numba would be loaded.
+Addresses are plain integers (`array.ctypes.data`), because a row is picked by number from a table and never outlives the call.
 
     conjunction   out = (row a0 ^ row b0) & (row a1 ^ row b1) & ...
     accumulate    each listed row becomes the union of itself and those listed before it
@@ -13,185 +12,90 @@ picked by number from a table and never outlives the call.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic as _intrinsic
+import numpy as np
+
+from cqc.runtime.columns.array_addresses import array_at
+from cqc.runtime.kernel import machine_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-intrinsic: Any = _intrinsic  # its declared type is that of the call outside kernels
+    from numpy.typing import NDArray
+
 WORDS = 8
 BLOCK = 64 * WORDS  # tuples
 
-_I32 = ir.IntType(32)
-_I64 = ir.IntType(64)
-_ROW = ir.VectorType(_I64, WORDS)
-_NUMBERS = ir.VectorType(_I32, 64)
+
+def _in_both_forms(plain: Callable[..., Any]) -> Any:
+    def make() -> Any:
+        return getattr(import_module("cqc.runtime.lineage.bit_row_code"), plain.__name__)
+
+    return machine_code(plain, make)
 
 
-def _pointer(builder: Any, address: Any, kind: Any) -> Any:
-    return builder.inttoptr(address, kind.as_pointer())
+def _row(table: int, rows: int, at: int) -> NDArray[np.uint64]:
+    """Row number `rows[at]` of the table."""
+    (number,) = array_at(int(rows) + 4 * int(at), (1,), np.uint32)
+    return array_at(int(table) + 8 * WORDS * int(number), (WORDS,), np.uint64)
 
 
-def _row_at(builder: Any, table: Any, rows: Any, at: Any) -> Any:
-    """Where row number `rows[at]` of the table is."""
-    number = builder.zext(builder.load(builder.gep(rows, [at])), _I64)
-    return builder.gep(table, [number])
-
-
-def _conjunction_code(store: Callable[[Any, Any, Any], None]) -> Any:
-    """The code of a conjunction; `store` writes its result to an address."""
-    signature = types.void(types.uintp, types.uintp, types.intp, types.intp, types.uintp)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table, rows, start, stop, out = arguments
-        table, rows = _pointer(builder, table, _ROW), _pointer(builder, rows, _I32)
-
-        def pair(at: Any) -> Any:
-            following = builder.add(at, _I64(1))
-            first = builder.load(_row_at(builder, table, rows, at), align=8)
-            return builder.xor(
-                first, builder.load(_row_at(builder, table, rows, following), align=8)
-            )
-
-        first, second = pair(start), builder.add(start, _I64(2))
-        before = builder.block
-        loop, done = builder.append_basic_block("pairs"), builder.append_basic_block("done")
-        builder.cbranch(builder.icmp_signed("<", second, stop), loop, done)
-        builder.position_at_end(loop)
-        at, so_far = builder.phi(_I64), builder.phi(_ROW)
-        narrowed, following = builder.and_(so_far, pair(at)), builder.add(at, _I64(2))
-        at.add_incoming(second, before)
-        at.add_incoming(following, loop)
-        so_far.add_incoming(first, before)
-        so_far.add_incoming(narrowed, loop)
-        builder.cbranch(builder.icmp_signed("<", following, stop), loop, done)
-        builder.position_at_end(done)
-        result = builder.phi(_ROW)
-        result.add_incoming(first, before)
-        result.add_incoming(narrowed, loop)
-        store(builder, result, out)
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
-def _store(builder: Any, row: Any, out: Any) -> None:
-    builder.store(row, _pointer(builder, out, _ROW), align=8)
-
-
-def _store_past_caches(builder: Any, row: Any, out: Any) -> None:
-    written = builder.store(row, _pointer(builder, out, _ROW), align=64)
-    written.set_metadata("nontemporal", builder.module.add_metadata([_I32(1)]))
-
-
-@intrinsic
-def conjunction(typing_context, table, rows, start, stop, out):  # type: ignore[no-untyped-def]
+@_in_both_forms
+def conjunction(table: int, rows: int, start: int, stop: int, out: int) -> None:
     """Write to `out` the AND over the pairs of rows[start:stop] (at least one pair) of the XOR of each pair."""
-    return _conjunction_code(_store)
+    result = _row(table, rows, start) ^ _row(table, rows, start + 1)
+    for at in range(start + 2, stop, 2):
+        result &= _row(table, rows, at) ^ _row(table, rows, at + 1)
+    array_at(int(out), (WORDS,), np.uint64)[:] = result
 
 
-@intrinsic
-def conjunction_past_caches(typing_context, table, rows, start, stop, out):  # type: ignore[no-untyped-def]
+@_in_both_forms
+def conjunction_past_caches(table: int, rows: int, start: int, stop: int, out: int) -> None:
     """The same, written to memory that is not read soon: whole cache lines, at an address that is a multiple of 64."""
-    return _conjunction_code(_store_past_caches)
+    conjunction(table, rows, start, stop, out)
 
 
-@intrinsic
-def accumulate(typing_context, table, rows, start, stop):  # type: ignore[no-untyped-def]
+@_in_both_forms
+def accumulate(table: int, rows: int, start: int, stop: int) -> None:
     """Turn the rows of rows[start:stop] into running unions."""
-    signature = types.void(types.uintp, types.uintp, types.intp, types.intp)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table, rows, start, stop = arguments
-        table, rows = _pointer(builder, table, _ROW), _pointer(builder, rows, _I32)
-        before = builder.block
-        loop, done = builder.append_basic_block("rows"), builder.append_basic_block("done")
-        builder.cbranch(builder.icmp_signed("<", start, stop), loop, done)
-        builder.position_at_end(loop)
-        at, union = builder.phi(_I64), builder.phi(_ROW)
-        place = _row_at(builder, table, rows, at)
-        grown, following = (
-            builder.or_(union, builder.load(place, align=8)),
-            builder.add(at, _I64(1)),
-        )
-        builder.store(grown, place, align=8)
-        at.add_incoming(start, before)
-        at.add_incoming(following, loop)
-        union.add_incoming(ir.Constant(_ROW, None), before)
-        union.add_incoming(grown, loop)
-        builder.cbranch(builder.icmp_signed("<", following, stop), loop, done)
-        builder.position_at_end(done)
-        return context.get_dummy_value()
-
-    return signature, generate
+    union = np.zeros(WORDS, np.uint64)
+    for at in range(start, stop):
+        row = _row(table, rows, at)
+        union |= row
+        row[:] = union
 
 
-@intrinsic
-def clear(typing_context, table, rows, start, stop):  # type: ignore[no-untyped-def]
+@_in_both_forms
+def clear(table: int, rows: int, start: int, stop: int) -> None:
     """Empty the rows of rows[start:stop]."""
-    signature = types.void(types.uintp, types.uintp, types.intp, types.intp)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table, rows, start, stop = arguments
-        table, rows = _pointer(builder, table, _ROW), _pointer(builder, rows, _I32)
-        with cgutils.for_range_slice(builder, start, stop, _I64(1)) as (at, _):
-            builder.store(ir.Constant(_ROW, None), _row_at(builder, table, rows, at), align=8)
-        return context.get_dummy_value()
-
-    return signature, generate
+    for at in range(start, stop):
+        _row(table, rows, at)[:] = 0
 
 
-@intrinsic
-def inside(typing_context, numbers, low, high):  # type: ignore[no-untyped-def]
+@_in_both_forms
+def inside(numbers: int, low: int, high: int) -> np.uint64:
     """The bits of those of 64 int32 numbers, at an address, that are above `low` and not above `high`."""
-    signature = types.uint64(types.uintp, types.int32, types.int32)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        numbers, low, high = arguments
-        values = builder.load(_pointer(builder, numbers, _NUMBERS), align=4)
-
-        def spread(number: Any) -> Any:
-            single = builder.insert_element(ir.Constant(_NUMBERS, ir.Undefined), number, _I32(0))
-            lanes = ir.Constant(ir.VectorType(_I32, 64), None)
-            return builder.shuffle_vector(single, ir.Constant(_NUMBERS, ir.Undefined), lanes)
-
-        above = builder.icmp_signed(">", values, spread(low))
-        bits = builder.and_(above, builder.icmp_signed("<=", values, spread(high)))
-        return builder.bitcast(bits, _I64)
-
-    return signature, generate
+    values = array_at(int(numbers), (64,), np.int32)
+    bits = np.packbits((values > low) & (values <= high), bitorder="little")
+    return bits.view(np.uint64)[0]  # type: ignore[no-any-return]
 
 
-@intrinsic
-def popcount(typing_context, word):  # type: ignore[no-untyped-def]
+@_in_both_forms
+def popcount(word: int) -> int:
     """How many bits of a word are set."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), generate
+    return int(word).bit_count()
 
 
-@intrinsic
-def lowest_bit(typing_context, word):  # type: ignore[no-untyped-def]
+@_in_both_forms
+def lowest_bit(word: int) -> int:
     """The number of the lowest bit set in a word that has one."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.uint64), generate
+    number = int(word)
+    return (number & -number).bit_length() - 1
 
 
-@intrinsic
-def double_bits(typing_context, value):  # type: ignore[no-untyped-def]
+@_in_both_forms
+def double_bits(value: float) -> int:
     """The bits of a double."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], _I64)
-
-    return types.int64(types.float64), generate
+    return int(np.float64(value).view(np.int64))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import ARROW_TYPES, to_arrow
@@ -85,6 +84,8 @@ class ParquetFileSink:
         self._as_json = shape is None
         self._schema = _JSON_SCHEMA if shape is None else _with_query(schema_of_shape(shape))
         try:
+            import pyarrow.parquet as pq  # takes 20 ms, and few write it
+
             self._writer = pq.ParquetWriter(self._aside, self._schema)
         except OSError as error:
             raise cannot_write(path, error) from error
@@ -145,6 +146,8 @@ def write_whole(path: Path, table: pa.Table) -> None:
     """Write a Parquet file that is there whole or not at all."""
     aside = path.with_name(f".{path.name}.part")
     try:
+        import pyarrow.parquet as pq  # takes 20 ms, and few write it
+
         pq.write_table(table, aside)
         aside.replace(path)
     except OSError as error:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cqc.compiler.meaning.source_formats import FILES, Cut
 from cqc.runtime.errors import RunError
@@ -141,6 +140,8 @@ def _trace_of(path: Path) -> tuple[int, int | None]:
 
 def _rows_of_parquet(path: Path) -> int:
     try:
+        import pyarrow.parquet as pq  # takes 20 ms, and few read it
+
         return int(pq.read_metadata(path).num_rows)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")

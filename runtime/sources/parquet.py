@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cqc.compiler.diagnostics.suggest import listed
 from cqc.compiler.meaning.catalog import fold
@@ -16,6 +15,8 @@ from cqc.runtime.intake.typed_batch import Intake
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import BinaryIO
+
+    import pyarrow.parquet as pq
 
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.intake.typed_batch import TypedBatch
@@ -36,6 +37,8 @@ def read_parquet(
     Raises:
         RunError: when it is no Parquet file, or lacks a declared column.
     """
+    import pyarrow.parquet as pq  # takes 20 ms, and not every run reads it
+
     intake = Intake(relation)
     try:
         opened = pq.ParquetFile(file)

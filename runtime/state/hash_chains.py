@@ -17,7 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.kernel import njit

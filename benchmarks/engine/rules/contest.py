@@ -97,7 +97,7 @@ def launched(command: Command, out: Path) -> dict[str, float]:
         text=True,
         timeout=TIME_LIMIT_S,
         cwd=ROOT,
-        env={**os.environ, **command.environment},
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **command.environment},
     )
     result: dict[str, float] = json.loads(finished.stdout)
     if result["code"]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 
 from cqc.runtime.join.step.conditions import meet
 from cqc.runtime.join.step.presence import SEED, move_entries

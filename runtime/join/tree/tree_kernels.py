@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 
 from cqc.runtime.join.step.conditions import meet, window_allows
 from cqc.runtime.join.step.presence import SEED, mix

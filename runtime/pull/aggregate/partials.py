@@ -17,11 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload, register_jitable
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.kernel import njit
+from cqc.runtime.kernel import njit, when_compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,36 +53,31 @@ def numbers_of(column: Column) -> NDArray[Any]:
 
 def clear(partial: Any) -> None:
     """Make it the partial of no values."""
+    (_clear_double if partial.dtype == np.float64 else _clear_whole)(partial)
 
 
 def absorb_value(partial: Any, value: Any) -> None:
     """Add one value (not NULL)."""
+    (_add_double_value if partial.dtype == np.float64 else _add_whole_value)(partial, value)
 
 
 def absorb(partial: Any, other: Any) -> None:
     """Add another partial."""
+    (_absorb_double if partial.dtype == np.float64 else _absorb_whole)(partial, other)
 
 
-@overload(clear)
-def _clear(partial):  # type: ignore[no-untyped-def]
-    if isinstance(partial.dtype, types.Float):
-
-        def double(partial):  # type: ignore[no-untyped-def]
-            partial[:DOUBLE_LEAST] = 0.0
-            partial[DOUBLE_LEAST] = np.nan
-            partial[DOUBLE_MOST] = -np.inf
-
-        return double
-
-    def whole(partial):  # type: ignore[no-untyped-def]
-        partial[:WHOLE_LEAST] = 0
-        partial[WHOLE_LEAST] = _LARGEST
-        partial[WHOLE_MOST] = _SMALLEST
-
-    return whole
+def _clear_double(partial: Any) -> None:
+    partial[:DOUBLE_LEAST] = 0.0
+    partial[DOUBLE_LEAST] = np.nan
+    partial[DOUBLE_MOST] = -np.inf
 
 
-@register_jitable
+def _clear_whole(partial: Any) -> None:
+    partial[:WHOLE_LEAST] = 0
+    partial[WHOLE_LEAST] = _LARGEST
+    partial[WHOLE_MOST] = _SMALLEST
+
+
 def _add_double(partial: Any, value: Any) -> None:
     before = partial[SUM]
     total = before + value
@@ -93,7 +86,6 @@ def _add_double(partial: Any, value: Any) -> None:
     partial[REST] += (before - (total - part)) + (value - part)
 
 
-@register_jitable
 def _widen_double(partial: Any, least: Any, most: Any) -> None:
     if least < partial[DOUBLE_LEAST] or np.isnan(partial[DOUBLE_LEAST]):
         partial[DOUBLE_LEAST] = least
@@ -101,51 +93,64 @@ def _widen_double(partial: Any, least: Any, most: Any) -> None:
         partial[DOUBLE_MOST] = most
 
 
-@overload(absorb_value)
-def _absorb_value(partial, value):  # type: ignore[no-untyped-def]
-    if isinstance(partial.dtype, types.Float):
-
-        def double(partial, value):  # type: ignore[no-untyped-def]
-            partial[COUNT] += 1
-            if np.isfinite(value):
-                _add_double(partial, value)
-            else:
-                partial[SPECIAL] += value
-            _widen_double(partial, value, value)
-
-        return double
-
-    def whole(partial, value):  # type: ignore[no-untyped-def]
-        partial[COUNT] += 1
-        partial[HIGH] += value >> 32
-        partial[LOW] += value & 0xFFFFFFFF
-        partial[WHOLE_LEAST] = min(partial[WHOLE_LEAST], value)
-        partial[WHOLE_MOST] = max(partial[WHOLE_MOST], value)
-
-    return whole
+def _add_double_value(partial: Any, value: Any) -> None:
+    partial[COUNT] += 1
+    if np.isfinite(value):
+        _add_double(partial, value)
+    else:
+        partial[SPECIAL] += value
+    _widen_double(partial, value, value)
 
 
-@overload(absorb)
-def _absorb(partial, other):  # type: ignore[no-untyped-def]
-    if isinstance(partial.dtype, types.Float):
+def _add_whole_value(partial: Any, value: Any) -> None:
+    partial[COUNT] += 1
+    partial[HIGH] += value >> 32
+    partial[LOW] += value & 0xFFFFFFFF
+    partial[WHOLE_LEAST] = min(partial[WHOLE_LEAST], value)
+    partial[WHOLE_MOST] = max(partial[WHOLE_MOST], value)
 
-        def double(partial, other):  # type: ignore[no-untyped-def]
-            partial[COUNT] += other[COUNT]
-            _add_double(partial, other[SUM])
-            partial[REST] += other[REST]
-            partial[SPECIAL] += other[SPECIAL]
-            _widen_double(partial, other[DOUBLE_LEAST], other[DOUBLE_MOST])
 
-        return double
+def _absorb_double(partial: Any, other: Any) -> None:
+    partial[COUNT] += other[COUNT]
+    _add_double(partial, other[SUM])
+    partial[REST] += other[REST]
+    partial[SPECIAL] += other[SPECIAL]
+    _widen_double(partial, other[DOUBLE_LEAST], other[DOUBLE_MOST])
 
-    def whole(partial, other):  # type: ignore[no-untyped-def]
-        partial[COUNT] += other[COUNT]
-        partial[HIGH] += other[HIGH]
-        partial[LOW] += other[LOW]
-        partial[WHOLE_LEAST] = min(partial[WHOLE_LEAST], other[WHOLE_LEAST])
-        partial[WHOLE_MOST] = max(partial[WHOLE_MOST], other[WHOLE_MOST])
 
-    return whole
+def _absorb_whole(partial: Any, other: Any) -> None:
+    partial[COUNT] += other[COUNT]
+    partial[HIGH] += other[HIGH]
+    partial[LOW] += other[LOW]
+    partial[WHOLE_LEAST] = min(partial[WHOLE_LEAST], other[WHOLE_LEAST])
+    partial[WHOLE_MOST] = max(partial[WHOLE_MOST], other[WHOLE_MOST])
+
+
+def _tell_numba() -> None:
+    """Which of two functions is meant, compiled kernels know by the type of the partial; both are declared alike."""
+    from numba import types
+    from numba.extending import overload, register_jitable
+
+    register_jitable(_add_double)
+    register_jitable(_widen_double)
+
+    def is_double(partial: Any) -> bool:
+        return isinstance(partial.dtype, types.Float)
+
+    @overload(clear)
+    def choose_clear(partial: Any) -> Any:
+        return _clear_double if is_double(partial) else _clear_whole
+
+    @overload(absorb_value)
+    def choose_absorb_value(partial: Any, value: Any) -> Any:
+        return _add_double_value if is_double(partial) else _add_whole_value
+
+    @overload(absorb)
+    def choose_absorb(partial: Any, other: Any) -> Any:
+        return _absorb_double if is_double(partial) else _absorb_whole
+
+
+when_compiled(_tell_numba)
 
 
 @njit(cache=True, nogil=True)

@@ -13,10 +13,12 @@ import gc
 
 from pyspark import daemon
 
+from cqc.runtime.kernel import compile_kernels
 from cqc.runtime.spark.distributed import keeper, worker
 
 if __name__ == "__main__":
     assert worker.SENT
+    compile_kernels()
     gc.collect()
     gc.freeze()
     keeper.start()

@@ -1,57 +1,99 @@
-"""Kernels are found in their files by the next process, which fills no registry of Numba's for that."""
+"""Python runs the same kernels as Numba compiles, with the same answers; and Numba is loaded when that takes too long."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+import cqc
 from tests.support.waiting import PATIENCE_S
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-_SOURCE = """
-from cqc.runtime.kernel import njit
-
-@njit(cache=True, nogil=True)
-def added(one, two):
-    return one + two
+ROOT = Path(__file__).parents[3]
+PROGRAM = """
+CREATE STREAM a (ts TIMESTAMP, k BIGINT, x DOUBLE, name STRING);
+CREATE STREAM b (ts TIMESTAMP, k BIGINT, y DOUBLE, name STRING);
+CREATE QUERY high AS SELECT a.k, a.name FROM a WHERE a.x > 2 AND (a.name LIKE 'n%' OR a.k IN (1, 5)) AND NOT a.name ILIKE '%4%';
+CREATE QUERY pairs AS SELECT a.k, b.y FROM a, b WHERE a.k = b.k AND a.x < b.y + 3 WINDOW b.ts > a.ts MAXWINDOW 9 SEC;
+CREATE QUERY named AS SELECT a.name, b.y FROM a, b WHERE a.name = b.name MAXWINDOW 30 SEC;
+CREATE QUERY near AS SELECT a.x, b.y FROM a, b WHERE a.x < b.y AND a.k <> b.k MAXWINDOW 4 SEC;
+CREATE QUERY three AS SELECT a.k FROM a, b, a AS c WHERE a.k = b.k AND b.k = c.k MAXWINDOW 12 SEC;
+CREATE QUERY sums AS SELECT a.k, SUM(a.x) AS s, COUNT(*) AS n, MIN(a.k) AS m FROM a GROUP BY a.k BEGIN (NOW - 20 SEC) END (NOW) EVERY 10 SEC;
 """
-_CALL = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from sums import added
-assert added.stats.cache_path is not None
-before = "numba.np.linalg" in sys.modules
-print(added(1, 2), sum(added.stats.cache_hits.values()), before, "numba.np.linalg" in sys.modules)
-print(added(1.5, 2), added.py_func(1, 1))
+_ANSWERS = """
+import json, sys
+from cqc.runtime.kernel import begin_plain
+from tests.unit.runtime.test_kernel import answers
+begin_plain(float(sys.argv[1]))
+found = answers()
+print(json.dumps([found, "numba" in sys.modules]))
 """
 
 
-def _call(folder: Path) -> list[str]:
-    # The user's own folder of kernels must not matter here.
-    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+def answers() -> list[Any]:
+    """What a small program finds in a few rows."""
+    engine = cqc.Engine(cqc.compile(PROGRAM))
+    found = []
+    for at in range(12):
+        instant = f"2024-01-01T00:00:{2 * at:02}Z"
+        row = {"ts": instant, "k": at % 4 - 1, "name": f"n{at % 5}"}
+        engine.push_batch(
+            {"a": [{**row, "x": at * 0.7}], "b": [{**row, "k": at % 3 - 1, "y": 8.0 - at}]}
+        )
+        found += [[each.query, str(each.ts), each.row] for each in engine.drain()]
+    engine.finish()
+    found += [[each.query, str(each.ts), each.row] for each in engine.drain()]
+    return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+
+
+def _python(code: str, *arguments: str) -> str:
     finished = subprocess.run(
-        [sys.executable, "-c", _CALL, str(folder)],
+        [sys.executable, "-c", code, *arguments],
         capture_output=True,
         text=True,
-        check=True,
         timeout=PATIENCE_S,
-        env=environment,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
     )
-    return finished.stdout.splitlines()
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
 
 
-def test_a_kernel_is_compiled_once_and_then_read(tmp_path: Path) -> None:
-    (tmp_path / "sums.py").write_text(_SOURCE)
-    assert _call(tmp_path) == ["3 0 False True", "3.5 2"]
-    assert _call(tmp_path) == ["3 1 False False", "3.5 2"]
+def test_python_finds_what_compiled_kernels_find_and_needs_no_numba() -> None:
+    found, has_numba = json.loads(_python(_ANSWERS, "600"))
+    assert not has_numba
+    assert {query for query, _, _ in found} == {"high", "pairs", "named", "near", "three", "sums"}
+    assert found == answers()
 
 
-def test_a_kernel_whose_source_changed_is_compiled_again(tmp_path: Path) -> None:
-    (tmp_path / "sums.py").write_text(_SOURCE)
-    _call(tmp_path)
-    (tmp_path / "sums.py").write_text(_SOURCE.replace("one + two", "one + two + 10"))
-    assert _call(tmp_path)[0] == "13 0 False True"
+def test_numba_takes_over_in_the_middle() -> None:
+    found, has_numba = json.loads(_python(_ANSWERS, "0.005"))
+    assert has_numba
+    assert found == answers()
+
+
+@pytest.mark.parametrize("section", ["section_2_1", "section_3", "section_7"])
+def test_cases_of_the_language_hold_for_kernels_that_python_runs(section: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "tests/language",
+        "-k",
+        f"engine and {section}",
+    ]
+    environment = {**os.environ, "CQC_TEST_PLAIN": "1"}
+    finished = subprocess.run(
+        command, capture_output=True, text=True, timeout=600, cwd=ROOT, env=environment, check=False
+    )
+    assert finished.returncode == 0, finished.stdout[-2000:]

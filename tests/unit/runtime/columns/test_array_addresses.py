@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 
 from cqc.runtime.columns.array_addresses import address, carray, pointer
+from cqc.runtime.kernel import njit
 
 
-@njit
+@njit(cache=False)
 def double_at(where, rows, width):  # type: ignore[no-untyped-def]
     array = carray(pointer(where), (rows, width), np.int64)
     for row in range(rows):

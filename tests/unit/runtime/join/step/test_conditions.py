@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 
 from cqc.runtime.join.step import conditions
 from cqc.runtime.join.step.step_arguments import Thetas, Windows
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import interval_sets
 
 WIDTHS = [(0,), np.empty(3, np.int64)]
 
 
-@njit
+@njit(cache=False)
 def allow_windows(alive, windows, ts_in, ts, width):  # type: ignore[no-untyped-def]
     return conditions.windows_allow(
         alive, windows.starts, windows.cuts, windows.sets, ts_in, 0, ts, width

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from cqc.runtime.join.step.step_arguments import RowBlock, Windows
+from cqc.runtime.kernel import njit
 
 
-@njit
+@njit(cache=False)
 def named(rows, windows):  # type: ignore[no-untyped-def]
     rows, windows = RowBlock(*rows), Windows(*windows)
     return rows.ts[0, 1] + windows.cuts[0] + len(windows.sets)
