@@ -38,6 +38,7 @@ COMMANDS = {
     "invoke": "Ask a query of a running service for its answer.",
     "unregister": "Remove a query from a running service.",
     "watch": "Follow the results of a running service.",
+    "alerts": "List the alerts of a running service, with the keys that are pending or firing.",
     "sinks": "List the sinks of a running service, with what waits for them.",
     "sink": "Try a sink: `cqc sink test NAME`.",
     "top": "Show what a running service does, live.",
@@ -46,7 +47,7 @@ COMMANDS = {
     "bench": "Run a benchmark beside its peers.",
     "completion": "Print what a shell needs to complete commands and options.",
 }
-CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch", "sinks"}
+CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch", "sinks", "alerts"}
 
 FILES = {"import": "import_rules"}  # those whose name cannot be a module's
 

@@ -154,6 +154,46 @@ def sinks_command(form: str, **given: Any) -> int:
     return 0
 
 
+@click.command("alerts")
+@click.argument("name", required=False)
+@service_options
+def alerts_command(form: str, name: str | None, **given: Any) -> int:
+    """List the alerts of a service, and the keys that are pending or firing: of all of them, or of the one that is named."""
+    path = "/alerts" if name is None else f"/alerts?{urllib.parse.urlencode({'query': name})}"
+    found = _connect(given).send("GET", path)
+    alerts = [each for each in found["alerts"] if name is None or each["name"] == name]
+    if name is not None and not alerts:
+        raise ServiceError(f"there is no alert {name}")
+    if form == "json":
+        for each in found["keys"]:
+            click.echo(json.dumps(each, ensure_ascii=False))
+        return 0
+    rows = [
+        [each["name"], each["severity"] or "", *(f"{each[count]:,}" for count in _COUNTED)]
+        for each in alerts
+    ]
+    click.echo("\n".join(aligned(["alert", "severity", *_COUNTED], rows, [False] * 2 + [True] * 3)))
+    if found["keys"]:
+        click.echo("")
+        keys = [
+            [
+                each["alert"],
+                each["state"],
+                ", ".join(f"{part} = {value}" for part, value in each["key"].items()),
+                str(each["since"]),
+                str(each["last"]),
+                f"{each['count']:,}",
+            ]
+            for each in found["keys"]
+        ]
+        titles = ["alert", "state", "key", "since", "last seen", "count"]
+        click.echo("\n".join(aligned(titles, keys, [False] * 5 + [True])))
+    return 0
+
+
+_COUNTED = ("pending", "firing", "results")
+
+
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _WIDEST_TEXT else line[: _WIDEST_TEXT - 1] + "…"

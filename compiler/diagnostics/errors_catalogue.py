@@ -135,6 +135,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ173": (_ERROR, "the text {name} has braces that mean nothing"),
     "CQ174": (_ERROR, "no text of an alert can be called {name}"),
     "CQ175": (_ERROR, "{name} in WITH of an alert is {expected}"),
+    "CQ177": (_ERROR, "sink {name} is of type 'alertmanager', which takes alerts only"),
     # Warnings
     "CQ176": (_WARNING, "a key of alert {name} that falls silent fires for ever"),
     "CQ147": (_WARNING, "query {name} keeps something for every key for ever"),

@@ -137,6 +137,15 @@ SINK_TYPES: dict[str, SinkType] = {
         },
         ("url",),
     ),
+    "alertmanager": SinkType(
+        {
+            "url": Text("an address that begins with http:// or https://"),
+            "headers": Text("headers such as 'X-Team: blue; X-Env: prod'"),
+            "timeout": Seconds(),
+            "token": Text("a token"),
+        },
+        ("url",),
+    ),
     "kafka": SinkType(
         {
             "servers": _ADDRESS,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 HOMES = {
     "file": "cqc.runtime.receivers.file:FileReceiver",
     "webhook": "cqc.runtime.receivers.webhook:WebhookReceiver",
+    "alertmanager": "cqc.runtime.receivers.alertmanager:AlertmanagerReceiver",
     "kafka": "cqc.runtime.receivers.kafka:KafkaReceiver",
     "postgres": "cqc.runtime.receivers.postgres:PostgresReceiver",
     "sqlite": "cqc.runtime.receivers.sqlite:SqliteReceiver",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -112,6 +112,19 @@ class Receiver(Protocol):
 
     def close(self) -> None:
         """Let go of the connection."""
+
+
+@runtime_checkable
+class Ticking(Protocol):
+    """A receiver that has something to do now and then, also while no result comes."""
+
+    def tick(self) -> None:
+        """Do it when it is time.
+
+        Raises:
+            UnreachableError: try again.
+            RefusedError: never this.
+        """
 
 
 @dataclass(frozen=True, slots=True)

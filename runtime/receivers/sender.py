@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.sealed import read_sealed_json, write_sealed_json
-from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
+from cqc.runtime.receivers.receiver import RefusedError, Ticking, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -98,6 +98,7 @@ class Sender:
         self._dead_letters = dead_letters
         self._say = say
         self._receiver: Receiver | None = None
+        self._ticks = False  # whether the receiver has something to do now and then
         self._in_hand = 0  # the number of the last result that is being sent
         self._ending = threading.Event()
         self.failure: RunError | None = None  # why it cannot go on at all
@@ -137,6 +138,7 @@ class Sender:
                 results = self._spool.read(self._place.number, self._at_once(), _LOOK_S)
                 if results:
                     self._deliver(results)
+                self._tick()
                 self._place.note()
         except RunError as error:
             self.failure = error
@@ -145,6 +147,20 @@ class Sender:
         finally:
             if self._receiver is not None:
                 self._receiver.close()
+
+    def _tick(self) -> None:
+        """Let a receiver do what it does now and then."""
+        if self._receiver is None and not self._ticks:
+            return
+        try:
+            self._ticks = self._called(_tick)
+        except UnreachableError as error:
+            self._wait_after(error, _PAUSES_S[0] * 10)
+        except RefusedError as error:
+            self.status.failures += 1
+            self.status.last_error = str(error)
+        else:
+            self._works_again()
 
     def _begin(self) -> None:
         """Where the receiver keeps how far it is, that is the truth."""
@@ -267,6 +283,14 @@ class Sender:
             raise RunError(
                 f"cannot write {self._dead_letters}: {error.strerror or error}"
             ) from error
+
+
+def _tick(receiver: Receiver) -> bool:
+    """Let the receiver do what it does now and then, if anything; whether it does."""
+    if not isinstance(receiver, Ticking):
+        return False
+    receiver.tick()
+    return True
 
 
 def _send(results: Sequence[Sent], receiver: Receiver) -> None:

@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 
 from cqc.compiler.meaning.sink_types import seconds_of
 from cqc.runtime.errors import RunError
+from cqc.runtime.receivers.alert_payloads import slack_line, webhook_payload
 from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
-from cqc.runtime.receivers.templates import Template, shown
+from cqc.runtime.receivers.templates import Template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,10 +47,10 @@ class WebhookReceiver:
         self._batch = int(options.get("batch", "1"))
         self.at_once = max(self._batch, 1) * _AT_ONCE * (_ROUND if self._batch == 1 else 1)
         self._make_body = _body_maker(
-            options.get("template"), options.get("format", "json").lower()
+            options.get("template"), options.get("format", "json").lower(), setting.sink
         )
         self._is_json = self._make_body.is_json
-        self._requests = _Requests(options)
+        self._requests = Requests(options)
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix=f"sink {setting.sink}")
 
     def send(self, results: Sequence[Sent]) -> None:
@@ -105,7 +106,7 @@ class _Body:
         return self._make(results).encode()
 
 
-def _body_maker(template: str | None, format_: str) -> _Body:
+def _body_maker(template: str | None, format_: str, sink: str) -> _Body:
     if template is not None:
         filled = Template(template)
 
@@ -115,6 +116,10 @@ def _body_maker(template: str | None, format_: str) -> _Body:
         return _Body(make, is_json=filled.is_json)
     if format_ == "slack":
         return _Body(_slack, is_json=True)
+    if format_ == "alertmanager":
+        return _Body(
+            lambda results: webhook_payload([each.value() for each in results], sink), is_json=True
+        )
     return _Body(_json, is_json=True)
 
 
@@ -127,6 +132,7 @@ def _json(results: Sequence[Sent]) -> str:
 def _fill(template: Template, result: Sent) -> str:
     value = result.value()
     known = {"id": result.id, "query": result.query, "ts": value.get("ts"), "at": value.get("at")}
+    known |= value.get("alert") or {}
     try:
         return template.fill({**known, **value["row"]})
     except KeyError as error:
@@ -134,15 +140,11 @@ def _fill(template: Template, result: Sent) -> str:
 
 
 def _slack(results: Sequence[Sent]) -> str:
-    lines = []
-    for each in results:
-        value = each.value()
-        row = ", ".join(f"{name} = {shown(cell)}" for name, cell in value["row"].items())
-        lines.append(f"*{each.query}* {value.get('ts', value.get('at'))}: {row}")
+    lines = [slack_line(each.value()) for each in results]
     return json.dumps({"text": "\n".join(lines)}, ensure_ascii=False)
 
 
-class _Requests:
+class Requests:
     """Connections to one address, as many as there are threads at work."""
 
     def __init__(self, options: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from cqc.compiler.meaning.bound import Destinations
     from cqc.compiler.meaning.catalog import SinkDeclaration
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.engine.engine import Engine
@@ -47,6 +48,8 @@ class DeclaredSinks:
         self._engine, self._options, self._tell = engine, options, tell
         self._folder, self._counts = folder, dict(counts or {})
         self._delivery: SinkDelivery | None = None
+        # Where results of queries go: an alert that has left tells at last what is resolved by that.
+        self._known: dict[str, Destinations | None] = {}
         self.waiting: Callable[[], None] = lambda: None  # called while a receiver is waited for
         self.declare(sinks)
 
@@ -73,10 +76,9 @@ class DeclaredSinks:
         for declared in sinks.values():
             if declared.type == "spark" and self._options.engine != "spark":
                 raise RunError(f"sink {declared.name} is of type spark, which needs --engine spark")
+        self._known |= {name: self._engine.node(name).destinations for name in self._engine.queries}
         try:
-            self._delivery.open_for(
-                self._engine.node(name).destinations for name in self._engine.queries
-            )
+            self._delivery.open_for(self._known[name] for name in self._engine.queries)
         except BaseException:
             self._delivery.close()
             raise
@@ -85,8 +87,11 @@ class DeclaredSinks:
         """Put results into the spools of their sinks. Returns those that go where the command says."""
         if self._delivery is None:
             return blocks
-        rest = self._delivery.write(blocks, lambda query: self._engine.node(query).destinations)
         running = set(self._engine.queries)
+        for block in blocks:
+            if block.query in running:
+                self._known[block.query] = self._engine.node(block.query).destinations
+        rest = self._delivery.write(blocks, self._known.get)
         self._delivery.forget(
             {
                 query: self._engine.watermark_of(query)

@@ -24,7 +24,7 @@ from cqc.runtime.join.execute.result_limits import TOO_MANY
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.batch_run import with_guard, with_retention
 from cqc.runtime.run.declared_sinks import DeclaredSinks
-from cqc.runtime.run.driver import Driver, MicroBatch
+from cqc.runtime.run.driver import NOTHING, Driver, MicroBatch
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.memory_return import MemoryReturn
@@ -301,9 +301,17 @@ class Service:
             self.engine.release(entry.name)
         else:
             self._leave_engine(entry)
+            self._tell_at_last()
         self.registry.remove(entry)
         self._leaps.remove(entry.name)
         self._leaving.append(entry)
+
+    def _tell_at_last(self) -> None:
+        """Deliver what a query gives when it leaves: an alert that fires is resolved."""
+        told = list(self.engine.drain_blocks())
+        if told:
+            self.deliver(NOTHING, told)
+            self.count(NOTHING)
 
     def _leave_engine(self, entry: Entry) -> None:
         kept = self.engine.history_bytes(entry.name)

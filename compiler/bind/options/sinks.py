@@ -92,6 +92,10 @@ def bind_destinations(
         if key in sinks:
             if sinks[key].name in into:
                 scope.report("CQ113", name.span, name=name.text)
+            if sinks[key].type == "alertmanager" and not node.is_alert:
+                detail = "It takes firings with a beginning and an end, which an alert has."
+                hint = "Write `CREATE ALERT`, or send the query to a webhook with `format = 'alertmanager'`."
+                scope.report("CQ177", name.span, name=name.text, detail=detail, hint=hint)
             into.append(sinks[key].name)
         elif key not in broken:
             names = [sink.name for sink in sinks.values()]

@@ -25,6 +25,7 @@ from cqc.compiler.diagnostics.diagnostic import CompileError, render_json
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.console import CONSOLE
 from cqc.runtime.serve.http.access import CALLER
+from cqc.runtime.serve.http.alert_info import alert_lines, alert_list
 from cqc.runtime.serve.http.answers import choose_form, write_answer
 from cqc.runtime.serve.http.bodies import FEW_BYTES, check_kind, read_body
 from cqc.runtime.serve.http.events import EventResponse, Watchers, events, find_place
@@ -39,6 +40,7 @@ from cqc.runtime.serve.http.exposition import (
 )
 from cqc.runtime.serve.http.last_results import JSON, last_results, wants_json
 from cqc.runtime.serve.http.models import (
+    AlertList,
     Answer,
     BusyInfo,
     Health,
@@ -223,6 +225,7 @@ class Api:
             response_model=Pushed, response_model_exclude_defaults=True,
             responses=_PROBLEMS, openapi_extra=_ROWS_BODY,
         )  # fmt: skip
+        add("/alerts", self.alerts, methods=["GET"], response_model=AlertList, responses=_PROBLEMS)
         add("/sinks", self.sinks, methods=["GET"], response_model=SinkList, responses=_PROBLEMS)
         add(
             "/sinks/{name:anything}/test", self.test_sink, methods=["POST"],
@@ -450,7 +453,11 @@ class Api:
         async with self._readers:
             return await asyncio.to_thread(read)
 
-    # Sinks
+    # Alerts and sinks
+
+    async def alerts(self, query: str | None = None, most: int = 1_000) -> AlertList:
+        """The alerts with the keys that are pending or firing; `query` names one, `most` bounds the keys of each."""
+        return await self._worker.ask(lambda service: alert_list(service, query, most))
 
     async def sinks(self) -> SinkList:
         """The sinks of the program: what was sent, what waits, what failed."""
@@ -490,6 +497,7 @@ class Api:
         table = await self.views.fresh()
         lines = await self._worker.ask(engine_lines)
         lines += query_lines(table)
+        lines += await self._worker.ask(alert_lines)
         lines += sink_lines(self._worker.service.sinks.measure())
         lines += metric("cqc_watchers", "gauge", "Connected watchers.", len(self._watchers))
         dropped = self._watchers.dropped

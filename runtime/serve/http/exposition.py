@@ -196,5 +196,14 @@ def text_of(lines: Iterable[str]) -> str:
 
 
 def _label(key: str, value: str) -> str:
-    escaped = value[:_LONGEST_LABEL].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'{{{key}="{escaped}"}}'
+    return labels({key: value})
+
+
+def labels(values: Mapping[str, str]) -> str:
+    """Labels as they stand after the name of a metric."""
+    shown = [f'{key}="{_escaped(value)}"' for key, value in values.items()]
+    return f"{{{','.join(shown)}}}"
+
+
+def _escaped(value: str) -> str:
+    return value[:_LONGEST_LABEL].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -140,6 +140,37 @@ class SinkList(BaseModel):
     sinks: list[SinkInfo]
 
 
+class AlertInfo(BaseModel):
+    """An alert, with how many of its keys are in which state."""
+
+    name: str
+    severity: str | None
+    pending: int
+    firing: int
+    results: int = Field(description="What it has told since it was registered.")
+
+
+class AlertKey(BaseModel):
+    """A key of an alert that is pending or firing."""
+
+    alert: str
+    severity: str | None
+    state: str
+    key: dict[str, str | int | float | bool | None]
+    since: str | int | float | None = Field(description="When it began to be bad.")
+    last: str | int | float | None = Field(description="Its last observation.")
+    count: int = Field(description="Bad observations since then.")
+    told: bool = Field(description="Whether its firing was delivered; ONCE EVERY may hold it back.")
+    row: dict[str, str | int | float | bool | None]
+
+
+class AlertList(BaseModel):
+    """All alerts, and the keys that are pending or firing, those that began first before others."""
+
+    alerts: list[AlertInfo]
+    keys: list[AlertKey]
+
+
 class SinkTested(BaseModel):
     """A test result that a sink's receiver took."""
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import cqc
+from cqc.runtime.options import RunOptions
+from cqc.runtime.run.declared_sinks import DeclaredSinks
 from tests.integration.sinks.receivers import Hook, free_port
 
 if TYPE_CHECKING:
@@ -106,3 +109,22 @@ def test_the_same_on_spark(run_cqc: RunCqc, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [line["row"]["x"] for line in hook.lines()] == [1, 2]
     hook.close()
+
+
+def test_an_alert_that_leaves_tells_its_sink_at_last(tmp_path: Path) -> None:
+    program = cqc.compile(
+        f"CREATE SINK there WITH (type = 'file', path = '{tmp_path / 'told.jsonl'}');"
+        "CREATE STREAM s (ts BIGINT, x BIGINT);"
+        "CREATE ALERT a INTO there AS SELECT x FROM s WHERE x > 1 NO DATA AFTER 1 HOUR;"
+    )
+    engine = cqc.Engine(program)
+    sinks = DeclaredSinks(engine, RunOptions(programs=("p.cq",)), program.catalog.sinks, tell=print)
+    engine.push("s", [{"ts": 1, "x": 5}])
+    assert all(sinks.write(blocks) == [] for blocks in engine.drain_blocks())
+    engine.unregister("a")
+    assert all(sinks.write(blocks) == [] for blocks in engine.drain_blocks())
+    sinks.counted()
+    sinks.drain()
+    sinks.close()
+    lines = (tmp_path / "told.jsonl").read_text().splitlines()
+    assert [json.loads(line)["alert"]["state"] for line in lines] == ["firing", "resolved"]
