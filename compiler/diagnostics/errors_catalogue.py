@@ -45,6 +45,13 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ160": (_ERROR, "{text} has no fixed length"),
     "CQ161": (_ERROR, "{function} has no unit {unit}"),
     "CQ162": (_ERROR, "there is no time zone '{name}'"),
+    # Parameters
+    "CQ163": (_ERROR, "there is no parameter :{name}"),
+    "CQ164": (_ERROR, "the value of :{name} is not a constant"),
+    "CQ165": (_ERROR, "{query} has no parameter {name}"),
+    "CQ166": (_ERROR, "parameter :{name} is {type}, not {given}"),
+    "CQ167": (_ERROR, "{query} needs a value for {name}"),
+    "CQ168": (_ERROR, "there is no parametrised query {name}"),
     # Names
     "CQ030": (_ERROR, "there is no stream or table {name}"),
     "CQ031": (_ERROR, "{place} has no column {column}"),

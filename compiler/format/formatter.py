@@ -80,6 +80,8 @@ def _format_statement(commented: Commented, statement: syntax.Statement) -> list
             _format_query(lines, words)
         case syntax.CreateRelation() | syntax.CreateSink():
             _format_relation(lines, words)
+        case syntax.CreateInstance() | syntax.SetParameter():
+            lines.write(words)
         case syntax.SetOption() | syntax.Drop() | syntax.Show() | syntax.Describe():
             lines.write(words)
     lines.finish()

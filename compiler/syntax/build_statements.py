@@ -430,6 +430,92 @@ class StatementPieces(ExpressionPieces):
 
         return SelectPiece(make, word, last, [select], select.repeated)
 
+    def parametrised_query(
+        self,
+        word: int,
+        query: int,
+        name: int,
+        parameters: Piece,
+        into: Piece | None,
+        options: Piece | None,
+        as_: int,
+        select: SelectPiece,
+    ) -> SelectPiece:
+        plain = self.named_query(word, query, name, into, options, as_, select)
+        make_query, make_parameters = plain.make, parameters.make
+
+        def make(t: Tokens) -> syntax.CreateQuery:
+            query: syntax.CreateQuery = make_query(t)
+            return replace(query, parameters=make_parameters(t))
+
+        return SelectPiece(make, word, plain.last, [select], select.repeated)
+
+    def parameters(self, open_: int, *parts: Part) -> Piece:
+        makes = [piece.make for piece in pieces_of(parts)]
+        return Piece(lambda t: make_all(makes, t), open_, token_of(parts[-1]))
+
+    def parameter_declaration(self, name: int, kind: int, *rest: Any) -> Piece:
+        default: Piece | None = rest[-1] if rest else None
+        make_default = maker_of(default)
+        last = kind if default is None else default.last
+
+        def make(t: Tokens) -> syntax.ParameterDeclaration:
+            return syntax.ParameterDeclaration(
+                name_at(t, name),
+                type_named(t.texts[kind]),
+                None if make_default is None else make_default(t),
+                span_of(t, name, last),
+            )
+
+        return Piece(make, name, last)
+
+    def query_instance(
+        self,
+        word: int,
+        _query: int,
+        name: int,
+        into: Piece | None,
+        options: Piece | None,
+        _as: int,
+        template: int,
+        _open: int,
+        arguments: Piece | None,
+        close: int,
+    ) -> Piece:
+        make_into, make_options = maker_of(into), maker_of(options)
+        make_arguments = maker_of(arguments)
+
+        def make(t: Tokens) -> syntax.CreateInstance:
+            return syntax.CreateInstance(
+                name_at(t, name),
+                name_at(t, template),
+                () if make_arguments is None else make_arguments(t),
+                span_of(t, word, close),
+                () if make_into is None else make_into(t),
+                () if make_options is None else make_options(t),
+            )
+
+        return Piece(make, word, close)
+
+    def arguments(self, *parts: Part) -> Piece:
+        return List(pieces_of(parts))
+
+    def argument(self, name: int, _arrow: int, value: Piece) -> Piece:
+        make_value, last = value.make, value.last
+
+        def make(t: Tokens) -> syntax.Argument:
+            return syntax.Argument(name_at(t, name), make_value(t), span_of(t, name, last))
+
+        return Piece(make, name, last)
+
+    def set_parameter(self, word: int, name: int, _equal: int, value: Piece) -> Piece:
+        make_value, last = value.make, value.last
+
+        def make(t: Tokens) -> syntax.SetParameter:
+            return syntax.SetParameter(t.texts[name][1:], make_value(t), span_of(t, word, last))
+
+        return Piece(make, word, last, (value,))
+
     def create_alert(
         self,
         word: int,

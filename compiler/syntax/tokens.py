@@ -44,6 +44,7 @@ STRING = "''"
 UNIT = "SEC"
 TYPE = "BIGINT"
 COMPARISON = "<"
+PARAMETER = ":x"
 
 RESERVED = words(
     "AND AS BEGIN BETWEEN CASE CAST CREATE CROSS DISTINCT ELSE END EVERY FALSE FROM GROUP HAVING ILIKE IN INNER IS JOIN "
@@ -76,7 +77,8 @@ _TOKEN = re.compile(
     | `[^`]*(?:``[^`]*)*`
     | --[^\n]*
     | /\*.*?\*/
-    | <=>|<=|>=|<>|!=|==|::|&&|\|\||/\*
+    | :{_PLAIN_NAME}
+    | <=>|=>|<=|>=|<>|!=|==|::|&&|\|\||/\*
     | .
     """,
     re.VERBOSE | re.DOTALL,
@@ -113,7 +115,12 @@ def _tokens_with(marks: str) -> re.Pattern[str]:
 
 
 _NOTHING = ""  # the kind of white space and comments
-_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~"} | {"::": "::", "&&": "&&", "||": "||"}
+_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~"} | {
+    "::": "::",
+    "=>": "=>",
+    "&&": "&&",
+    "||": "||",
+}
 _COMPARISONS = dict.fromkeys(("<", ">", "<=", ">=", "<>", "!=", "==", "<=>"), COMPARISON)
 
 
@@ -138,6 +145,8 @@ class _Kinds(dict[str, str]):
             return _NOTHING
         if first in "0123456789" or first == ".":
             return NUMBER
+        if first == ":" and len(text) > 1:
+            return PARAMETER
         if len(text) > 1 and first in "'\"`":
             return STRING if first == "'" else NAME
         if first == "_" or _WORD.match(text):

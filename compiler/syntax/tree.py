@@ -88,6 +88,14 @@ class Duration:
 
 
 @record
+class Parameter:
+    """`:name`, a constant that gets its value before anything is bound."""
+
+    name: str
+    span: Span = field(compare=False, repr=False)
+
+
+@record
 class Now:
     """NOW, which has a meaning only in BEGIN-END."""
 
@@ -288,6 +296,7 @@ Expression = (
     | TimestampLiteral
     | DateLiteral
     | Duration
+    | Parameter
     | Now
     | ColumnName
     | Unary
@@ -528,6 +537,38 @@ class CreateQuery:
     options: tuple[Option, ...] = ()
     is_alert: bool = False
     severity: StringLiteral | None = None
+    parameters: tuple[ParameterDeclaration, ...] = ()  # it is not delivered itself, then
+
+
+@record
+class ParameterDeclaration:
+    """`name TYPE [= default]` of a query that has parameters."""
+
+    name: Name
+    type: ColumnType
+    default: Expression | None
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Argument:
+    """`name => value`."""
+
+    name: Name
+    value: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class CreateInstance:
+    """`CREATE QUERY name INTO sinks WITH (texts) AS template(name => value, ...)`."""
+
+    name: Name
+    template: Name
+    arguments: tuple[Argument, ...]
+    span: Span = field(compare=False, repr=False)
+    into: tuple[Name, ...] = ()
+    options: tuple[Option, ...] = ()
 
 
 @record
@@ -583,8 +624,26 @@ class SetOption:
     span: Span = field(compare=False, repr=False)
 
 
+@record
+class SetParameter:
+    """`SET :name = value`: a parameter of the whole program."""
+
+    name: str
+    value: Expression
+    span: Span = field(compare=False, repr=False)
+
+
 Command = Drop | Show | Describe
-Statement = CreateRelation | CreateQuery | CreateView | CreateSink | SetOption | Command
+Statement = (
+    CreateRelation
+    | CreateQuery
+    | CreateView
+    | CreateSink
+    | SetOption
+    | SetParameter
+    | CreateInstance
+    | Command
+)
 
 
 @record

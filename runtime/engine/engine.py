@@ -385,17 +385,31 @@ class Engine(EngineCounters):
         return self._program
 
     @changes
-    def register(self, text: str, name: str | None = None) -> QueryHandle:
+    def register(
+        self,
+        text: str,
+        name: str | None = None,
+        parameters: Mapping[str, object] | None = None,
+    ) -> QueryHandle:
         """Add a query while the engine runs.
 
         A push query sees tuples that arrive from now on; a pull query also the retained past.
+
+        Args:
+            text: a SELECT, or a CREATE QUERY.
+            name: what to call it.
+            parameters: values for its parameters (`:name`), typed constants.
 
         Raises:
             CompileError: when the query has errors; nothing changes then.
             RunError: when the retained past has more combinations for it, or takes longer, than `bound` allows; nothing changes
                 then.
         """
-        query = self._program.bind_one(text, name=name, taken=self._queries.book.taken)
+        query = self._program.bind_one(
+            text, name=name, taken=self._queries.book.taken, parameters=parameters
+        )
+        if query.span.source.text is not text:  # with constants in the places of its parameters
+            text = query.span.text
         normal = normalise(query)
         self.watch.begin(query.name)
         try:

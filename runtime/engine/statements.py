@@ -61,6 +61,10 @@ def execute(engine: Engine, statement: syntax.Statement) -> pa.Table | QueryHand
             create_view(engine, statement)
         case syntax.CreateRelation():
             engine.declare(_relation(statement))
+        case syntax.SetParameter():
+            raise RunError("SET belongs to the program that an engine is made of")
+        case syntax.CreateInstance():
+            return engine.register(statement.span.text)
         case syntax.SetOption():
             raise RunError("SET belongs to the program that an engine is made of")
         case syntax.CreateSink():
