@@ -59,6 +59,10 @@ class GuardEntries:
         """Let marks reach entries (-1 is nobody) at some times."""
         lower(self.best, entries, times_us)
 
+    def best_of(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The smallest time of a mark of each."""
+        return self.best[entries]
+
     def is_reached(self, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether a mark has reached each."""
         reached: NDArray[np.bool_] = self.best[entries] < FAR_US

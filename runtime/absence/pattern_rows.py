@@ -194,9 +194,7 @@ class PatternRows:
         """Give up entries of tuples that are past for everybody."""
         for at, running in enumerate(self.guards):
             if isinstance(running.entries, TupleEntries):
-                change = running.entries.forget(before_us, self._watched(running))
-                if change is not None:
-                    self.pending.follow(at, change)
+                running.entries.forget(before_us, self._watched(running))
                 continue
             moved = running.entries.forget(before_us)
             if moved is not None:
@@ -255,13 +253,13 @@ class PatternRows:
             is_reached = running.entries.is_reached(entries)
             if running.keys is not None:
                 # The smallest time of a key is a partner's where it lies before the bound.
-                is_reached &= running.entries.best[entries] <= chunk.lasts[at] >> 1
+                is_reached &= running.entries.best_of(entries) <= chunk.lasts[at] >> 1
             is_over = chunk.lasts[at] < _twice(limit)
             if running.guard.negated:
                 passes &= is_over & ~is_reached
                 dead |= is_reached
             else:
-                best = running.entries.best[entries]
+                best = running.entries.best_of(entries)
                 passes &= is_reached & ((best <= chunk.times_us) | (best <= limit))
                 dead |= is_over & ~is_reached
         return passes & ~dead, dead
@@ -273,7 +271,7 @@ class PatternRows:
                 last = rows.lasts[at]
                 times = np.maximum(times, np.where(last > -_MOST, (last + 1) >> 1, times))
             else:
-                times = np.maximum(times, running.entries.best[rows.entries[at]])
+                times = np.maximum(times, running.entries.best_of(rows.entries[at]))
         return times
 
     def _seal(self, rows: Chunk) -> None:

@@ -4,7 +4,9 @@ Tuples that wait lie close together in their state, and a tuple is mostly of sev
 by counting and not by hashing (`guard_entries`). A cell of a guard that asks for what is missing says whether a mark has reached
 it; of the other kind, the smallest time of a mark.
 
-    tuples from position 40 on, 3 rules        rule 1 of tuple 42 is cell (42 - 40) * 3 + 1
+    3 rules        rule 1 of tuple 42 is cell 42 * 3 + 1
+
+Cells are counted from the first tuple that ever was, though only those of the last ones are kept.
 """
 
 from __future__ import annotations
@@ -57,10 +59,10 @@ class TupleEntries:
         """Whether hashing would be better."""
         return self.nbytes > _MOST_BYTES
 
-    @property
-    def best(self) -> NDArray[np.int64]:
-        """By cell the smallest time of a mark, where times count."""
-        return self._cells
+    def best_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The smallest time of a mark of each, where times count."""
+        best: NDArray[np.int64] = self._cells[cells - self._base * self._stride]
+        return best
 
     def add(self, keys: NDArray[np.int64], times_us: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cells of keys [row, rule and position]."""
@@ -73,41 +75,45 @@ class TupleEntries:
         elif (least := int(positions.min())) < self._base:
             self._begin_at(least)
         self._reserve(int(positions.max()) + 1 - self._base)
-        cells: NDArray[np.int64] = (positions - self._base) * self._stride + keys[:, 0]
+        cells: NDArray[np.int64] = positions * self._stride + keys[:, 0]
         return cells
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """The same; -1 where there are none."""
         positions = keys[:, 1]
         known = (positions >= self._base) & (positions < self._base + self._used)
-        return np.where(known, (positions - self._base) * self._stride + keys[:, 0], -1)
+        return np.where(known, positions * self._stride + keys[:, 0], -1)
 
     def mark(self, cells: NDArray[np.int64], times_us: NDArray[np.int64]) -> None:
         """Let marks reach cells (-1 is nobody) at some times."""
+        if len(cells) and cells.min() < 0:
+            known = cells >= 0
+            cells, times_us = cells[known], times_us[known]
+        places = cells - self._base * self._stride
         if self._has_times:
-            lower(self._cells, cells, times_us)
-        elif len(cells) and cells.min() >= 0:
-            self._cells[cells] |= _REACHED
+            lower(self._cells, places, times_us)
         else:
-            self._cells[cells[cells >= 0]] |= _REACHED
+            self._cells[places] |= _REACHED
 
     def is_reached(self, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether a mark has reached each."""
-        found = self._cells[cells]
+        found = self._cells[cells - self._base * self._stride]
         reached: NDArray[np.bool_] = found < FAR_US if self._has_times else (found & _REACHED) > 0
         return reached
 
     def seal(self, cells: NDArray[np.int64]) -> None:
         """Remember that these were delivered as missing when an input had ended."""
         if not self._has_times:
-            self._cells[cells] |= _SEALED
+            self._cells[cells - self._base * self._stride] |= _SEALED
 
     def is_sealed(self, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether they were (-1 was not)."""
-        if self._has_times:
-            return np.zeros(len(cells), np.bool_)
-        sealed: NDArray[np.bool_] = ((self._cells[cells] & _SEALED) > 0) & (cells >= 0)
-        return sealed
+        found = np.zeros(len(cells), np.bool_)
+        if not self._has_times:
+            known = cells >= 0
+            places = cells[known] - self._base * self._stride
+            found[known] = (self._cells[places] & _SEALED) > 0
+        return found
 
     # Cells move
 
@@ -120,25 +126,24 @@ class TupleEntries:
         self._stride = wider
         self._cells = self._made(max(self._used, _SMALLEST))
         self._cells[: self._used * wider].reshape(self._used, wider)[:, :before] = kept
-        return lambda cells: cells // before * wider + cells % before
+        return lambda cells: np.where(cells < 0, -1, cells // before * wider + cells % before)
 
-    def forget(self, before_us: int, state: SharedState) -> Change | None:
-        """Give up the first tuples as far as they are older, when they are half; where the others are now."""
+    def forget(self, before_us: int, state: SharedState) -> None:
+        """Give up the first tuples as far as they are older, when they are half."""
         if self._used < max(self._look_again, _SMALLEST):
-            return None
+            return
         end = self._base + self._used
         first = min(max(self._base, state.first), end)
         young = state.ts_at(np.arange(first, end)) >= before_us
         gone = (first - self._base) + (int(young.argmax()) if young.any() else len(young))
         self._look_again = self._used + self._used // 4
         if 2 * gone < self._used:
-            return None
+            return
         left, shift = self._used - gone, gone * self._stride
         cells = self._made(max(2 * left, _SMALLEST))
         cells[: left * self._stride] = self._cells[shift : self._used * self._stride]
         self._cells, self._base, self._used = cells, self._base + gone, left
         self._look_again = 2 * left
-        return lambda cells: cells - shift
 
     def hashed(self, state: SharedState) -> GuardEntries:
         """The same as entries by hash."""

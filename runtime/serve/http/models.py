@@ -28,8 +28,8 @@ class Executed(BaseModel):
     """What the last statement gave."""
 
     statement: str
-    query: str | None = Field(None, description="The query that was registered.")
-    columns: list[str] | None = Field(None, description="Of what SHOW or DESCRIBE tells.")
+    query: str | None = None  # that was registered
+    columns: list[str] | None = None  # of what SHOW or DESCRIBE tells
     rows: list[list[str | None]] | None = None
 
 

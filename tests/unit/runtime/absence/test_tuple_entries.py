@@ -27,10 +27,11 @@ def test_cells_are_found_by_rule_and_tuple() -> None:
     cells = entries.add(keys((0, 40), (2, 41), (1, 45)), np.zeros(3, np.int64))
     entries.mark(cells[:2], np.array([7, 9]))
     entries.mark(cells[:1], np.array([5]))
-    assert entries.best[cells].tolist() == [5, 9, FAR_US]
+    assert entries.best_of(cells).tolist() == [5, 9, FAR_US]
     assert entries.find(keys((0, 40), (0, 39), (0, 46))).tolist() == [cells[0], -1, -1]
     entries.add(keys((0, 30)), np.zeros(1, np.int64))  # older than all
-    assert entries.is_reached(entries.find(keys((2, 41), (1, 45)))).tolist() == [True, False]
+    assert entries.is_reached(cells).tolist() == [True, True, False]
+    assert entries.find(keys((2, 41), (1, 45))).tolist() == cells[1:].tolist()
 
 
 def test_cells_follow_when_rules_come_and_tuples_go() -> None:
@@ -42,9 +43,8 @@ def test_cells_follow_when_rules_come_and_tuples_go() -> None:
     assert change is not None
     cells = change(cells)
     assert entries.is_reached(cells).sum() == 100
-    change = entries.forget(1_400, Times())  # type: ignore[arg-type]
-    assert change is not None
-    cells = change(cells[1_400:])
+    entries.forget(1_400, Times())  # type: ignore[arg-type]
+    cells = cells[1_400:]
     assert np.flatnonzero(entries.is_reached(cells)).tolist() == list(range(100, 200))
     assert np.flatnonzero(entries.is_sealed(cells)).tolist() == [300]
     hashed = entries.hashed(Times())  # type: ignore[arg-type]
