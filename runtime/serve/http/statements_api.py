@@ -67,10 +67,11 @@ def _execute(service: Service, statement: syntax.Statement, owner: str, remove: 
         case syntax.CreateQuery():
             entry = service.register(statement.span.text, None, owner)
             return Executed(statement=words, query=entry.name)
-    raise Refusal(
-        Status.INVALID,
-        f"{words.split('(')[0][:40].strip()} belongs to the program that the service was started with",
-    )
+        case _:
+            what = words.split("(")[0][:40].strip()
+            raise Refusal(
+                Status.INVALID, f"{what} belongs to the program that the service was started with"
+            )
 
 
 def _told(words: str, table: pa.Table) -> Executed:
