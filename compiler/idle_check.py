@@ -1,6 +1,6 @@
 """The warning that queries wait for streams which may fall silent: input is followed, and IDLE is off.
 
-Absence and windows are decided by watermarks, so they wait for every stream that they read. A file ends, and that decides all; a
+Absence, windows and alerts are decided by watermarks, so they wait for every stream that they read. A file ends, and that decides all; a
 stream that is followed may be silent for ever.
 """
 
@@ -70,7 +70,8 @@ def _waits_for(node: QueryNode | NormalQuery) -> tuple[str, ...]:
     )
     found: set[str] = set()
     guards = [guard for each in all_patterns(node.patterns) for guard in each.guards]
-    if node.pull is None and (node.decided is not None or any(each.streams for each in guards)):
+    waits = node.decided is not None or node.alert is not None
+    if node.pull is None and (waits or any(each.streams for each in guards)):
         found.update(bases_of(relations))
     for relation in relations:
         for branch in () if relation.made_by is None else relation.made_by.branches:

@@ -64,6 +64,8 @@ class ServiceSession:
                 return self.describe(None)
             case Describe(name=name):
                 return self.describe(name.text)
+            case Show() | Drop():
+                return self._statement(statement)
             case None:
                 self._register(statement, None)  # the service says what is wrong
             case _:
@@ -71,6 +73,13 @@ class ServiceSession:
         raise ShellError(
             "a running service takes queries: SELECT, or CREATE QUERY; streams and settings are in the program that it runs"
         )
+
+    def _statement(self, text: str) -> Table | str:
+        answer = self._connection.send("POST", "/execute", {"text": text})
+        if answer.get("columns") is None:
+            return "done"
+        rows = [[cell(value) for value in row] for row in answer["rows"]]
+        return Table(tuple(answer["columns"]), rows, (False,) * len(answer["columns"]))
 
     def run(self, name: str, limit: int | None) -> Table | str:
         """The answer of a query with BEGIN-END, or the results of another as they come."""

@@ -107,6 +107,7 @@ class AbsenceNode:
         for place, pattern in zip(self.places, all_patterns(patterns), strict=True):
             for running, guard in zip(place.rows.guards, pattern.guards, strict=True):
                 running.set_rule(rule, guard)
+            place.rows.widen()
         self._spans[rule] = _most(_span_us(pattern) for pattern in patterns)
         return rule
 
@@ -140,8 +141,13 @@ class AbsenceNode:
         del self._spans[rule]
         self._free.append(rule)
 
-    def find(self, place: int, rule: int, positions: Sequence[NDArray[np.int64]]) -> None:
-        """Note combinations that an operator has found for a pattern of a rule."""
+    def find(
+        self,
+        place: int,
+        rule: int | NDArray[np.int64],
+        positions: Sequence[NDArray[np.int64]],
+    ) -> None:
+        """Note combinations that an operator has found for a pattern of a rule, or of the rule of each."""
         self.places[place].rows.find(rule, positions)
 
     def advance(self, watermarks: Mapping[str, int], *, at_end: bool) -> list[DecidedRows]:
@@ -180,7 +186,7 @@ class AbsenceNode:
         if self._has_sealed:
             for running, items in place.partners_of:
                 entries = running.entries.find(place.rows.reach_of(passed, items))
-                kept = ~(running.entries.sealed[entries] & (entries >= 0))
+                kept = ~running.entries.is_sealed(entries)
                 if not kept.all():
                     rules, times_us = rules[kept], times_us[kept]
                     positions = [each[kept] for each in positions]

@@ -59,6 +59,24 @@ class GuardEntries:
         """Let marks reach entries (-1 is nobody) at some times."""
         lower(self.best, entries, times_us)
 
+    def best_of(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The smallest time of a mark of each."""
+        return self.best[entries]
+
+    def is_reached(self, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether a mark has reached each."""
+        reached: NDArray[np.bool_] = self.best[entries] < FAR_US
+        return reached
+
+    def seal(self, entries: NDArray[np.int64]) -> None:
+        """Remember that these were delivered as missing when an input had ended."""
+        self.sealed[entries] = True
+
+    def is_sealed(self, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether they were (-1 was not)."""
+        sealed: NDArray[np.bool_] = self.sealed[entries] & (entries >= 0)
+        return sealed
+
     def forget(self, before_us: int) -> NDArray[np.int64] | None:
         """Give up entries whose tuples are all older, when half of them are; where the others are now (-1: gone)."""
         if self._used < self._look_again:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.absence.guard_entries import FAR_US, GuardEntries
+from cqc.runtime.absence.guard_entries import GuardEntries
 from cqc.runtime.absence.key_times import KeyTimes
 from cqc.runtime.absence.pending_rows import Chunk, PendingRows, together
+from cqc.runtime.absence.tuple_entries import TupleEntries
 from cqc.runtime.columns.event_time import instants
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class RunningGuard:
     """A guard of a pattern, for all rules. `reach` is [rule, item inside, watched tuple]."""
 
     guard: Guard
-    entries: GuardEntries
+    entries: GuardEntries | TupleEntries
     reach: NDArray[np.int64]
     marks_add: bool  # marks may come before the rows that they are for
     keys: KeyTimes | None = None  # where entries are found by keys, not by tuples
@@ -101,7 +102,9 @@ class PatternRows:
     guards: list[RunningGuard]
     pending: PendingRows = field(default_factory=PendingRows)
     # Since the last micro-batch: rules, with the positions of their combinations.
-    found: list[tuple[int, Sequence[NDArray[np.int64]]]] = field(default_factory=list)
+    found: list[tuple[int | NDArray[np.int64], Sequence[NDArray[np.int64]]]] = field(
+        default_factory=list
+    )
     fresh: Passed | None = None  # rows without guards that were found in this one
 
     @staticmethod
@@ -111,12 +114,16 @@ class PatternRows:
             empty = np.zeros((0, len(guard.reach), len(guard.over)), np.int64)
             marks_add = len(guard.over) < len(pattern.items)
             keys = None if guard.keys is None else KeyTimes(guard.keys)
-            entries = GuardEntries(len(guard.over)) if keys is None else keys.entries
+            entries: GuardEntries | TupleEntries = GuardEntries(len(guard.over))
+            if keys is not None:
+                entries = keys.entries
+            elif len(guard.over) == 1:
+                entries = TupleEntries(has_times=not guard.negated)
             guards.append(RunningGuard(guard, entries, empty, marks_add, keys))
         return PatternRows(pattern, states, guards)
 
-    def find(self, rule: int, positions: Sequence[NDArray[np.int64]]) -> None:
-        """Note combinations that were found for a rule."""
+    def find(self, rule: int | NDArray[np.int64], positions: Sequence[NDArray[np.int64]]) -> None:
+        """Note combinations that were found for a rule, or for the rule of each."""
         self.found.append((rule, positions))
 
     def take_in(self) -> None:
@@ -129,7 +136,8 @@ class PatternRows:
             self.fresh = found
             return
         entries, lasts = [], []
-        for running in self.guards:
+        for at, running in enumerate(self.guards):
+            self._settle(at, running)
             over = running.guard.over
             watched = [found.positions[at] for at in over]
             times = [self._times(at, found.positions[at]) for at in over]
@@ -185,16 +193,44 @@ class PatternRows:
     def forget(self, before_us: int) -> None:
         """Give up entries of tuples that are past for everybody."""
         for at, running in enumerate(self.guards):
+            if isinstance(running.entries, TupleEntries):
+                running.entries.forget(before_us, self._watched(running))
+                continue
             moved = running.entries.forget(before_us)
             if moved is not None:
-                self.pending.follow(at, moved)
+                self.pending.follow(at, moved.__getitem__)
+
+    def widen(self) -> None:
+        """Be ready for the rules that the guards know."""
+        for at, running in enumerate(self.guards):
+            if isinstance(running.entries, TupleEntries):
+                change = running.entries.widen(len(running.reach))
+                if change is not None:
+                    self.pending.follow(at, change)
+
+    def _settle(self, at: int, running: RunningGuard) -> None:
+        """Let entries be hashed where they lie too far apart."""
+        if not isinstance(running.entries, TupleEntries) or not running.entries.is_large:
+            return
+        hashed = running.entries.hashed(self._watched(running))
+        for chunk in self.pending.chunks:
+            watched = chunk.positions[running.guard.over[0]]
+            keys = np.stack((chunk.rules, watched), axis=1)
+            entries = list(chunk.entries)
+            entries[at] = hashed.add(keys, chunk.times_us)
+            chunk.entries = entries
+        running.entries = hashed
+
+    def _watched(self, running: RunningGuard) -> SharedState:
+        return self.states[running.guard.over[0]]
 
     def drop_rule(self, rule: int) -> None:
         """Forget a rule that has left."""
         self.pending.drop_rule(rule)
         for at, running in enumerate(self.guards):
             if running.keys is not None:
-                self.pending.follow(at, running.keys.entries.drop_rule(rule))
+                moved = running.keys.entries.drop_rule(rule)
+                self.pending.follow(at, moved.__getitem__)
 
     @property
     def nbytes(self) -> int:
@@ -213,17 +249,17 @@ class PatternRows:
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         passes, dead = np.ones(len(chunk), np.bool_), np.zeros(len(chunk), np.bool_)
         for at, (running, limit) in enumerate(zip(self.guards, limits, strict=True)):
-            best = running.entries.best[chunk.entries[at]]
-            is_reached = best < FAR_US
-            if (
-                running.keys is not None
-            ):  # the smallest time of a key is a partner's where it lies before the bound
-                is_reached &= best <= chunk.lasts[at] >> 1
+            entries = chunk.entries[at]
+            is_reached = running.entries.is_reached(entries)
+            if running.keys is not None:
+                # The smallest time of a key is a partner's where it lies before the bound.
+                is_reached &= running.entries.best_of(entries) <= chunk.lasts[at] >> 1
             is_over = chunk.lasts[at] < _twice(limit)
             if running.guard.negated:
                 passes &= is_over & ~is_reached
                 dead |= is_reached
             else:
+                best = running.entries.best_of(entries)
                 passes &= is_reached & ((best <= chunk.times_us) | (best <= limit))
                 dead |= is_over & ~is_reached
         return passes & ~dead, dead
@@ -235,21 +271,26 @@ class PatternRows:
                 last = rows.lasts[at]
                 times = np.maximum(times, np.where(last > -_MOST, (last + 1) >> 1, times))
             else:
-                times = np.maximum(times, running.entries.best[rows.entries[at]])
+                times = np.maximum(times, running.entries.best_of(rows.entries[at]))
         return times
 
     def _seal(self, rows: Chunk) -> None:
         """Remember what was delivered as missing because the input had ended: it gets no partner later."""
         for at, running in enumerate(self.guards):
             if running.guard.negated and running.guard.is_join:
-                running.entries.sealed[rows.entries[at]] = True
+                running.entries.seal(rows.entries[at])
 
-    def _joined(self, found: Sequence[tuple[int, Sequence[NDArray[np.int64]]]]) -> Passed:
+    def _joined(
+        self, found: Sequence[tuple[int | NDArray[np.int64], Sequence[NDArray[np.int64]]]]
+    ) -> Passed:
         """Everything that was found, as one."""
-        counts = [len(positions[0]) for _, positions in found]
-        rules = np.repeat(np.array([rule for rule, _ in found], np.int64), counts)
+        own = [
+            np.full(len(positions[0]), rule, np.int64) if isinstance(rule, int) else rule
+            for rule, positions in found
+        ]
+        rules = own[0] if len(own) == 1 else np.concatenate(own)
         columns = zip(*(positions for _, positions in found), strict=True)
-        positions = [np.concatenate(parts) for parts in columns]
+        positions = [np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in columns]
         return Passed(rules, positions, self._latest(positions))
 
     def _instants(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -93,11 +93,11 @@ class PendingRows:
         """What is left after some were decided."""
         self.chunks = [each for each in chunks if len(each)]
 
-    def follow(self, guard: int, moved: NDArray[np.int64]) -> None:
+    def follow(self, guard: int, change: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
         """Entries of a guard have moved."""
         for chunk in self.chunks:
             entries = list(chunk.entries)
-            entries[guard] = moved[entries[guard]]
+            entries[guard] = change(entries[guard])
             chunk.entries = entries
 
     def drop_rule(self, rule: int) -> None:

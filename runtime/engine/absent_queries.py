@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cqc.compiler.graph.nodes import QueryNode
 from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.catalog import fold
@@ -17,7 +19,6 @@ from cqc.runtime.absence.decided_rows import DecidedSeat
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.absence import Pattern
@@ -43,6 +44,10 @@ class _Target:
     place: int
     rule: int
     order: tuple[int, ...]
+
+
+# By node, place and order of items: a target among them, their rules, and where the rows of each begin and end.
+_Groups = dict[tuple[int, int, tuple[int, ...]], tuple[_Target, list[int], list[int], list[int]]]
 
 
 @dataclass(slots=True, eq=False)
@@ -203,21 +208,32 @@ class AbsentQueries:
         if found.source not in self._sources:
             return
         by_slot = found.by_slot()
-        positions = found.positions
+        groups: _Groups = {}
         for slot, begin, end in zip(
             by_slot.slots.tolist(), by_slot.begins.tolist(), by_slot.ends.tolist(), strict=True
         ):
             for seat in found.seats_at(slot):
-                self._note(seat, by_slot.rows[begin:end], positions)
+                self._note(seat, begin, end, groups)
         for seat, begin, end in by_slot.members:
-            self._note(seat, by_slot.rows[begin:end], positions)
-
-    def _note(
-        self, seat: Seat, rows: NDArray[np.int64], positions: Sequence[NDArray[np.int64]]
-    ) -> None:
-        for target in self._targets.get(seat, ()):
+            self._note(seat, begin, end, groups)
+        positions = found.positions
+        for target, rules, begins, ends in groups.values():
+            rows = _stretches(by_slot.rows, begins, ends)
             taken = [positions[at][rows] for at in target.order]
-            target.node.find(target.place, target.rule, taken)
+            counts = np.subtract(ends, begins)
+            of_rules = rules[0] if len(rules) == 1 else np.repeat(np.array(rules), counts)
+            target.node.find(target.place, of_rules, taken)
+
+    def _note(self, seat: Seat, begin: int, end: int, groups: _Groups) -> None:
+        """Add the stretch of a seat to those of its node and place: they are handed over together."""
+        for target in self._targets.get(seat, ()):
+            key = id(target.node), target.place, target.order
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = target, [], [], []
+            group[1].append(target.rule)
+            group[2].append(begin)
+            group[3].append(end)
 
     def advance(
         self, watermarks: Mapping[str, int], *, at_end: bool, feeds: str | None = None
@@ -271,6 +287,15 @@ class AbsentQueries:
     def nodes(self) -> list[AbsenceNode]:
         """The nodes that run."""
         return list(self._nodes.values())
+
+
+def _stretches(
+    rows: NDArray[np.int64], begins: Sequence[int], ends: Sequence[int]
+) -> NDArray[np.int64]:
+    """The rows of some stretches; mostly one lies behind the other."""
+    if begins[1:] == ends[:-1]:
+        return rows[begins[0] : ends[-1]]
+    return np.concatenate([rows[b:e] for b, e in zip(begins, ends, strict=True)])
 
 
 def _kept_whole(patterns: tuple[Pattern, ...]) -> set[str]:

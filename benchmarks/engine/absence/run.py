@@ -12,6 +12,7 @@ from pathlib import Path
 from cqc.benchmarks.harness.side_by_side import Contestant, interleaved, machine, table
 
 _OURS = "cqc.benchmarks.engine.absence.measure"
+_FIRST_SEEN = "cqc.benchmarks.engine.absence.first_seen"
 _PEERS = "cqc.benchmarks.engine.absence.peers"
 _HEADER = ["rules", "results", "cqc, 1 s batches", "Polars, whole input", "Polars against cqc"]
 _TIMED = (
@@ -42,12 +43,21 @@ def run(*, quick: bool = False) -> str:
             same = "" if peer["results"] == own["results"] else f" ({peer['results']:,} results)"
             ratio = peer["cpu_s"] / own["cpu_s"]
             rows.append([*cells, f"{peer['cpu_s']:.2f}{same}", f"{ratio:.1f}x"])
+    keys = "100000" if quick else "1000000"
+    seen = interleaved({"cqc": Contestant(_FIRST_SEEN, (keys,))}, 1)["cqc"]
+    assert seen is not None
+    first_seen = (
+        f"First seen over the whole past, {int(keys):,} keys of two texts, each twice: "
+        f"{seen['bytes_per_key']:.0f} bytes a key, {seen['grown_per_key']:.0f} by how much the process grew, "
+        f"{seen['cpu_s']:.1f} CPU-seconds."
+    )
     text = "\n\n".join(
         [
             machine(),
             f"CPU-seconds, {int(tuples):,} tuples.",
             _TIMED.format(repeats=repeats),
             table(_HEADER, rows),
+            first_seen,
         ]
     )
     if not quick:

@@ -43,6 +43,7 @@ from cqc.runtime.serve.http.models import (
     AlertList,
     Answer,
     BusyInfo,
+    Executed,
     Health,
     NewQuery,
     Problem,
@@ -55,8 +56,10 @@ from cqc.runtime.serve.http.models import (
     SinkInfo,
     SinkList,
     SinkTested,
+    Statements,
 )
 from cqc.runtime.serve.http.query_info import info_of, utc_text
+from cqc.runtime.serve.http.statements_api import execute_all
 from cqc.runtime.serve.http.tokens import Caller, Role
 from cqc.runtime.serve.http.view_models import Checked, LiveGraphInfo, Overview, Previewed, Schema
 from cqc.runtime.serve.http.views_api import ViewsApi
@@ -190,6 +193,10 @@ class Api:
             "/queries", self.register, methods=["POST"], status_code=201,
             response_model=QueryInfo, responses=_PROBLEMS,
         )  # fmt: skip
+        add(
+            "/execute", self.execute, methods=["POST"], response_model=Executed,
+            response_model_exclude_none=True, responses=_PROBLEMS,
+        )  # fmt: skip
         views = self.views
         add(
             "/queries", views.queries, methods=["GET"], response_class=Response,
@@ -273,6 +280,19 @@ class Api:
             what="the registration of a query",
         )
         return info_of(self.views.row_of(entry))
+
+    async def execute(self, given: Statements, request: Request) -> Executed:
+        """Do what statements say: DROP, SHOW, DESCRIBE, CREATE QUERY. The last one's answer comes back."""
+        _check_text("text", given.text, self._limits.query_characters)
+        caller, owner = _caller(request), _owner(request, None)
+
+        def remove(service: Service, name: str) -> None:
+            service.unregister(_removable(service, name, caller).name)
+
+        def execute(service: Service) -> Executed:
+            return execute_all(service, given.text, owner, remove)
+
+        return await self._worker.change(execute, what="statements")
 
     async def put(
         self, name: str, given: QueryText, request: Request, response: Response

@@ -18,6 +18,21 @@ class NewQuery(BaseModel):
     )
 
 
+class Statements(BaseModel):
+    """Statements of a running service."""
+
+    text: str = Field(description="DROP, SHOW, DESCRIBE or CREATE QUERY; several with ; between.")
+
+
+class Executed(BaseModel):
+    """What the last statement gave."""
+
+    statement: str
+    query: str | None = None  # that was registered
+    columns: list[str] | None = None  # of what SHOW or DESCRIBE tells
+    rows: list[list[str | None]] | None = None
+
+
 class QueryText(BaseModel):
     """What a query of a given name shall be."""
 

@@ -37,5 +37,5 @@ def test_the_rows_of_a_rule_leave_with_it() -> None:
 def test_entries_that_have_moved_are_followed() -> None:
     pending = PendingRows()
     pending.append(chunk([0, 0], [5, 6]))
-    pending.follow(0, np.array([4, 2]))
+    pending.follow(0, np.array([4, 2]).__getitem__)
     assert pending.chunks[0].entries[0].tolist() == [4, 2]
