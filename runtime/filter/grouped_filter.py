@@ -202,6 +202,7 @@ class StreamFilter:
         if self._layout is None:
             for cuts in self._atoms.cuts.values():
                 cuts.settle()
+            self._atoms.known.forget()
             self._layout = make_layout(self._atoms)
             self._table.clear()
             self._access = self._make_access()
