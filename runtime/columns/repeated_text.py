@@ -102,7 +102,8 @@ class Repetition:
             self._left_alone += 1
             return column
         found = repeated_text(column.values.dictionary_encode())
-        repeats = found is not None and len(found.distinct) <= _MOST_DISTINCT * rows
+        present = rows if column.valid is None else int(np.count_nonzero(column.valid))
+        repeats = found is not None and len(found.distinct) <= _MOST_DISTINCT * present
         self._left_alone = 0
         if repeats or not known or _MANY_MORE * rows > self._judged_by:
             self._repeats, self._judged_by = repeats, rows

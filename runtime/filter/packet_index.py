@@ -165,10 +165,11 @@ class PacketIndex:
         bits = np.unpackbits(union.view(np.uint8), bitorder="little")
         return bits[: self._tuples].view(np.bool_)
 
-    def visit_column(self, at: int, rows: NDArray[np.int64] | None = None) -> None:
-        """Locate the values of the layout's column, of some tuples or of all."""
+    def visit_column(self, at: int, rows: NDArray[np.int64] | None = None) -> int:
+        """Locate the values of the layout's column, of some tuples or of all; returns how many are not NULL."""
         number = self._layout.columns[at]
         column = self._column(number, rows)
+        present = len(column) if column.valid is None else int(np.count_nonzero(column.valid))
         if isinstance(column, RepeatedText) and self._pays(number, column):
             known = self._atoms.known.look(number, column.distinct, self._atoms)
             found = known.buckets[column.codes]
@@ -176,13 +177,33 @@ class PacketIndex:
                 found[~column.valid] = self._layout.starts[at + 1] - self._layout.starts[at]
             self._hits.add_coded(known.hits, column, rows)
         else:
-            found = np.empty(len(column), np.int32)
-            self._atoms.cuts[number].locate(column, found)
-            self._hits.add(self._atoms.hits_of(number, column), rows)
+            found = self._find_each(at, column, present, rows)
         if rows is None:
             self._buckets[at] = found
         else:
             self._buckets[at, rows] = found
+        return present
+
+    def _find_each(
+        self, at: int, column: Column, present: int, rows: NDArray[np.int64] | None
+    ) -> NDArray[np.int32]:
+        """Locate every value by itself; where most are NULL, the others alone."""
+        number = self._layout.columns[at]
+        cuts = self._atoms.cuts[number]
+        if column.valid is None or 2 * present > len(column):
+            found = np.empty(len(column), np.int32)
+            cuts.locate(column, found)
+            self._hits.add(self._atoms.hits_of(number, column), rows)
+            return found
+        found = np.full(len(column), self._layout.starts[at + 1] - self._layout.starts[at], np.int32)
+        some = np.flatnonzero(column.valid)
+        if len(some):
+            values, places = take(column, some), np.empty(len(some), np.int32)
+            cuts.locate(values, places)
+            found[some] = places
+            where = some if rows is None else rows[some]
+            self._hits.add(self._atoms.hits_of(number, values), where)
+        return found
 
     def _pays(self, number: int, column: RepeatedText) -> bool:
         """Whether to look at the distinct values: there are not more than rows, or they are known."""

@@ -81,11 +81,17 @@ def _repeated(opened: pq.ParquetFile) -> list[str]:
         if name != schema.names[at] or not is_text(schema.field(at).type):
             continue  # a nested column takes several places
         chunks = [metadata.row_group(group).column(at) for group in range(metadata.num_row_groups)]
-        values = sum(chunk.num_values for chunk in chunks)
+        values = sum(chunk.num_values - _missing(chunk) for chunk in chunks)
         size = sum(chunk.total_uncompressed_size for chunk in chunks)
         if size <= values * max(_BYTES_OF_A_CODE, _REPEATED_SHARE * _length(chunks)):
             found.append(name)
     return found
+
+
+def _missing(chunk: Any) -> int:
+    """How many values of a column chunk are NULL, as far as the file tells."""
+    told = chunk.is_stats_set and chunk.statistics.has_null_count
+    return int(chunk.statistics.null_count) if told else 0
 
 
 def _length(chunks: Sequence[Any]) -> float:
