@@ -23,7 +23,7 @@ from itertools import accumulate, compress
 from operator import sub
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.durations import UNITS
+from cqc.compiler.meaning.durations import CALENDAR_UNITS, UNITS
 from cqc.compiler.meaning.types import TYPE_NAMES
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def kind_of_word(upper: str) -> str:
     """The kind of a word given in upper case."""
     if upper in RESERVED or upper in CONTEXTUAL or upper in FOREIGN:
         return upper
-    if upper in UNITS:
+    if upper in UNITS or upper in CALENDAR_UNITS:
         return UNIT
     return TYPE if upper in TYPE_NAMES else NAME
 
