@@ -195,7 +195,9 @@ class PacketIndex:
             cuts.locate(column, found)
             self._hits.add(self._atoms.hits_of(number, column), rows)
             return found
-        found = np.full(len(column), self._layout.starts[at + 1] - self._layout.starts[at], np.int32)
+        found = np.full(
+            len(column), self._layout.starts[at + 1] - self._layout.starts[at], np.int32
+        )
         some = np.flatnonzero(column.valid)
         if len(some):
             values, places = take(column, some), np.empty(len(some), np.int32)
