@@ -15,7 +15,7 @@ import numpy as np
 from cqc.compiler.meaning.normal import Atom, ExpressionAtom, FoldedAtom, PatternAtom, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
-from cqc.runtime.expressions.compile_expression import Compiled, compile_expression
+from cqc.runtime.expressions.compile_expression import Compiled, columns_of, compile_expression
 from cqc.runtime.expressions.patterns.like_patterns import Matcher, make_matcher
 from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.column_cuts import ColumnCuts
@@ -157,6 +157,16 @@ class Atoms:
         if self._types[number] is not ColumnType.STRING:
             return column
         return self._repetition.setdefault(number, Repetition()).encode(column)
+
+    def columns_read(self) -> set[int]:
+        """The columns that some atom is about."""
+        found = set(self.cuts)
+        for atom in self._atom_of.values():
+            if isinstance(atom, ExpressionAtom):
+                found |= columns_of(atom.expression)
+            else:
+                found.add(atom.column)
+        return found
 
     def columns_of_ids(self) -> NDArray[np.int64]:
         """By row id, the column whose grouped filter it belongs to; -1 for masks and the fixed rows."""

@@ -134,6 +134,10 @@ class StreamFilter:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return self._atoms.failures - self._failures_of_samples
 
+    def columns_read(self) -> set[int]:
+        """The columns that the formulas speak of."""
+        return self._atoms.columns_read()
+
     def visits(self, relation: Relation) -> tuple[VisitMetrics, ...]:
         """What a packet of the relation visits: tuples, packets without any, place in the order and tickets of each."""
         is_lottery = self.route.routing == "lottery"
