@@ -430,6 +430,12 @@ def _misplaced(scope: Scope, node: syntax.Exists | syntax.InSelect) -> Expressio
     return None
 
 
+def _parameter(scope: Scope, node: syntax.Parameter) -> Expression | None:
+    """A parameter where none is given a value, such as in the declaration of a stream."""
+    scope.report("CQ163", node.span, name=node.name)
+    return None
+
+
 _BINDERS: dict[type, Callable[[Scope, Any], Expression | None]] = {
     syntax.NumberLiteral: _number,
     syntax.StringLiteral: _string,
@@ -438,6 +444,7 @@ _BINDERS: dict[type, Callable[[Scope, Any], Expression | None]] = {
     syntax.TimestampLiteral: _timestamp,
     syntax.DateLiteral: _date,
     syntax.Duration: _duration,
+    syntax.Parameter: _parameter,
     syntax.Now: _now,
     syntax.ColumnName: bind_column,
     syntax.Unary: _unary,

@@ -98,6 +98,9 @@ class ExpressionPieces(Transformer[Any, Any]):
 
         return Piece(make, word, unit)
 
+    def parameter(self, at: int) -> Piece:
+        return leaf(at, lambda t: syntax.Parameter(t.texts[at][1:], span_of(t, at, at)))
+
     def column(self, name: int) -> Piece:
         def make(t: Tokens) -> syntax.ColumnName:
             column = name_at(t, name)

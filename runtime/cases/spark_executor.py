@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.cases.cells import Value, to_datetime
-from cqc.runtime.cases.executor import Inputs, Row, Timed, plain, time_us
+from cqc.runtime.cases.executor import Inputs, Row, Timed, plain, row_of, time_us
 from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.spark.handle import Handle, start
 
@@ -115,7 +115,7 @@ class SparkExecutor:
         found: dict[str, list[Timed]] = {name: [] for name in self.queries}
         for result in handle.results():
             time = result.ts if result.at is None else result.at
-            found[result.query].append((time_us(time), tuple(map(plain, result.row.values()))))
+            found[result.query].append((time_us(time), row_of(result)))
         return found
 
 
