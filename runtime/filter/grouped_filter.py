@@ -105,7 +105,8 @@ class StreamFilter:
     def add(self, slot: int, formula: Formula) -> None:
         """Give a free slot a formula: from the next packet on it matches the tuples for which the formula is TRUE."""
         self._before_change()
-        self._store.add(slot, compile_formula(formula, self._atoms.leaf))
+        uses = self._atoms.ids.uses
+        self._store.add(slot, compile_formula(formula, self._atoms.leaf, uses.__getitem__))
 
     def remove(self, slot: int) -> None:
         """Free a slot."""

@@ -73,7 +73,9 @@ class PacketHits:
     def forms(self) -> HitForms:
         """All hits so far."""
         if self._forms is None:
-            self._forms = HitForms(*self._by_block(), *self._by_code())
+            tuples, ids = self._by_block()
+            codes, starts, code_ids = self._by_code()
+            self._forms = HitForms(tuples, ids, codes, starts, code_ids)
         return self._forms
 
     def _by_block(self) -> Hits:
