@@ -33,7 +33,7 @@ MODULES = (
     "cqc.runtime.join.execute.demand_join",
     "cqc.runtime.filter.visit_order",
     "cqc.runtime.filter.literal_search",
-    "cqc.runtime.filter.packet_index",
+    "cqc.runtime.filter.packet_hits",
     "cqc.runtime.filter.text_index",
     "cqc.runtime.filter.grouped_filter",
     "cqc.runtime.state.hash_chains",

@@ -170,6 +170,7 @@ VISITS_ROW_S = 8e-9  # a row of a gate and a block of tuples
 VISITS_BLOCK_S = 4e-7  # the block itself
 VISITS_GATE_S = 5e-5  # to ask a gate at all
 VISITS_PICKED_S = 1.5e-8  # a tuple that is picked out to visit a filter
+VISITS_FIXED = 256  # a visit costs as much as so many tuples before it has seen one
 VISITS_FIRST_S, VISITS_LEAST_S = 3e-9, 1e-9  # a tuple, before it was measured, and at least
 # The clock of a thread takes 5 us to read, and many times that on a busy machine: the first visits are timed, then few.
 VISITS_ALWAYS_TIMED, VISITS_TIMED = 8, 16

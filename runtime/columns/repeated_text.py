@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _FEW_ROWS = 64  # below, finding out which values repeat costs more than it saves
 _MOST_DISTINCT = 0.5  # of the rows: with more, hashing every text does not pay
+_MANY_MORE = 4  # times the rows: then what was seen before tells nothing
 _LOOK_AGAIN = 16  # packets after which a column that did not repeat is looked at again
 _NO_MASK = np.empty(0, np.bool_)
 
@@ -81,41 +82,53 @@ def repeated_text(array: Any) -> RepeatedText | None:
 
 
 class Repetition:
-    """Whether the texts of one column are worth encoding, as the packets before tell."""
+    """Whether the texts of one column are worth encoding, as the packets before tell.
+
+    What few rows told does not count for a packet of many: a sample of texts has most of them once.
+    """
 
     def __init__(self) -> None:
         self._repeats = True
+        self._judged_by = 0  # rows that told so
         self._left_alone = 0
 
     def encode(self, column: Column) -> Column:
         """The column by codes where it repeats, else as it is."""
-        if isinstance(column, RepeatedText) or len(column) < _FEW_ROWS:
+        rows = len(column)
+        if isinstance(column, RepeatedText) or rows < _FEW_ROWS:
             return column
-        if not self._repeats and self._left_alone < _LOOK_AGAIN:
+        known = rows < _MANY_MORE * self._judged_by
+        if known and not self._repeats and self._left_alone < _LOOK_AGAIN:
             self._left_alone += 1
             return column
-        self._left_alone = 0
         found = repeated_text(column.values.dictionary_encode())
-        self._repeats = found is not None and len(found.distinct) <= _MOST_DISTINCT * len(column)
-        return found if self._repeats and found is not None else column
+        present = rows if column.valid is None else int(np.count_nonzero(column.valid))
+        repeats = found is not None and len(found.distinct) <= _MOST_DISTINCT * present
+        self._left_alone = 0
+        if repeats or not known or _MANY_MORE * rows > self._judged_by:
+            self._repeats, self._judged_by = repeats, rows
+        return found if repeats and found is not None else column
 
 
 class CodedHits:
-    """What the distinct values of a column hit, to be handed to rows by their codes."""
+    """What the distinct values of a column hit: `ids[starts[code] : starts[code + 1]]`."""
+
+    __slots__ = ("ids", "starts")
 
     def __init__(self, values: NDArray[np.int32], ids: NDArray[np.int32], distinct: int) -> None:
-        self._starts = np.zeros(distinct + 1, np.int64)
-        self._ids = np.empty(len(ids), np.int32)
-        sort_by_code(values, ids, self._starts, self._ids)
+        self.starts = np.zeros(distinct + 1, np.int64)
+        self.ids = np.empty(len(ids), np.int32)
+        sort_by_code(values, ids, self.starts, self.ids)
 
-    def of_rows(self, column: RepeatedText) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Rows of a column with these distinct values, and what each hits."""
+    @property
+    def nbytes(self) -> int:
+        """Memory, about."""
+        return self.starts.nbytes + self.ids.nbytes
+
+    def codes_of(self, column: RepeatedText, first: int, out: NDArray[np.int32]) -> None:
+        """Write for each row of a column with these distinct values its code, counted from `first`; -1 where nothing is hit."""
         valid = _NO_MASK if column.valid is None else column.valid
-        total = count_of_rows(column.codes, valid, self._starts)
-        rows, ids = np.empty(total, np.int32), np.empty(total, np.int32)
-        if total:
-            spread_to_rows(column.codes, valid, self._starts, self._ids, rows, ids)
-        return rows, ids
+        codes_that_hit(column.codes, valid, self.starts, first, out)
 
 
 @njit(cache=True, nogil=True)
@@ -134,25 +147,12 @@ def sort_by_code(values, ids, starts, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def count_of_rows(codes, valid, starts):  # type: ignore[no-untyped-def]
-    """How many hits all rows have together."""
-    total = 0
+def codes_that_hit(codes, valid, starts, first, out):  # type: ignore[no-untyped-def]
+    """The code of each row, counted from `first`, where its value hits something; else -1."""
     for row in range(len(codes)):
-        if len(valid) == 0 or valid[row]:
-            total += starts[codes[row] + 1] - starts[codes[row]]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def spread_to_rows(codes, valid, starts, ids, out_rows, out_ids):  # type: ignore[no-untyped-def]
-    """The hits of each row, row by row."""
-    written = 0
-    for row in range(len(codes)):
-        if len(valid) == 0 or valid[row]:
-            for at in range(starts[codes[row]], starts[codes[row] + 1]):
-                out_rows[written] = row
-                out_ids[written] = ids[at]
-                written += 1
+        code = codes[row]
+        hits = (len(valid) == 0 or valid[row]) and starts[code + 1] > starts[code]
+        out[row] = code + first if hits else -1
 
 
 def warm() -> None:
@@ -160,7 +160,7 @@ def warm() -> None:
     texts = pa.array(["a", "b", "a", None]).dictionary_encode()
     column = repeated_text(texts)
     assert column is not None
-    one = np.zeros(1, np.int32)
+    one, out = np.zeros(1, np.int32), np.empty(4, np.int32)
     hits = CodedHits(one, one, 2)
-    hits.of_rows(column)
-    hits.of_rows(RepeatedText(column.distinct, column.codes, None))
+    hits.codes_of(column, 0, out)
+    hits.codes_of(RepeatedText(column.distinct, column.codes, None), 0, out)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.deliver.outputs import OutputPlans
 from cqc.runtime.deliver.results import ResultGroup
+from cqc.runtime.expressions.compile_expression import columns_of
 from cqc.runtime.join.execute.results import JoinResults
 from cqc.runtime.lineage.slot_addresses import NOBODY, SEVERAL, UNKNOWN, Addresses
 
@@ -88,6 +90,21 @@ class Deliveries:
             del self._numbers[id(select.plan), select.positions, select.time_type]
         self.plans.release(query.outputs)
         self._note_change(seat.slot_number)
+
+    def columns_read(self, relation: str) -> set[int]:
+        """The columns of a stream that results show, of queries over it alone."""
+        lists = {
+            id(each.select.plan): each.query.outputs
+            for destinations in self._by_seat.values()
+            for each in destinations
+            if fold(each.query.body.relations[0].name) == relation
+        }
+        return {
+            column
+            for outputs in lists.values()
+            for output in outputs
+            for column in columns_of(output.expression)
+        }
 
     @property
     def is_empty(self) -> bool:

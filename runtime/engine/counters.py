@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cqc.runtime.deliver.deliver import Deliveries
     from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
+    from cqc.runtime.engine.derived_streams import DerivedStreams
     from cqc.runtime.engine.query_book import QueryHandle
     from cqc.runtime.engine.relations import Relations
     from cqc.runtime.engine.running_queries import RunningQueries
@@ -45,6 +46,7 @@ class EngineCounters:
     _alerts: AlertQueries
     _queries: RunningQueries
     _absent: AbsentQueries
+    _views: DerivedStreams
 
     @reads
     def node(self, query: QueryHandle | str) -> QueryNode:
@@ -120,6 +122,28 @@ class EngineCounters:
     def relations_used(self) -> set[str]:
         """Folded names of the streams and tables that the queries speak of."""
         return self._circuit.relations_used()
+
+    @reads
+    def columns_read(self, relation: str) -> frozenset[int] | None:
+        """Positions of a stream's columns that the queries read which are registered now; None where all may be.
+
+        Known for streams whose queries are conditions and results over one stream. What joins, views and the past are made
+        from is kept, and is kept whole.
+        """
+        known = self._relations.lines[relation].relation
+        is_alone = not (
+            self._circuit.joins_of(relation)
+            or self._pulls.needs(relation)
+            or self._absent.needs(relation)
+            or len(self._views)
+            or len(self._decided)
+        )
+        if not is_alone or not known.is_stream or known.event_time is None:
+            return None
+        columns = {known.event_time} | self._deliveries.columns_read(relation)
+        for each in self._circuit.selections_of(relation):
+            columns |= each.columns_read()
+        return frozenset(columns)
 
     @property
     @reads

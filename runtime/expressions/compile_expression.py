@@ -96,6 +96,17 @@ def compile_expression(
     return Compiled(expression.type, Evaluator(replaced or {}).node(expression))
 
 
+def columns_of(expression: Expression) -> set[int]:
+    """The numbers of the columns that an expression is made of, of whatever FROM item."""
+    found, waiting = set[int](), [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, bound.ColumnRef):
+            found.add(part.column)
+        waiting.extend(bound.children(part))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluator:
     """Turns expressions into nodes."""

@@ -15,11 +15,12 @@ import numpy as np
 from cqc.compiler.meaning.normal import Atom, ExpressionAtom, FoldedAtom, PatternAtom, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
-from cqc.runtime.expressions.compile_expression import Compiled, compile_expression
+from cqc.runtime.expressions.compile_expression import Compiled, columns_of, compile_expression
 from cqc.runtime.expressions.patterns.like_patterns import Matcher, make_matcher
 from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.column_cuts import ColumnCuts
 from cqc.runtime.filter.formula_bits import FALSE, TRUE, Leaf
+from cqc.runtime.filter.known_texts import KnownTexts
 from cqc.runtime.filter.point_index import PointIndex
 from cqc.runtime.filter.row_ids import SHARED_ATOM, RowIds
 from cqc.runtime.filter.text_index import FoldedOnce, TextIndex
@@ -67,6 +68,7 @@ class Atoms:
         self._masks: dict[int, Compiled | Matcher] = {}
         self._repetition: dict[int, Repetition] = {}
         self._failures_of_gone = 0
+        self.known = KnownTexts()
 
     @property
     def sparse_count(self) -> int:
@@ -79,7 +81,7 @@ class Atoms:
         held += sum(points.nbytes for points in self._points.values())
         held += sum(points.nbytes for points in self._folded_points.values())
         held += sum(texts.nbytes for texts in self._texts.values())
-        return held + 16 * len(self.ids) + 400 * len(self._id_of)
+        return held + self.known.nbytes + 16 * len(self.ids) + 400 * len(self._id_of)
 
     @property
     def failures(self) -> int:
@@ -155,6 +157,16 @@ class Atoms:
         if self._types[number] is not ColumnType.STRING:
             return column
         return self._repetition.setdefault(number, Repetition()).encode(column)
+
+    def columns_read(self) -> set[int]:
+        """The columns that some atom is about."""
+        found = set(self.cuts)
+        for atom in self._atom_of.values():
+            if isinstance(atom, ExpressionAtom):
+                found |= columns_of(atom.expression)
+            else:
+                found.add(atom.column)
+        return found
 
     def columns_of_ids(self) -> NDArray[np.int64]:
         """By row id, the column whose grouped filter it belongs to; -1 for masks and the fixed rows."""

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cqc.runtime.filter.hit_kernels import choose_programs, fill_hits, forget_hits, room_for_hits
 from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import (
     BLOCK,
@@ -62,17 +63,6 @@ class Located(NamedTuple):
     ]  # column after column, the rows (or, if ranked, the ids) of its cuts in order
     starts: NDArray[np.int64]  # where each column begins in `order`
     rank_rows: NDArray[np.int64]  # the first row of a column whose rows are ranks, else -1
-
-
-class Marked(NamedTuple):
-    """Conditions already evaluated: whole masks, and the hits of sparse atoms in tuple order."""
-
-    mask_rows: NDArray[np.int32]
-    mask_words: NDArray[np.uint64]  # [masks, words]
-    hit_tuples: NDArray[np.int32]
-    hit_ids: NDArray[np.int32]
-    free_row: int  # the first row for hit atoms where ids are mapped
-    mapped: bool
 
 
 class Conjunctions(NamedTuple):
@@ -120,7 +110,6 @@ def sweep(  # type: ignore[no-untyped-def]
     stack = np.zeros((max(programs.depth, 1), WORDS), np.uint64)
     stamps = np.full(len(programs.slots), -1, np.int64)
     chosen = np.empty(len(programs.slots), np.int32)
-    walked = np.full(len(programs.guard_head) if len(programs.guard_links) else 0, -1, np.int64)
     keys, spare = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     numbers = np.empty(BLOCK + 1, np.int32)
     order, starts, rank_rows, buckets = (
@@ -129,7 +118,7 @@ def sweep(  # type: ignore[no-untyped-def]
         located.rank_rows,
         located.buckets,
     )
-    next_hit = 0
+    next_hit, room = 0, room_for_hits(marked, len(row_of) if marked.mapped else len(table))
     for block in range(blocks):
         _fill_fixed(table, block, tuples)
         for column in range(len(located.rank_rows)):
@@ -145,8 +134,7 @@ def sweep(  # type: ignore[no-untyped-def]
                     keys, spare, numbers,
                 )  # fmt: skip
         _fill_masks(table, marked, block)
-        first_hit = next_hit
-        next_hit = _fill_hits(table, marked, row_of, block, first_hit)
+        next_hit, hit = fill_hits(table, marked, row_of, block, tuples, next_hit, room)
         for group in range(len(conjunctions.rows)):
             _run_conjunctions(
                 table, row_of, marked.mapped, conjunctions.rows[group], conjunctions.slots[group],
@@ -154,12 +142,10 @@ def sweep(  # type: ignore[no-untyped-def]
             )  # fmt: skip
         for program in programs.always:
             _run_program(table, row_of, marked.mapped, programs, program, block, stack, outcome)
-        count = _choose_programs(
-            marked, programs, first_hit, next_hit, block, stamps, walked, chosen
-        )
+        count = choose_programs(programs, room, hit, block, stamps, chosen)
         for program in chosen[:count]:
             _run_program(table, row_of, marked.mapped, programs, program, block, stack, outcome)
-        _forget_hits(table, marked, row_of, first_hit, next_hit)
+        forget_hits(table, marked, row_of, room, hit)
 
 
 @njit(cache=True, nogil=True)
@@ -243,33 +229,6 @@ def _fill_masks(table, marked, block):  # type: ignore[no-untyped-def]
     for mask in range(len(marked.mask_rows)):
         for word in range(WORDS):
             table[marked.mask_rows[mask], word] = marked.mask_words[mask, block * WORDS + word]
-
-
-@njit(cache=True, nogil=True)
-def _fill_hits(table, marked, row_of, block, hit):  # type: ignore[no-untyped-def]
-    """Set the bits of the block's hits; returns the first hit of the next block."""
-    first, free = block * BLOCK, marked.free_row
-    while hit < len(marked.hit_ids) and marked.hit_tuples[hit] < first + BLOCK:
-        row, at = marked.hit_ids[hit], marked.hit_tuples[hit] - first
-        if marked.mapped:
-            if row_of[row] == NO_TUPLE:
-                row_of[row] = free
-                free += 1
-            row = row_of[row]
-        table[row, at >> 6] |= _ONE << np.uint64(at & 63)
-        hit += 1
-    return hit
-
-
-@njit(cache=True, nogil=True)
-def _forget_hits(table, marked, row_of, first_hit, next_hit):  # type: ignore[no-untyped-def]
-    for hit in range(first_hit, next_hit):
-        row = marked.hit_ids[hit]
-        if marked.mapped:
-            row_of[row], row = NO_TUPLE, row_of[row]
-        if row != NO_TUPLE:
-            for word in range(WORDS):
-                table[row, word] = 0
 
 
 @njit(cache=True, nogil=True)
@@ -367,27 +326,3 @@ def _run_program(table, row_of, mapped, programs, program, block, stack, outcome
     if len(outcome.counts):
         outcome.counts[slot] += _population(stack[0])
     _hand_out(stack[0], slot, block, outcome)
-
-
-@njit(cache=True, nogil=True)
-def _choose_programs(  # type: ignore[no-untyped-def]
-    marked, programs, first_hit, next_hit, block, stamps, walked, chosen
-):
-    """The guarded programs one of whose atoms is hit in the block, each once."""
-    count = 0
-    if len(programs.guard_links) == 0:
-        return count
-    for hit in range(first_hit, next_hit):
-        atom = marked.hit_ids[hit]
-        if walked[atom] == block:
-            continue
-        walked[atom] = block
-        link = programs.guard_head[atom]
-        while link >= 0:
-            program = programs.guard_links[link, 0]
-            if stamps[program] != block:
-                stamps[program] = block
-                chosen[count] = program
-                count += 1
-            link = programs.guard_links[link, 1]
-    return count

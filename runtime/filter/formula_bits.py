@@ -81,13 +81,24 @@ TRUE = Leaf(((EVERY_TUPLE, NO_TUPLE),))
 FALSE = Leaf(((NO_TUPLE, NO_TUPLE),))
 
 
-def compile_formula(formula: Formula, leaf_of: Callable[[Atom], Leaf]) -> Conjunction | Code:
-    """The pairs of a short conjunction without sparse atoms, or the code of anything else."""
+def compile_formula(
+    formula: Formula,
+    leaf_of: Callable[[Atom], Leaf],
+    uses_of: Callable[[int], int] = lambda atom: 1,
+) -> Conjunction | Code:
+    """The pairs of a short conjunction without sparse atoms, or the code of anything else.
+
+    Args:
+        formula: what a query asks of a tuple.
+        leaf_of: the rows of its atoms.
+        uses_of: how many formulas use a sparse atom. One that many have in common (the kind of event, say) is hit in every
+            block, so that it guards nothing.
+    """
     tree = _tree(formula, leaf_of)
     pairs = _conjunction(tree)
     if pairs is not None:
         return pairs
-    guards = _guards(tree)
+    guards = _guards(tree, uses_of)
     instructions: list[Instruction] = []
     depth = _emit(tree, instructions)
     guarded = None if guards is None else tuple(guards)
@@ -125,13 +136,15 @@ def _conjunction(tree: _Node | Leaf) -> Conjunction | None:
     return Conjunction(tuple(pairs), comparable and point >= 0)
 
 
-def _guards(tree: _Node | Leaf) -> frozenset[int] | None:
+def _guards(tree: _Node | Leaf, uses_of: Callable[[int], int]) -> frozenset[int] | None:
     if isinstance(tree, Leaf):
         return None if tree.guard is None else frozenset((tree.guard,))
-    parts = [_guards(part) for part in tree.parts]
+    parts = [_guards(part, uses_of) for part in tree.parts]
     known = [part for part in parts if part is not None]
     if tree.operation == AND:
-        return min(known, key=len, default=None)
+        if len(known) < 2:
+            return known[0] if known else None
+        return min(known, key=lambda part: sum(map(uses_of, part)))
     return frozenset().union(*known) if len(known) == len(parts) else None
 
 

@@ -105,7 +105,8 @@ class StreamFilter:
     def add(self, slot: int, formula: Formula) -> None:
         """Give a free slot a formula: from the next packet on it matches the tuples for which the formula is TRUE."""
         self._before_change()
-        self._store.add(slot, compile_formula(formula, self._atoms.leaf))
+        uses = self._atoms.ids.uses
+        self._store.add(slot, compile_formula(formula, self._atoms.leaf, uses.__getitem__))
 
     def remove(self, slot: int) -> None:
         """Free a slot."""
@@ -133,6 +134,10 @@ class StreamFilter:
     def failures(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""
         return self._atoms.failures - self._failures_of_samples
+
+    def columns_read(self) -> set[int]:
+        """The columns that the formulas speak of."""
+        return self._atoms.columns_read()
 
     def visits(self, relation: Relation) -> tuple[VisitMetrics, ...]:
         """What a packet of the relation visits: tuples, packets without any, place in the order and tickets of each."""
@@ -202,6 +207,7 @@ class StreamFilter:
         if self._layout is None:
             for cuts in self._atoms.cuts.values():
                 cuts.settle()
+            self._atoms.known.forget()
             self._layout = make_layout(self._atoms)
             self._table.clear()
             self._access = self._make_access()

@@ -38,8 +38,8 @@ class GramTable(NamedTuple):
 
     size: int
     bits: NDArray[np.uint64]  # one bit a gram: whether a literal is entered under it
-    heads: NDArray[np.int32]
-    links: NDArray[np.int32]  # by literal, the next one under the same gram
+    heads: NDArray[np.int32]  # a power of two: grams that differ may share one
+    links: NDArray[np.int32]  # by literal, the next one under the same head
     gram_at: NDArray[np.int32]  # by literal, where in it the gram ends
 
 
@@ -95,8 +95,9 @@ def enter_grams(literals, numbers, table, counts):  # type: ignore[no-untyped-de
             if fewest < 0 or counts[code] < fewest:
                 fewest, best = np.int64(counts[code]), code
                 table.gram_at[number] = at - begin + 1
-        table.links[number] = table.heads[best]
-        table.heads[best] = number
+        home = best & (len(table.heads) - 1)
+        table.links[number] = table.heads[home]
+        table.heads[home] = number
         table.bits[best >> 6] |= _ONE << np.uint64(best & 63)
 
 
@@ -121,7 +122,7 @@ def find_grams(offsets, data, literals, table, first, found):  # type: ignore[no
             code = _gram_number(gram)
             if (bits[code >> 6] >> np.uint64(code & 63)) & _ONE == 0:
                 continue
-            number = heads[code]
+            number = heads[code & (len(heads) - 1)]
             while number >= 0:
                 compared += 1
                 start = at + 1 - gram_at[number]

@@ -42,6 +42,7 @@ _PLACES = len(Place)
 _INSIDE = (Place.ANYWHERE, Place.CANDIDATE)  # the others are at the start, but for END
 _ROOM = 4096  # occurrences that a search has room for at first
 _NONE = np.int32(-1)
+_LEAST_HEADS = 64
 
 
 class LiteralSearch:
@@ -161,11 +162,7 @@ class _Grams(_Entered):
     def __init__(self, size: int) -> None:
         super().__init__()
         self._size = size
-        self._counts = np.zeros(0, np.int32)
         self._wait = 0  # searches before the grams may be chosen anew
-        self._clear()
-
-    def _clear(self) -> None:
         self._bits = np.zeros(0, np.uint64)
         self._heads = np.zeros(0, np.int32)
         self._links = np.zeros(0, np.int32)
@@ -173,7 +170,7 @@ class _Grams(_Entered):
 
     @property
     def nbytes(self) -> int:
-        arrays = (self._counts, self._bits, self._heads, self._links, self._gram_at)
+        arrays = (self._bits, self._heads, self._links, self._gram_at)
         return sum(each.nbytes for each in arrays) + 60 * len(self._known)
 
     def find(
@@ -188,37 +185,41 @@ class _Grams(_Entered):
         found, compared = _search(find_grams, offsets, data, literals, table)
         self._wait = max(self._wait - 1, 0)
         if settings.GRAMS_DEAR * compared > len(data) + GRAMS and not self._wait:
-            self._choose_anew(literals, data)
+            self._wait = (
+                settings.GRAMS_PATIENCE
+            )  # the texts are not like those that the grams were chosen by
+            self._enter_all(literals, data)
         return found
 
     def _enter(self, literals: Literals, data: NDArray[np.uint8]) -> None:
-        if not len(self._heads):
-            self._bits = np.zeros(GRAMS // 64, np.uint64)
-            self._heads = np.full(GRAMS, _NONE, np.int32)
-            self._counts = np.zeros(GRAMS, np.int32)
-            self._sample(data)
+        if 2 * len(self._known) > len(self._heads):
+            size = 1 << (4 * len(self._known) - 1).bit_length()
+            self._heads = np.zeros(min(max(size, _LEAST_HEADS), GRAMS), np.int32)
+            self._enter_all(literals, data)
+        else:
+            self._enter_waiting(literals, data)
+
+    def _enter_all(self, literals: Literals, data: NDArray[np.uint8]) -> None:
+        """Begin with an empty table."""
+        self._bits = np.zeros(GRAMS // 64, np.uint64)
+        self._heads[:] = _NONE
+        self._waiting = sorted(self._known)
+        self._enter_waiting(literals, data)
+
+    def _enter_waiting(self, literals: Literals, data: NDArray[np.uint8]) -> None:
         count = len(literals.ends) - 1
         self._links, self._gram_at = _longer(self._links, count), _longer(self._gram_at, count)
         table = GramTable(self._size, self._bits, self._heads, self._links, self._gram_at)
-        enter_grams(literals, self._take_waiting(), table, self._counts)
+        enter_grams(literals, self._take_waiting(), table, self._common(data))
 
-    def _sample(self, data: NDArray[np.uint8]) -> None:
-        """See which grams are common, by some stretches of the texts."""
-        step = max(len(data) // 16, 1)
+    def _common(self, data: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """How often each gram is in some stretches of the texts."""
+        counts, step = np.zeros(GRAMS, np.int32), max(len(data) // 16, 1)
         for begin in range(0, len(data), step):
             count_grams(
-                data[begin : begin + settings.GRAMS_SAMPLED_BYTES // 16], self._size, self._counts
+                data[begin : begin + settings.GRAMS_SAMPLED_BYTES // 16], self._size, counts
             )
-
-    def _choose_anew(self, literals: Literals, data: NDArray[np.uint8]) -> None:
-        """The texts are not like those that the grams were chosen by."""
-        self._wait = settings.GRAMS_PATIENCE
-        self._counts //= 2
-        self._sample(data)
-        self._bits[:] = 0
-        self._heads[:] = _NONE
-        self._waiting = sorted(self._known)
-        self._enter(literals, data)
+        return counts
 
 
 class _Ends(_Entered):

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.columns.columns import Column, take
-from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText
+from cqc.runtime.columns.columns import take
+from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.filter.bit_sweep import (
     FIRST_ID,
     Conjunctions,
     Located,
-    Marked,
     Outcome,
     Programs,
     sweep,
 )
-from cqc.runtime.kernel import njit
+from cqc.runtime.filter.hit_kernels import Marked
+from cqc.runtime.filter.packet_hits import PacketHits
 from cqc.runtime.lineage.bit_rows import BLOCK, WORDS
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.runtime.columns.columns import Column
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.filter.atoms import Atoms
-    from cqc.runtime.filter.point_index import Hits
 
 _NO_NUMBERS = np.empty(0, np.int64)
 _NO_IDS = np.empty(0, np.int32)
@@ -109,7 +109,7 @@ class PacketIndex:
         self.blocks = (self._tuples + BLOCK - 1) // BLOCK
         columns = len(layout.columns)
         self._buckets = np.empty((columns, self._tuples), np.int32)
-        self._hits: list[Hits] = []
+        self._hits = PacketHits(self._tuples, self.blocks)
         self._columns: dict[int, Column] = {}  # those that were visited
         masks = atoms.mask_ids
         self._mask_of = {row_id: at for at, row_id in enumerate(masks)}
@@ -165,41 +165,51 @@ class PacketIndex:
         bits = np.unpackbits(union.view(np.uint8), bitorder="little")
         return bits[: self._tuples].view(np.bool_)
 
-    def visit_column(self, at: int, rows: NDArray[np.int64] | None = None) -> None:
-        """Locate the values of the layout's column, of some tuples or of all."""
+    def visit_column(self, at: int, rows: NDArray[np.int64] | None = None) -> int:
+        """Locate the values of the layout's column, of some tuples or of all; returns how many are not NULL."""
         number = self._layout.columns[at]
         column = self._column(number, rows)
-        cuts = self._atoms.cuts[number]
-        if isinstance(column, RepeatedText) and len(column.distinct) <= len(column):
-            found, hits = self._find_by_distinct(at, column)
+        present = len(column) if column.valid is None else int(np.count_nonzero(column.valid))
+        if isinstance(column, RepeatedText) and self._pays(number, column):
+            known = self._atoms.known.look(number, column.distinct, self._atoms)
+            found = known.buckets[column.codes]
+            if column.valid is not None:
+                found[~column.valid] = self._layout.starts[at + 1] - self._layout.starts[at]
+            self._hits.add_coded(known.hits, column, rows)
         else:
-            found = np.empty(len(column), np.int32)
-            cuts.locate(column, found)
-            hits = self._atoms.hits_of(number, column)
+            found = self._find_each(at, column, present, rows)
         if rows is None:
             self._buckets[at] = found
-            self._hits += hits
-            return
-        self._buckets[at, rows] = found
-        for tuples, ids in hits:
-            self._hits.append((rows[tuples].astype(np.int32), ids))
+        else:
+            self._buckets[at, rows] = found
+        return present
 
-    def _find_by_distinct(
-        self, at: int, column: RepeatedText
-    ) -> tuple[NDArray[np.int32], list[Hits]]:
-        """Locate each distinct value once, and hand what was found to the rows that have it."""
+    def _find_each(
+        self, at: int, column: Column, present: int, rows: NDArray[np.int64] | None
+    ) -> NDArray[np.int32]:
+        """Locate every value by itself; where most are NULL, the others alone."""
         number = self._layout.columns[at]
-        distinct = Column(column.type, column.distinct)
-        buckets = np.empty(len(distinct), np.int32)
-        self._atoms.cuts[number].locate(distinct, buckets)
-        found = buckets[column.codes]
-        if column.valid is not None:
-            found[~column.valid] = self._layout.starts[at + 1] - self._layout.starts[at]
-        hits = [
-            CodedHits(values, ids, len(distinct)).of_rows(column)
-            for values, ids in self._atoms.hits_of(number, distinct)
-        ]
-        return found, hits
+        cuts = self._atoms.cuts[number]
+        if column.valid is None or 2 * present > len(column):
+            found = np.empty(len(column), np.int32)
+            cuts.locate(column, found)
+            self._hits.add(self._atoms.hits_of(number, column), rows)
+            return found
+        found = np.full(
+            len(column), self._layout.starts[at + 1] - self._layout.starts[at], np.int32
+        )
+        some = np.flatnonzero(column.valid)
+        if len(some):
+            values, places = take(column, some), np.empty(len(some), np.int32)
+            cuts.locate(values, places)
+            found[some] = places
+            where = some if rows is None else rows[some]
+            self._hits.add(self._atoms.hits_of(number, values), where)
+        return found
+
+    def _pays(self, number: int, column: RepeatedText) -> bool:
+        """Whether to look at the distinct values: there are not more than rows, or they are known."""
+        return len(column.distinct) <= len(column) or self._atoms.known.has(number, column.distinct)
 
     def _column(self, number: int, rows: NDArray[np.int64] | None) -> Column:
         """A column of the packet, or some rows of it, by its distinct values where it repeats."""
@@ -226,40 +236,14 @@ class PacketIndex:
     def _mark(self) -> tuple[Marked, int]:
         """Masks and hits of sparse atoms; also returns how many rows a table needs."""
         layout, rows = self._layout, self._layout.rows
-        hit_tuples, hit_ids = self._hits_by_block()
+        hits = self._hits.forms()
         if layout.mapped:
             rows += len(self._mask_rows)
         free_row = rows
-        if layout.mapped and len(hit_ids):
-            most = int(np.bincount(hit_tuples >> 9).max())
-            rows += min(most, self._atoms.sparse_count)
-        marked = Marked(
-            self._mask_rows, self._mask_words, hit_tuples, hit_ids, free_row, layout.mapped
-        )
+        if layout.mapped:
+            rows += min(hits.most_rows, self._atoms.sparse_count)
+        marked = Marked(self._mask_rows, self._mask_words, *hits, free_row, layout.mapped)
         return marked, rows
-
-    def _hits_by_block(self) -> Hits:
-        if not self._hits:
-            return _NO_IDS, _NO_IDS
-        tuples = np.concatenate([each[0] for each in self._hits])
-        ids = np.concatenate([each[1] for each in self._hits])
-        return sort_by_block(tuples, ids, self.blocks) if self.blocks > 1 else (tuples, ids)
-
-
-@njit(cache=True, nogil=True)
-def sort_by_block(tuples, ids, blocks):  # type: ignore[no-untyped-def]
-    """Hits in the order of their blocks of tuples."""
-    starts = np.zeros(blocks + 1, np.int64)
-    for at in range(len(tuples)):
-        starts[(tuples[at] >> 9) + 1] += 1
-    for block in range(1, blocks + 1):
-        starts[block] += starts[block - 1]
-    out_tuples, out_ids = np.empty(len(tuples), np.int32), np.empty(len(tuples), np.int32)
-    for at in range(len(tuples)):
-        place = starts[tuples[at] >> 9]
-        out_tuples[place], out_ids[place] = tuples[at], ids[at]
-        starts[tuples[at] >> 9] += 1
-    return out_tuples, out_ids
 
 
 class RowTable:
@@ -289,9 +273,3 @@ def aligned_rows(rows: int, blocks: int = 1) -> NDArray[np.uint64]:
     memory = np.zeros(size + WORDS, np.uint64)
     skip = -(memory.ctypes.data // 8) % WORDS
     return memory[skip : skip + size].reshape(rows, blocks * WORDS)
-
-
-def warm() -> None:
-    """Compile the kernel that only packets of several blocks need."""
-    one = np.zeros(1, np.int32)
-    sort_by_block(one, one, 1)

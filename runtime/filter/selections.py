@@ -160,6 +160,10 @@ class Selections:
         only = SelectionSeat(seat.body, 0, SlotCounts())
         return SelectionFound(packet, first, lineage, lineage.counts(), [only], only.counts)
 
+    def columns_read(self) -> set[int]:
+        """The columns that conditions speak of."""
+        return self._filter.columns_read()
+
     @property
     def failures(self) -> int:
         """Evaluations that gave NULL where Spark's ANSI mode would have failed."""

@@ -14,6 +14,7 @@ there has lost already: the most selective, the cheapest and those that serve ma
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 from time import thread_time
 from typing import TYPE_CHECKING
@@ -51,7 +52,9 @@ class Visits:
     skipped: int = 0  # that had no tuple for it
     tuples: int = 0
     returned: int = 0  # tuples that some of its queries still wanted, where that was counted
-    cost: MeasuredCost = field(default_factory=_first_cost)  # seconds a tuple, lately
+    # Seconds a tuple that has a value, lately: NULL costs nearly nothing.
+    cost: MeasuredCost = field(default_factory=_first_cost)
+    present: float = 1.0  # of all tuples, the share that has a value, lately
     place: int = 0  # in the order, lately
 
     @property
@@ -60,10 +63,18 @@ class Visits:
         packets = self.packets
         return packets < settings.VISITS_ALWAYS_TIMED or packets % settings.VISITS_TIMED == 0
 
-    def took(self, tuples: int, seconds: float, *, picked: bool) -> None:
+    def foreseen(self, tuples: float, share: float = 1.0) -> float:
+        """Seconds that a visit of a share of so many tuples should take."""
+        present = tuples * min(share, self.present)
+        return self.cost.each * (present + settings.VISITS_FIXED)
+
+    def took(self, tuples: int, present: int, seconds: float, *, picked: bool) -> None:
         """Take note of what a visit cost, of all tuples of a packet or of some that were picked out."""
+        if not picked and tuples:
+            self.present = present / tuples
         if tuples >= settings.VISITS.enough:
-            self.cost.saw(seconds / tuples - (settings.VISITS_PICKED_S if picked else 0.0))
+            seconds -= tuples * settings.VISITS_PICKED_S if picked else 0.0
+            self.cost.saw(seconds / (present + settings.VISITS_FIXED))
 
 
 @dataclass(slots=True)
@@ -105,6 +116,8 @@ class FilterRoute:
         self._sampled: Sampled | None = None
         self._random = Random(17)  # any number; a run can be repeated
         self._sample_s = 0.0
+        # Seconds a block that a gate takes beside its rows: the hits of what was visited have to be set.
+        self._gate_hits = MeasuredCost(0.0, settings.VISITS.newest, inf)
         self.samples = 0
         self.changes = 0  # samples that said something else than the one before
 
@@ -146,10 +159,13 @@ class FilterRoute:
         for station in stations.all:
             known = self._of(station)
             started = 0.0 if known.packets else self._clock()
-            self._go(index, station, None)
+            present = self._go(index, station, None)
+            if len(index):
+                known.present = present / len(index)
             if not known.packets:
                 seconds = self._clock() - started - settings.VISITS_GATE_S
-                known.cost.each = max(settings.VISITS_FIRST_S, seconds / max(len(index), 1))
+                each = seconds / (present + settings.VISITS_FIXED)
+                known.cost.each = max(settings.VISITS_FIRST_S, each)
         self._sample_s = self._clock() - begun
 
     def learn_from(self, index: PacketIndex, tuples: int) -> None:
@@ -164,8 +180,11 @@ class FilterRoute:
                 chosen = np.sort(np.array(few))
             self._sampled = stations.sample(chosen)
         known = self._sampled
+        begun = self._clock()
         rows = index.rows_of(known.conjunctions, known.rows)
-        costs = np.array([self._of(each).cost.each for each in stations.all])
+        if not self._gate_hits.measured:  # a gate knows half of the hits on the average
+            self._gate_hits.each = (self._clock() - begun) / 2
+        costs = np.array([self._of(each).foreseen(tuples) / tuples for each in stations.all])
         order, shares = greedy_order(
             rows, known.query_of, known.station_of, known.needs, costs, len(index)
         )
@@ -180,7 +199,8 @@ class FilterRoute:
         else:
             pause.shortest()
             self.changes += self.samples > 1
-        open_cost = self._open_cost(1)
+        open_cost = self._open_cost(tuples) / tuples
+        self._sample_s += self._clock() - begun
         if self.samples > 1:  # a sample is paid for before the next one
             spent = max(cost or open_cost, settings.VISITS_LEAST_S)
             paid = int(self._sample_s / (settings.VISITS.budget * spent))
@@ -234,25 +254,30 @@ class FilterRoute:
         count = len(index) if rows is None else len(rows)
         if known.is_timed:
             started = self._clock()
-            self._go(index, station, rows)
-            known.took(count, self._clock() - started, picked=rows is not None)
+            present = self._go(index, station, rows)
+            known.took(count, present, self._clock() - started, picked=rows is not None)
         else:
             self._go(index, station, rows)
         known.packets += 1
         known.tuples += count
 
-    def _go(self, index: PacketIndex, station: Station, rows: NDArray[np.int64] | None) -> None:
+    def _go(self, index: PacketIndex, station: Station, rows: NDArray[np.int64] | None) -> int:
+        """Visit a station; returns how many tuples have a value there."""
         if station.mask >= 0:
             index.visit_mask(station.mask, rows)
-        else:
-            index.visit_column(station.at, rows)
+            return len(index) if rows is None else len(rows)
+        return index.visit_column(station.at, rows)
 
     def _let_in(self, index: PacketIndex, gate: Gate, step: Step) -> NDArray[np.int64] | None:
         """The tuples that must visit a station; None: all of them."""
         tuples = len(index)
         if gate.is_open or gate.work > settings.VISITS_MOST_WORK:
             return None
+        started = self._clock()
         inside = index.union_so_far(gate.located, gate.conjunctions)
+        blocks = (tuples + BLOCK - 1) // BLOCK
+        foreseen = settings.VISITS_GATE_S + blocks * _gate_block_s(gate)
+        self._gate_hits.saw((self._clock() - started - foreseen) / blocks)
         share = np.count_nonzero(inside) / tuples
         surprise = abs(share - step.share) > settings.VISITS_SURPRISE
         if surprise and self.routing == "selectivity":
@@ -297,16 +322,17 @@ class FilterRoute:
         steps, visited, cost = [], 0, 0.0
         blocks = (tuples + BLOCK - 1) // BLOCK
         for station, share in zip(order, shares, strict=True):
-            whole = self._of(self._stations.all[station]).cost.each * tuples
+            known = self._of(self._stations.all[station])
+            whole = known.foreseen(tuples)
             picked = (
                 settings.VISITS_GATE_S
-                + blocks * settings.VISITS_BLOCK_S
-                + share * (whole + tuples * settings.VISITS_PICKED_S)
+                + blocks * (settings.VISITS_BLOCK_S + self._gate_hits.each)
+                + known.foreseen(tuples, share)
+                + tuples * share * settings.VISITS_PICKED_S
             )
             if visited and picked < whole:
-                picked += (
-                    blocks * self._stations.gate(station, visited).work * settings.VISITS_ROW_S
-                )
+                gate = self._stations.gate(station, visited)
+                picked += blocks * (_gate_block_s(gate) - settings.VISITS_BLOCK_S)
             gated = bool(visited) and picked < whole
             steps.append(Step(station, gated, share))
             cost += min(picked, whole) if gated else whole
@@ -316,7 +342,7 @@ class FilterRoute:
 
     def _open_cost(self, tuples: int) -> float:
         assert self._stations is not None
-        return tuples * sum(self._of(each).cost.each for each in self._stations.all)
+        return sum(self._of(each).foreseen(tuples) for each in self._stations.all)
 
     def _of(self, station: Station) -> Visits:
         key = station.column if station.mask < 0 else ("mask", station.mask)
@@ -324,6 +350,11 @@ class FilterRoute:
         if known is None:
             known = self._visits[key] = Visits()
         return known
+
+
+def _gate_block_s(gate: Gate) -> float:
+    """What a gate should cost for a block of tuples."""
+    return settings.VISITS_BLOCK_S + gate.work * settings.VISITS_ROW_S
 
 
 @njit(cache=True, nogil=True)

@@ -203,6 +203,7 @@ class Intake:
         if plain is not None:
             return plain
         conversions: list[Conversion] = []
+        missing: dict[ColumnType, Column] = {}  # columns that are not there are one
         for declared, place in zip(self.relation.columns, places, strict=True):
             array = None if place is None else inside(data.column(place), declared.keys[1:])
             if array is None and declared.path is not None and declared.name in data.schema.names:
@@ -210,7 +211,9 @@ class Intake:
             if array is not None and is_chunked:
                 array = self._one_chunk(array)
             if array is None:
-                conversions.append((null_column(declared.type, data.num_rows), None))
+                if declared.type not in missing:
+                    missing[declared.type] = null_column(declared.type, data.num_rows)
+                conversions.append((missing[declared.type], None))
                 continue
             conversions.append(column_of_arrow(declared.type, array, self.reading))
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))

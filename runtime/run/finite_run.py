@@ -143,7 +143,14 @@ class LocalRun:
     def _feed(self) -> Feed:
         """Where the micro-batches of this run come from."""
         streams = [name for name in self._places if self._catalog.relations[name].is_stream]
-        return ChunkFeed({name: self._open(name) for name in streams})
+        return ChunkFeed({name: self._open(name, self._columns_read(name)) for name in streams})
+
+    def _columns_read(self, name: str) -> frozenset[int] | None:
+        """The columns of a stream that somebody reads, where queries stay as they are; None: all, as rows that are left out are shown whole."""
+        options = self._options
+        if options.late is not None or options.rejects is not None or options.strict:
+            return None
+        return self.engine.columns_read(name)
 
     def read_tables(self) -> None:
         """Fill the tables, before the first tuple of a stream."""
@@ -225,10 +232,10 @@ class LocalRun:
         """Of the rows that are counted, those that were read before this start."""
         return 0
 
-    def _open(self, name: str) -> Iterator[TypedBatch]:
+    def _open(self, name: str, wanted: frozenset[int] | None = None) -> Iterator[TypedBatch]:
         relation = self._catalog.relations[name]
         rows = self._options.rows_per_batch
-        return open_source(relation, str(self._places[name]), rows, self._reading)
+        return open_source(relation, str(self._places[name]), rows, self._reading, wanted)
 
     def _open_beside(self, name: str, path: Path) -> Output | Growing:
         """Open a file of rows that are left out, by the option that names it."""

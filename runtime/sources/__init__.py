@@ -58,6 +58,7 @@ def open_source(
     path: str | Path | None = None,
     rows: int | None = None,
     reading: FilesRead | None = None,
+    wanted: frozenset[int] | None = None,
 ) -> Iterator[TypedBatch]:
     """The rows of a relation, in chunks of `rows` tuples (the last one has fewer).
 
@@ -66,6 +67,7 @@ def open_source(
         path: a file or folder to read instead of the one its WITH clause names.
         rows: how many tuples a chunk has; some tens of thousands by default.
         reading: told which files there are, and when each is begun and done with.
+        wanted: positions of the columns that somebody reads; others may be NULL. All by default.
 
     Raises:
         RunError: when there is nothing to read, or it cannot be read.
@@ -74,7 +76,7 @@ def open_source(
     if reading is not None:
         reading.expect(file.path for file in files)
     return in_chunks(
-        (taken for file in files for taken in read_file(relation, file, reading)),
+        (taken for file in files for taken in read_file(relation, file, reading, wanted)),
         rows or ROWS_PER_CHUNK,
         BYTES_PER_CHUNK if rows is None else None,
     )
@@ -125,7 +127,10 @@ def source_path(relation: Relation, path: str | Path | None = None) -> Path:
 
 
 def read_file(
-    relation: Relation, file: SourceFile, reading: FilesRead | None = None
+    relation: Relation,
+    file: SourceFile,
+    reading: FilesRead | None = None,
+    wanted: frozenset[int] | None = None,
 ) -> Iterator[TypedBatch]:
     """The rows of one file, in chunks of any size."""
     try:
@@ -133,7 +138,11 @@ def read_file(
             # Parquet is read from its end, so where its reader is says nothing.
             if reading is not None and file.format != "parquet":
                 reading.begin(file.path, opened)
-            yield from READERS[file.format](relation, unpacked(file.path, opened), str(file.path))
+            rows, name = unpacked(file.path, opened), str(file.path)
+            if file.format == "parquet":
+                yield from read_parquet(relation, rows, name, wanted=wanted)
+            else:  # lines have to be read whole
+                yield from READERS[file.format](relation, rows, name)
         if reading is not None:
             reading.end(file.path)
     except CANNOT_UNPACK as error:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from cqc.compiler.diagnostics.suggest import listed
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.arrow_columns import is_text
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake
@@ -30,9 +31,23 @@ _READ_BYTES = 128 * 1024  # of a column at a time; else all of a row group is re
 
 
 def read_parquet(
-    relation: Relation, file: BinaryIO, name: str, start: int = 0, stop: int | None = None
+    relation: Relation,
+    file: BinaryIO,
+    name: str,
+    start: int = 0,
+    stop: int | None = None,
+    wanted: frozenset[int] | None = None,
 ) -> Iterator[TypedBatch]:
     """The rows of one file, or those from `start` up to but not including `stop`.
+
+    Args:
+        relation: the stream or table.
+        file: read from its end.
+        name: as messages call it.
+        start: number of the first row.
+        stop: number of the row behind the last; all by default.
+        wanted: positions of the columns that somebody reads (None: all). The others are NULL, unless a row might be rejected for
+            what they hold.
 
     Raises:
         RunError: when it is no Parquet file, or lacks a declared column.
@@ -50,7 +65,7 @@ def read_parquet(
             buffer_size=_READ_BYTES,
             pre_buffer=False,
         )
-        columns = _wanted(relation, opened.schema_arrow.names, name)
+        columns = _wanted(relation, opened.schema_arrow, name, wanted)
         groups, first = _groups_of_rows(opened, start, stop)
         for batch in opened.iter_batches(
             _rows_at_once(opened), row_groups=groups, columns=columns, use_threads=False
@@ -84,11 +99,17 @@ def _repeated(opened: pq.ParquetFile) -> list[str]:
         if name != schema.names[at] or not is_text(schema.field(at).type):
             continue  # a nested column takes several places
         chunks = [metadata.row_group(group).column(at) for group in range(metadata.num_row_groups)]
-        values = sum(chunk.num_values for chunk in chunks)
+        values = sum(chunk.num_values - _missing(chunk) for chunk in chunks)
         size = sum(chunk.total_uncompressed_size for chunk in chunks)
         if size <= values * max(_BYTES_OF_A_CODE, _REPEATED_SHARE * _length(chunks)):
             found.append(name)
     return found
+
+
+def _missing(chunk: Any) -> int:
+    """How many values of a column chunk are NULL, as far as the file tells."""
+    told = chunk.is_stats_set and chunk.statistics.has_null_count
+    return int(chunk.statistics.null_count) if told else 0
 
 
 def _length(chunks: Sequence[Any]) -> float:
@@ -116,17 +137,41 @@ def _groups_of_rows(opened: pq.ParquetFile, start: int, stop: int | None) -> tup
     return groups, first
 
 
-def _wanted(relation: Relation, names: list[str], file: str) -> list[str]:
+def _wanted(
+    relation: Relation, schema: pa.Schema, file: str, read: frozenset[int] | None
+) -> list[str]:
+    """The columns of the file to read.
+
+    Raises:
+        RunError: when a declared one is not there, whether it is read or not.
+    """
+    names = schema.names
     by_fold: dict[str, str] = {}
     for name in names:
         by_fold.setdefault(fold(name), name)
     present = set(names)
     wanted = []
-    for column in relation.columns:
+    for at, column in enumerate(relation.columns):
         found = column.name if column.name in present else by_fold.get(fold(column.name))
         if found is None:
             raise RunError(
                 f"{file} has no column {column.name} for {relation.name} (it has: {listed(names)})"
             )
-        wanted.append(found)
+        if read is None or at in read or not _always_fits(column.type, schema.field(found).type):
+            wanted.append(found)
     return wanted
+
+
+def _always_fits(type_: ColumnType, given: pa.DataType) -> bool:
+    """Whether every value of a file's column is one of the declared type, so that no row is rejected for it."""
+    match type_:
+        case ColumnType.STRING:
+            return is_text(given.value_type if pa.types.is_dictionary(given) else given)
+        case ColumnType.BIGINT:
+            return bool(pa.types.is_integer(given)) and given != pa.uint64()
+        case ColumnType.DOUBLE:
+            return bool(pa.types.is_floating(given) or pa.types.is_integer(given))
+        case ColumnType.BOOLEAN:
+            return bool(pa.types.is_boolean(given))
+        case _:
+            return False

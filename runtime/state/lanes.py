@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import Column
+from cqc.runtime.columns.columns import Column, cut
+from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _SMALL_TEXT = 4096  # bytes that are not worth giving back
+_MANY_ROWS = 256  # of a packet whose texts are not copied at once
 
 
 class Lane:
@@ -126,10 +128,11 @@ class TextLane:
     """A column of text: where each value's bytes begin and how many there are (-1 is NULL), and one buffer of bytes.
 
     Byte offsets grow for ever, like positions; `origin` is the offset of the buffer's first byte. Memory is freed with
-    the tuples, whatever the texts are, because nothing is interned.
+    the tuples, whatever the texts are, because nothing is interned. The texts of a large packet are copied when somebody first
+    reads the lane, and never if nobody does before they are purged: until then the packet's own column is kept.
     """
 
-    __slots__ = ("_bytes", "_end", "_length", "_origin", "_start")
+    __slots__ = ("_bytes", "_end", "_length", "_origin", "_start", "_waiting")
 
     def __init__(self, capacity: int) -> None:
         self._start = Lane(np.zeros(capacity, np.int64))
@@ -137,8 +140,18 @@ class TextLane:
         self._bytes = np.zeros(_SMALL_TEXT, np.uint8)
         self._origin = 0
         self._end = 0
+        self._waiting: list[tuple[int, Column]] = []  # by the index of their first tuple
 
     def write(self, at: int, end: int, column: Column) -> None:
+        while self._waiting and self._waiting[-1][0] >= at:  # tuples that did not come to count
+            self._waiting.pop()
+        if end - at >= _MANY_ROWS and _is_worth_keeping(column):
+            self._waiting.append((at, column))
+            return
+        self._settle()
+        self._copy(at, end, column)
+
+    def _copy(self, at: int, end: int, column: Column) -> None:
         offsets, data = text_buffers(column.values)
         size = len(data)
         self._reserve(size)
@@ -150,7 +163,15 @@ class TextLane:
             self._length.values[at:end][~column.valid] = -1
         self._end += size
 
+    def _settle(self) -> None:
+        """Copy the texts that wait."""
+        waiting, self._waiting = self._waiting, []
+        for at, column in waiting:
+            self._copy(at, at + len(column), column)
+
     def read(self, indexes: NDArray[np.int64] | slice) -> Column:
+        if self._waiting:
+            self._settle()
         length = self._length.values[indexes]
         valid = length >= 0
         offsets = np.zeros(len(length) + 1, np.int64)
@@ -165,12 +186,17 @@ class TextLane:
         )
 
     def relocate(self, start: int, count: int, capacity: int) -> None:
-        if count:
+        if count and not (self._waiting and self._waiting[0][0] <= start):
             self._drop_bytes(int(self._start.values[start]))
         else:
             self._drop_bytes(self._end)
         self._start.relocate(start, count, capacity)
         self._length.relocate(start, count, capacity)
+        live = [(at - start, column) for at, column in self._waiting if at + len(column) > start]
+        self._waiting = [
+            (max(at, 0), column if at >= 0 else cut(column, -at, len(column)))
+            for at, column in live
+        ]
 
     def _drop_bytes(self, before: int) -> None:
         kept = self._end - before
@@ -190,7 +216,19 @@ class TextLane:
 
     @property
     def nbytes(self) -> int:
-        return int(self._start.nbytes + self._length.nbytes + self._bytes.nbytes)
+        waiting = sum(column.nbytes for _, column in self._waiting)
+        return int(self._start.nbytes + self._length.nbytes + self._bytes.nbytes) + waiting
+
+
+def _is_worth_keeping(column: Column) -> bool:
+    """Whether a column holds on to little more memory than its texts take: it may be a slice of much more."""
+    if not isinstance(column, RepeatedText):
+        return bool(column.values.get_total_buffer_size() <= 2 * column.nbytes + _SMALL_TEXT)
+    held = column.distinct.get_total_buffer_size()
+    if held <= _SMALL_TEXT:
+        return True
+    texts = int(text_lengths(column.distinct)[column.codes].sum(dtype=np.int64))
+    return bool(held <= texts + _SMALL_TEXT)
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:

@@ -15,16 +15,17 @@ from cqc.runtime.filter.bit_sweep import (
     PUSH,
     Conjunctions,
     Located,
-    Marked,
     Outcome,
     Programs,
     sweep,
 )
 from cqc.runtime.filter.formula_bits import MOST_ACCESS_PAIRS
+from cqc.runtime.filter.hit_kernels import Marked
 from cqc.runtime.filter.packet_index import aligned_rows
 from cqc.runtime.lineage.bit_rows import WORDS
 
 NONE_32, NONE_64 = np.empty(0, np.int32), np.empty(0, np.int64)
+NO_CODES = np.empty((0, 0), np.int32), np.zeros(1, np.int64), NONE_32
 WIDTHS = (*range(1, MOST_PAIRS + 1), *range(1, MOST_ACCESS_PAIRS + 1))
 CUTS = (4, 8)  # rows 2 and 3: below 4, below 8; row 4: not NULL
 BELOW_4, BELOW_8, NOT_NULL, MASK, ATOM = range(FIRST_ID, FIRST_ID + 5)
@@ -48,7 +49,7 @@ class Pass:
         words = np.packbits(bits, bitorder="little").view(np.uint64)[None, :]
         self.marked = Marked(
             np.array([MASK], np.int32), words, np.array(hits, np.int32),
-            np.full(len(hits), ATOM, np.int32), 0, False,
+            np.full(len(hits), ATOM, np.int32), *NO_CODES, 0, False,
         )  # fmt: skip
 
     def counts(self, *queries: tuple[int, ...], programs: Programs | None = None) -> list[int]:

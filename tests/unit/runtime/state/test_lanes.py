@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from cqc.compiler.meaning.types import ColumnType as T
-from cqc.runtime.columns.columns import from_python, to_python
+from cqc.runtime.columns.columns import cut, from_python, to_python
+from cqc.runtime.columns.repeated_text import repeated_text
 from cqc.runtime.state.lanes import Lane, NumberBlock, NumberLane, TextLane, text_buffers, writable
 
 
@@ -50,6 +51,42 @@ def test_a_lane_is_a_list_whose_front_goes(kind: str, seed: int) -> None:
     if values:
         picked = [random.randrange(len(values)) for _ in range(20)]
         assert to_python(lane.read(np.array(picked))) == [values[at] for at in picked]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_texts_of_large_packets_wait_to_be_read_and_are_read_wherever_the_lane_was_moved(
+    seed: int,
+) -> None:
+    random, capacity = Random(seed), 4096
+    lane, values = TextLane(capacity), list[Any]()
+    some = (None, "", "a", "ü" * 90)
+    for _ in range(40):
+        more = [random.choice(some) for _ in range(random.choice((3, 256, 700)))]
+        if len(values) + len(more) > capacity:
+            start = random.randint(len(values) + len(more) - capacity, len(values))
+            values = values[start:]
+            lane.relocate(start, len(values), capacity)
+        column = from_python(T.STRING, more)
+        if random.random() < 0.5 and len(more) > 3:
+            by_codes = repeated_text(column.values.dictionary_encode())
+            assert by_codes is not None
+            column = by_codes
+        if random.random() < 0.2:  # tuples that do not come to count
+            lane.write(len(values), len(values) + len(more), column)
+        lane.write(len(values), len(values) + len(more), column)
+        values += more
+        if random.random() < 0.3:
+            first = random.randint(0, len(values))
+            assert to_python(lane.read(slice(first, len(values)))) == values[first:]
+    assert to_python(lane.read(slice(0, len(values)))) == values
+
+
+def test_a_slice_of_much_is_copied_at_once() -> None:
+    whole = from_python(T.STRING, [str(number) for number in range(100_000)])
+    lane = TextLane(1024)
+    lane.write(0, 300, cut(whole, 5, 305))
+    assert lane.nbytes < 100_000
+    assert to_python(lane.read(slice(0, 300))) == [str(number) for number in range(5, 305)]
 
 
 def test_a_lane_of_rows_moves_with_the_tuples() -> None:
