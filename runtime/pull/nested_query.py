@@ -164,9 +164,7 @@ class NestedQuery:
         found.add(0, condition)
         return [_Laid(packet)], (found.match(packet).tuples_of(0),)
 
-    def _fetch(
-        self, states: Sequence[_States], rows: Positions
-    ) -> Callable[[int, int], Column]:
+    def _fetch(self, states: Sequence[_States], rows: Positions) -> Callable[[int, int], Column]:
         def column(item: int, column: int) -> Column:
             self._look()
             return states[item].column(column, rows[item])
