@@ -65,11 +65,48 @@ load_option = click.option(
     is_eager=True,
     help="Run this Python file first; it registers functions (cqc.function) and sources (cqc.source).",
 )
+
+
+def take_values(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> None:
+    """Give parameters other values than their defaults, before anything is compiled.
+
+    Raises:
+        click.UsageError: for something else than NAME=VALUE.
+    """
+    del context, parameter
+    from cqc.compiler.parameters.given import forget, give
+
+    forget()
+    for each in values:
+        name, sign, text = each.partition("=")
+        name = name.strip().removeprefix(":")
+        if not sign or not name.isidentifier():
+            raise click.UsageError(f"--set takes NAME=VALUE, not {each!r}")
+        give(name, text)
+
+
+set_option = click.option(
+    "--set",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=take_values,
+    expose_value=False,
+    is_eager=True,
+    help="Another value for a parameter that the program declares (`SET :NAME = ...;`); may be repeated.",
+)
 _programs = click.argument("programs", metavar="PROGRAM...", nargs=-1, required=True)
 
 
 def program_argument(command: Any) -> Any:  # Any: click's decorators are untyped here
     """The programs that a command takes, and what is loaded before them."""
+    return _programs(load_option(set_option(command)))
+
+
+def plain_program_argument(command: Any) -> Any:
+    """The same for a command that only looks at the text of programs."""
     return _programs(load_option(command))
 
 
@@ -148,7 +185,7 @@ def load_again(
 
     sources = read_sources(programs)
     try:
-        return _compiled(sources), sources
+        return _compiled(sources, is_live=is_live), sources
     except CompileError as error:
         kept = _kept(checkpoint) if is_live and any(map(os.path.isdir, programs)) else None
         if kept is None:
@@ -173,10 +210,17 @@ def _kept(checkpoint: str | None) -> tuple[Program, list[tuple[SourceFile, str]]
         return None
 
 
-def _compiled(sources: list[tuple[SourceFile, str]]) -> Program:
+def _compiled(sources: list[tuple[SourceFile, str]], *, is_live: bool = False) -> Program:
     from cqc.cli.report import show_diagnostics
     from cqc.compiler import compile_sources
+    from cqc.compiler.idle_check import idle_warnings
 
     program = compile_sources(sources)
-    show_diagnostics(program.warnings)
+    known = {each.span for each in program.warnings if each.code == "CQ088"}
+    followed = []
+    if is_live:
+        nodes = program.graph.queries.values()
+        followed = idle_warnings(program.catalog, nodes, follows_all=True)
+    more = [each for each in followed if each.span not in known]
+    show_diagnostics((*program.warnings, *more))
     return program

@@ -15,6 +15,7 @@ from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, Severi
 from cqc.compiler.diagnostics.source import BadByte, SourceFile
 from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.graph.graph import Graph
+from cqc.compiler.idle_check import idle_warnings
 from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.parse.follow_ons import without_follow_ons
 from cqc.compiler.parse.parser import parse
@@ -161,5 +162,6 @@ def _compile(sources: Sequence[tuple[SourceFile, str]]) -> Program:
             program_.keep(query)
     if any(each.severity is Severity.ERROR for each in diagnostics):
         raise CompileError(order(diagnostics))
+    diagnostics += idle_warnings(program_.catalog, graph.queries.values())
     program_.warnings = tuple(order(diagnostics))
     return program_

@@ -11,7 +11,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, overload
 
-from cqc.compiler.bind.bind_program import bind_query, bind_views, names_read
+from cqc.compiler.bind.bind_program import bind_query, bind_views, names_read, ready_query
 from cqc.compiler.bind.scope import Environment
 from cqc.compiler.bind.views import has_errors
 from cqc.compiler.diagnostics.arguments import expect
@@ -26,9 +26,10 @@ from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.parameters.declared import python_values, unused
 from cqc.compiler.parse.parser import parse
 from cqc.compiler.pipeline import check_query, check_view
-from cqc.compiler.syntax.tree import CreateQuery, CreateView
+from cqc.compiler.syntax.tree import CreateInstance, CreateQuery, CreateView
 
 if TYPE_CHECKING:
     from cqc.compiler.graph.graph import Graph
@@ -222,7 +223,11 @@ class Program:
             self._bound[fold(query.name)] = query
 
     def bind_one(
-        self, text: str, name: str | None = None, taken: Container[str] | None = None
+        self,
+        text: str,
+        name: str | None = None,
+        taken: Container[str] | None = None,
+        parameters: Mapping[str, object] | None = None,
     ) -> Query:
         """Bind one more query against what is declared, for a running engine. The program stays as it is.
 
@@ -230,6 +235,7 @@ class Program:
             text: A SELECT or a CREATE QUERY.
             name: What to call it; else the name it gives itself, else the next free q1, q2, ...
             taken: The folded names that are in use; those of the program's queries when not given.
+            parameters: Values of its parameters by name.
 
         Raises:
             CompileError: when the text has errors, is no query, or takes a name that is in use.
@@ -240,9 +246,9 @@ class Program:
         source = SourceFile("<query>", text)
         program, diagnostics = parse(source)
         node = program.statements[0] if len(program.statements) == 1 else None
-        if not diagnostics and not isinstance(node, CreateQuery):
+        if not diagnostics and not isinstance(node, CreateQuery | CreateInstance):
             diagnostics = [_not_one_query(source, len(program.statements))]
-        if diagnostics or not isinstance(node, CreateQuery):
+        if diagnostics or not isinstance(node, CreateQuery | CreateInstance):
             raise CompileError(order(diagnostics))
         in_use = self.graph.queries if taken is None else taken
         chosen = name or (_free_name(in_use) if node.name is None else node.name.text)
@@ -250,11 +256,28 @@ class Program:
             span = node.span if node.name is None else node.name.span
             hint = "Unregister the other one first, or give this one a name of its own."
             raise CompileError([make("CQ029", span, name=chosen, hint=hint)])
-        query = _bind(node, self.catalog, chosen, in_use)
+        node, select = self._ready(node, parameters)
+        query = _bind(node, self.catalog, chosen, in_use, select)
         _, found = check_query(query)
         if any(each.severity is Severity.ERROR for each in found):
             raise CompileError(order(found))
         return query
+
+    def _ready(
+        self, node: CreateQuery | CreateInstance, parameters: Mapping[str, object] | None
+    ) -> tuple[CreateQuery, Span | None]:
+        """The query with constants in the places of its parameters."""
+        found: list[Diagnostic] = []
+        values = python_values(parameters or {}, found)
+        ready = ready_query(node, self.catalog, found, values)
+        if not found and parameters and isinstance(node, CreateInstance):
+            hint = "Write them in the call: `name => value`."
+            found.append(make("CQ165", node.span, query=node.name.text, name="s", hint=hint))
+        if not found and isinstance(node, CreateQuery) and not node.parameters:
+            found += unused(values, node)
+        if found or ready is None:
+            raise CompileError(order(found))
+        return ready
 
     def text_of(self, name: str) -> str:
         """The text of a query as it can be registered by itself.
@@ -333,8 +356,17 @@ def _free_name(taken: Container[str]) -> str:
     return f"q{high}"
 
 
-def _bind(node: CreateQuery, catalog: Catalog, name: str, others: Container[str] = ()) -> Query:
+def _bind(
+    node: CreateQuery,
+    catalog: Catalog,
+    name: str,
+    others: Container[str] = (),
+    select: Span | None = None,
+) -> Query:
     query, diagnostics = bind_query(node, catalog, name, user_functions(), others)
+    is_whole = bool(node.into or node.options or node.is_alert)  # its text is the statement
+    if query is not None and select is not None and not is_whole:
+        query = replace(query, span=select)
     if query is None or any(each.severity is Severity.ERROR for each in diagnostics):
         raise CompileError(order(diagnostics))
     return query

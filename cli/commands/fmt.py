@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cqc.cli.programs import STANDARD_INPUT, program_argument, read_sources
+from cqc.cli.programs import STANDARD_INPUT, plain_program_argument, read_sources
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("fmt")
-@program_argument
+@plain_program_argument
 @click.option(
     "--check", is_flag=True, help="Change nothing; exit with 1 when something would change."
 )

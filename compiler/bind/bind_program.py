@@ -10,11 +10,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.declarations import Declarations
+from cqc.compiler.bind.options.sinks import bind_destinations
 from cqc.compiler.bind.scope import Environment, Scope
-from cqc.compiler.bind.sinks import bind_destinations
+from cqc.compiler.bind.sub_queries import split_questions
 from cqc.compiler.bind.views import bind_select, bind_view
+from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.meaning.catalog import Catalog, fold
+from cqc.compiler.parameters.declared import (
+    declared_values,
+    filled,
+    instance,
+    program_values,
+    settled,
+    settled_view,
+    template_name,
+    typed_nulls,
+)
+from cqc.compiler.parameters.given import given_values
 from cqc.compiler.syntax import tree as syntax
 
 if TYPE_CHECKING:
@@ -23,7 +36,7 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
     from cqc.compiler.diagnostics.source import SourceFile, Span
     from cqc.compiler.functions.registered import UserFunction
-    from cqc.compiler.meaning.bound import Query
+    from cqc.compiler.meaning.bound import Literal, Query
     from cqc.compiler.meaning.catalog import Relation
 
 
@@ -51,7 +64,8 @@ def bind_program(
         functions: User functions by folded name.
     """
     declarations = Declarations()
-    queries: list[syntax.CreateQuery] = []
+    queries: list[syntax.CreateQuery | syntax.CreateInstance] = []
+    parameters: list[syntax.SetParameter] = []
     views: list[syntax.CreateView] = []
     for program, _, folder in programs:
         for statement in program.statements:
@@ -62,14 +76,23 @@ def bind_program(
                     declarations.set(statement)
                 case syntax.CreateSink():
                     declarations.create_sink(statement, folder)
-                case syntax.CreateQuery():
+                case syntax.CreateQuery() | syntax.CreateInstance():
                     queries.append(statement)
+                case syntax.SetParameter():
+                    parameters.append(statement)
                 case syntax.CreateView():
                     if declarations.claim(statement.name):
                         views.append(statement)
                 case syntax.Drop() | syntax.Show() | syntax.Describe():
                     declarations.diagnostics.append(not_in_a_program(statement))
     diagnostics = declarations.diagnostics
+    values = program_values(parameters, given_values(), diagnostics)
+    views = [settled_view(view, values, diagnostics) for view in views]
+    templates = {
+        fold(template_name(node)): node
+        for node in queries
+        if isinstance(node, syntax.CreateQuery) and node.parameters
+    }
     lost = frozenset(fold(name) for program, _, _ in programs for name in program.broken)
     names = list(_names(queries, diagnostics))
     claimed = frozenset(map(fold, names))
@@ -79,19 +102,62 @@ def bind_program(
     )
     environment, made, found = bind_views(environment, views)
     diagnostics += found
-    catalog = Catalog(declarations.relations, declarations.settings, made, declarations.sinks)
+    catalog = Catalog(
+        declarations.relations, declarations.settings, made, declarations.sinks, values, templates
+    )
     bound: list[Query] = []
     unselected: list[Query] = []
-    for name, node in zip(names, queries, strict=True):
-        query, found = bind_select(environment, node.select, name)
+    for name, statement in zip(names, queries, strict=True):
+        wrong: list[Diagnostic] = []
+        ready = ready_query(statement, catalog, wrong)
+        diagnostics.extend(wrong)
+        if ready is None:
+            continue
+        node, text = ready
+        query, found = bind_select(environment, node.select, name, alert=_alert(node))
+        if node.parameters:  # it is checked, and not delivered
+            diagnostics.extend(each for each in found if each.severity is Severity.ERROR)
+            continue
+        query = query if query is None or text is None else replace(query, span=text)
         query = _addressed(environment, query, node, catalog, found, declarations.broken_sinks)
         diagnostics.extend(found)
+        if wrong:
+            continue
         if query is not None:
             bound.append(query)
-        elif _is_wrong_in_outputs_only(node.select, found):
+        elif not node.is_alert and _is_wrong_in_outputs_only(node.select, found):
             rest, _ = bind_select(environment, _without_outputs(node.select), name)
             unselected += [rest] if rest is not None else []
     return Bound(catalog, tuple(bound), tuple(diagnostics), tuple(unselected))
+
+
+def ready_query(
+    statement: syntax.CreateQuery | syntax.CreateInstance,
+    catalog: Catalog,
+    found: list[Diagnostic],
+    given: Mapping[str, Literal] | None = None,
+) -> tuple[syntax.CreateQuery, Span | None] | None:
+    """A query with its parameters as constants, and the text that its SELECT then has; None after saying what is wrong.
+
+    One with parameters of its own keeps them, with NULL for those that have no value, unless values are `given`.
+    """
+    shared = catalog.parameters
+    if isinstance(statement, syntax.CreateInstance):
+        made = instance(statement, catalog.templates, found)
+        if made is None:
+            return None
+        template, own = made
+        return settled(replace(template, parameters=()), {**shared, **own}, found, is_template=True)
+    if statement.parameters and given is None:
+        values = declared_values(statement, {}, found)
+        checked, _ = settled(statement, {**shared, **typed_nulls(statement, values)}, found)
+        return replace(checked, parameters=statement.parameters), None
+    if statement.parameters:
+        values = filled(statement, given or {}, statement.span, found)
+        return settled(
+            replace(statement, parameters=()), {**shared, **values}, found, is_template=True
+        )
+    return settled(statement, {**shared, **(given or {})}, found)
 
 
 def not_in_a_program(statement: syntax.Command) -> Diagnostic:
@@ -120,6 +186,10 @@ def _without_outputs(node: syntax.Select) -> syntax.Select:
     )
 
 
+def _alert(node: syntax.CreateQuery) -> syntax.CreateQuery | None:
+    return node if node.is_alert else None
+
+
 def _addressed(
     environment: Environment,
     query: Query | None,
@@ -129,7 +199,7 @@ def _addressed(
     broken: Collection[str] = (),
 ) -> Query | None:
     """The query with where its results go; None after saying what is wrong with that."""
-    if not node.into and not node.options:
+    if not node.into and not node.options and not node.is_alert:
         return query
     scope = Scope(environment)
     destinations = bind_destinations(scope, node, catalog.sinks, broken)
@@ -153,11 +223,13 @@ def bind_query(
     """
     idle_us = catalog.settings.key_idle_us
     environment = Environment(catalog.readable, functions, {}, queries=queries, key_idle_us=idle_us)
-    query, found = bind_select(environment, node.select, name)
+    query, found = bind_select(environment, node.select, name, alert=_alert(node))
     return _addressed(environment, query, node, catalog, found), found
 
 
-def _names(queries: list[syntax.CreateQuery], diagnostics: list[Diagnostic]) -> Iterator[str]:
+def _names(
+    queries: Sequence[syntax.CreateQuery | syntax.CreateInstance], diagnostics: list[Diagnostic]
+) -> Iterator[str]:
     """The name of each query; bare ones take q1, q2, ... past the names that others claim."""
     claimed: dict[str, Span] = {}
     for node in queries:
@@ -231,7 +303,7 @@ def _in_order(by_name: dict[str, syntax.CreateView], found: list[Diagnostic]) ->
 
 
 def names_read(node: syntax.Select, hidden: frozenset[str] = frozenset()) -> set[str]:
-    """The folded names that FROM has anywhere in a query, but for those that its WITH clauses give."""
+    """The folded names that FROM has anywhere in a query, also inside EXISTS, but for those that its WITH clauses give."""
     found: set[str] = set()
     for entry in node.entries:
         found |= names_read(entry.query, hidden)
@@ -242,6 +314,8 @@ def names_read(node: syntax.Select, hidden: frozenset[str] = frozenset()) -> set
                 found |= names_read(item.query, hidden)
             elif fold(item.relation.text) not in hidden:
                 found.add(fold(item.relation.text))
+        for question in split_questions(branch.where)[1]:
+            found |= names_read(question.node.select, hidden)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.operators import cast_hint, coerce, meet, unite
 from cqc.compiler.bind.patterns import as_match, wrong_regular_expression
+from cqc.compiler.bind.times.time_calls import simplified, words_are_right
 from cqc.compiler.diagnostics.suggest import did_you_mean, function_hint
 from cqc.compiler.functions.registry import (
     SCALAR_FUNCTIONS,
@@ -22,6 +23,7 @@ from cqc.compiler.meaning.bound import (
     UserCall,
 )
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.time_units import EXTRACTED
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax.tokens import words
 
@@ -39,9 +41,6 @@ _INTERVAL = ColumnType.INTERVAL
 _NULL = ColumnType.NULL
 
 Arguments = list["Expression"]
-
-EXTRACTED: dict[str, str] = {}
-"""The function of a field that `extract` names."""
 
 
 def bind_call(
@@ -100,7 +99,9 @@ def bind_extract(
     if name is None:
         hint = did_you_mean(field.text, EXTRACTED)
         detail = f"There are {', '.join(dict.fromkeys(EXTRACTED))}."
-        scope.report("CQ035", field.span, name=field.text, detail=detail, hint=hint)
+        scope.report(
+            "CQ161", field.span, function="extract", unit=field.text, detail=detail, hint=hint
+        )
         return None
     return _scalar_call(scope, SCALAR_FUNCTIONS[name], "extract", [value], node.span)
 
@@ -175,6 +176,8 @@ def _counted(number: int) -> str:
 
 def _refuse(scope: Scope, function: str, argument: Expression, expected: str) -> Expression | None:
     hint = cast_hint(argument, _DOUBLE)
+    if "DATE" in expected:
+        hint = _time_hint(argument)
     if expected == "STRING" and argument.type is not _INTERVAL:
         hint = f"Write `CAST({' '.join(argument.span.text.split())} AS STRING)`."
     scope.report(
@@ -188,16 +191,25 @@ def _refuse(scope: Scope, function: str, argument: Expression, expected: str) ->
     return None
 
 
+def _time_hint(argument: Expression) -> str | None:
+    """How to make a time of something that is none."""
+    written = " ".join(argument.span.text.split())
+    if argument.type is ColumnType.STRING:
+        return f"Write `CAST({written} AS TIMESTAMP)`."
+    return f"Write `timestamp_seconds({written})`." if argument.type.is_numeric else None
+
+
 def _scalar_call(
     scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments, span: Span
 ) -> Expression | None:
     converted = converted_arguments(scope, entry, name, arguments)
-    if converted is None:
+    if converted is None or not words_are_right(scope, entry.name, converted):
         return None
     result = entry.result_type([argument.type for argument in converted])
     if result is _NULL:
         return Literal(None, _NULL, span)
-    return FunctionCall(entry.name, tuple(converted), result, span)
+    call = FunctionCall(entry.name, tuple(converted), result, span)
+    return simplified(call) if converted else call
 
 
 def converted_arguments(

@@ -164,7 +164,8 @@ def _check_streams(scope: Scope, nodes: tuple[syntax.FromItem, ...], items: list
     """There is a stream, and all streams count time in the same way."""
     streams = [item for item in items if item.relation.is_stream]
     if not streams:
-        is_asked = any(item.relation.is_windowed for item in items)
+        views = [item.relation.view for item in items if item.relation.is_windowed]
+        is_asked = any(view is None or view.numeric_time is not None for view in views)
         may = scope.may_have_no_stream or scope.is_inner
         if not scope.has_unknown and items and not is_asked and not may:
             span = nodes[0].span.to(nodes[-1].span)

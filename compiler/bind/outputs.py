@@ -6,7 +6,6 @@ expression without AS is named by its source text, white space and comments fold
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.expression import bind_expression
@@ -16,6 +15,7 @@ from cqc.compiler.meaning.bound import Cast, ColumnRef, Output
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
+from cqc.compiler.syntax.source_names import source_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Expression
 
 # Texts and quoted names stay as they are; a run of white space and comments becomes one space.
-_FOLDED = re.compile(
-    r"""('(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*`) | (?:\s | --[^\n]* | /\*.*?\*/)+""",
-    re.VERBOSE | re.DOTALL,
-)
 
 
 class BoundOutput:
@@ -114,15 +110,6 @@ def _star(scope: Scope, node: syntax.Star) -> Iterator[BoundOutput]:
         for position, column in enumerate(relation.columns if relation is not None else ()):
             name = f"{scope.aliases[at]}.{column.name}" if several else column.name
             yield BoundOutput(name, ColumnRef(at, position, column.type, node.span), node.span)
-
-
-def source_name(text: str) -> str:
-    """The name of an expression without AS.
-
-    Example:
-        source_name("a   +  b") == "a + b"
-    """
-    return _FOLDED.sub(lambda match: match.group(1) or " ", text)
 
 
 def _settle_names(scope: Scope, outputs: list[BoundOutput]) -> None:

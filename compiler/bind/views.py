@@ -33,15 +33,22 @@ _UNION = "union"  # the name of the branches in the query over them; no user see
 
 
 def bind_select(
-    environment: Environment, node: syntax.Select, name: str, *, as_view: bool = False
+    environment: Environment,
+    node: syntax.Select,
+    name: str,
+    *,
+    as_view: bool = False,
+    alert: syntax.CreateQuery | None = None,
 ) -> tuple[Query | None, list[Diagnostic]]:
     """The bound query with everything found wrong or doubtful; the query is None when there are errors.
 
-    `as_view`: it makes a view (`bind_one_select`).
+    `as_view`: it makes a view; `alert`: it is that of an alert (`bind_one_select`).
     """
     environment, found = _with_entries(environment, node)
-    if not node.union:
-        query, more = bind_one_select(environment, node, name, _sub_query, as_view=as_view)
+    if not node.union or alert is not None:
+        query, more = bind_one_select(
+            environment, node, name, _sub_query, as_view=as_view, alert=alert
+        )
         return (None if has_errors(found) else query), [*found, *more]
     alias = syntax.Name(_UNION, node.span)
     branches, more = _branches(environment, node)
@@ -255,6 +262,13 @@ def _relation(
     adds_time = False
     is_table = all(not each.stream_items and each.pull is None for each in branches)
     if not is_windowed and not is_table:
+        without = [each for each in branches if not each.stream_items and each.pull is None]
+        if without:
+            detail = "The rows of a branch over tables alone have none."
+            hint = "Join it with a stream, or ask with BEGIN-END."
+            place = without[0].outputs[0].expression.span
+            found = make("CQ104", place, what="having an event time", detail=detail, hint=hint)
+            return None, [found]
         time, problem = event_time_of(name.text, branches, span)
         if time is None or problem is not None:
             return None, [] if problem is None else [problem]
@@ -267,7 +281,7 @@ def _relation(
 
 
 def _numeric_time(query: Query) -> bool | None:
-    for item in query.items:
+    for item in query.all_items:
         relation = item.relation
         if relation.is_stream:
             return relation.time_type is not ColumnType.TIMESTAMP

@@ -41,6 +41,17 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ111": (_ERROR, "there is no sink type '{name}'"),
     "CQ112": (_ERROR, "there is no sink {name}"),
     "CQ113": (_ERROR, "sink {name} is named twice in INTO"),
+    # Times
+    "CQ160": (_ERROR, "{text} has no fixed length"),
+    "CQ161": (_ERROR, "{function} has no unit {unit}"),
+    "CQ162": (_ERROR, "there is no time zone '{name}'"),
+    # Parameters
+    "CQ163": (_ERROR, "there is no parameter :{name}"),
+    "CQ164": (_ERROR, "the value of :{name} is not a constant"),
+    "CQ165": (_ERROR, "{query} has no parameter {name}"),
+    "CQ166": (_ERROR, "parameter :{name} is {type}, not {given}"),
+    "CQ167": (_ERROR, "{query} needs a value for {name}"),
+    "CQ168": (_ERROR, "there is no parametrised query {name}"),
     # Names
     "CQ030": (_ERROR, "there is no stream or table {name}"),
     "CQ031": (_ERROR, "{place} has no column {column}"),
@@ -87,6 +98,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ084": (_ERROR, "{clause} cannot be inside EXISTS"),
     "CQ085": (_ERROR, "IN takes a query with one output, not {count}"),
     "CQ086": (_ERROR, "{view} cannot be read here"),
+    "CQ087": (_WARNING, "query {name} keeps a time for every key for ever"),
+    "CQ088": (_WARNING, "stream {stream} is followed, and IDLE is off"),
     # Views
     "CQ100": (_ERROR, "{name} has no rows without a window"),
     "CQ101": (_ERROR, "a circle of views: {members}"),
@@ -115,7 +128,15 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ144": (_ERROR, "SESSION needs GROUP BY of {missing}"),
     "CQ145": (_ERROR, "{what} cannot be used here yet"),
     "CQ146": (_ERROR, "OVER by windows and OVER by event time in one query"),
+    # Alerts
+    "CQ170": (_ERROR, "{clause} belongs to CREATE ALERT"),
+    "CQ171": (_ERROR, "an alert cannot have {what}"),
+    "CQ172": (_ERROR, "FROM of an alert is one stream or view"),
+    "CQ173": (_ERROR, "the text {name} has braces that mean nothing"),
+    "CQ174": (_ERROR, "no text of an alert can be called {name}"),
+    "CQ175": (_ERROR, "{name} in WITH of an alert is {expected}"),
     # Warnings
+    "CQ176": (_WARNING, "a key of alert {name} that falls silent fires for ever"),
     "CQ147": (_WARNING, "query {name} keeps something for every key for ever"),
     "CQ090": (_WARNING, "query {name} can never match"),
     "CQ091": (_WARNING, "the hint is not used"),

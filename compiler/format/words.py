@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cqc.compiler.syntax import tree as syntax
-from cqc.compiler.syntax.tokens import COMPARISON, NAME, NUMBER, STRING, UNIT
+from cqc.compiler.syntax.tokens import COMPARISON, NAME, NUMBER, PARAMETER, STRING, UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NO_SPACE_BEFORE = frozenset({",", ")", "]", ".", "::"})
 _NO_SPACE_AFTER = frozenset({"(", "[", ".", "::", "~"})
 _OPERAND_ENDS = frozenset(
-    {NAME, NUMBER, STRING, UNIT, ")", "]", "END", "NULL", "TRUE", "FALSE", "NOW"}
+    {NAME, NUMBER, PARAMETER, STRING, UNIT, ")", "]", "END", "NULL", "TRUE", "FALSE", "NOW"}
 )
 
 
@@ -135,6 +135,8 @@ def _outputs(select: syntax.Select) -> Iterator[syntax.SelectItem | syntax.Star]
         for item in branch.items:
             if item.query is not None:
                 yield from _outputs(item.query)
+        if branch.alert is not None:
+            yield from branch.alert.per
 
 
 def _written(kind: str, text: str, stays: bool) -> str:
@@ -144,7 +146,7 @@ def _written(kind: str, text: str, stays: bool) -> str:
         return text.lower()
     if kind == COMPARISON:
         return {"!=": "<>", "==": "="}.get(text, text)
-    return text if kind in (NUMBER, STRING) else text.upper()
+    return text if kind in (NUMBER, STRING, PARAMETER) else text.upper()
 
 
 def _has_space(

@@ -18,6 +18,9 @@ from cqc.compiler.functions.mathematics import MATHEMATICS
 from cqc.compiler.functions.numbers import NUMBERS
 from cqc.compiler.functions.search import SEARCHES
 from cqc.compiler.functions.text import TEXTS
+from cqc.compiler.functions.time_fields import TIME_FIELDS
+from cqc.compiler.functions.time_moves import TIME_MOVES
+from cqc.compiler.functions.time_texts import TIME_TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,6 +38,9 @@ SCALAR_FAMILIES: dict[str, tuple[ScalarEntry, ...]] = {
     "Searching and splitting text": SEARCHES,
     "Codes, digests and URLs": ENCODINGS,
     "JSON in text": JSON_TEXTS,
+    "Parts of times": TIME_FIELDS,
+    "Moving and making times": TIME_MOVES,
+    "Times as text, and zones": TIME_TEXTS,
 }
 
 

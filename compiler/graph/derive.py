@@ -108,10 +108,19 @@ def _content(query: NormalQuery) -> tuple[object, ...]:
     """Everything that the rows of a branch depend on, whatever the order of FROM and the aliases are."""
     if query.patterns:
         guards = [
-            (each.items, [(g.negated, g.over, g.reach, g.streams, g.is_join) for g in each.guards])
+            (
+                each.items,
+                [
+                    (g.negated, g.over, g.reach, g.streams, g.is_join, g.ends, g.keys)
+                    for g in each.guards
+                ],
+            )
             for each in all_patterns(query.patterns)
         ]
-        return (*(_content(each) for each in parts_of(query)), *guards)
+        own = [_content(replace(each, pull=None, outputs=())) for each in parts_of(query)]
+        outputs = [each.expression for each in query.outputs]
+        items = [fold(item.relation.name) for item in query.items]
+        return (*own, *guards, items, outputs, query.pull)
     parts = lower(query)
     outputs = [renumber(each.expression, parts.positions) for each in query.outputs]
     pull = query.pull

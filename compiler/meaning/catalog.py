@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.bound import Literal
     from cqc.compiler.meaning.types import ColumnType
     from cqc.compiler.meaning.views import DerivedStream, View
+    from cqc.compiler.syntax.tree import CreateQuery
 
 
 def fold(name: str) -> str:
@@ -125,6 +127,8 @@ class Catalog:
     settings: Settings = Settings()
     views: Mapping[str, Relation] = field(default_factory=dict)
     sinks: Mapping[str, SinkDeclaration] = field(default_factory=dict)
+    parameters: Mapping[str, Literal] = field(default_factory=dict)
+    templates: Mapping[str, CreateQuery] = field(default_factory=dict)  # queries with parameters
 
     @property
     def readable(self) -> dict[str, Relation]:

@@ -220,6 +220,28 @@ class StatementPieces(ExpressionPieces):
     def limit(self, word: int, number: int) -> Clause:
         return Clause("LIMIT", word, self.number(number))
 
+    def per(self, word: int, *parts: Part) -> Clause:
+        return Clause("PER", word, List(pieces_of(parts)))
+
+    def hold(self, word: int, duration: Piece) -> Clause:
+        return Clause("FOR", word, duration)
+
+    def clear_when(self, word: int, _when: int, condition: Piece) -> Clause:
+        return Clause("CLEAR WHEN", word, condition)
+
+    def keep_firing(self, word: int, _firing: int, duration: Piece) -> Clause:
+        return Clause("KEEP FIRING", word, duration)
+
+    def once_every(self, word: int, _every: int, duration: Piece) -> Clause:
+        return Clause("ONCE EVERY", word, duration)
+
+    def no_data(self, word: int, _data: int, _after: int, duration: Piece) -> Clause:
+        return Clause("NO DATA AFTER", word, duration)
+
+    def severity(self, word: int, text: int) -> Piece:
+        made = self.string(text).make
+        return Piece(made, word, text)
+
     def group_by(self, word: int, _by: int, *parts: Part) -> Clause:
         return Clause("GROUP BY", word, List(pieces_of(parts)))
 
@@ -290,7 +312,8 @@ class StatementPieces(ExpressionPieces):
         repeated = [clause for clause in clauses if not clause.is_first_in(given)]
         repeated += _repeated(items.inner if isinstance(items, List) else [])
         lists = (outputs.make, items.make, conditions.make)
-        make = _select_maker(distinct is not None, lists, given, (word, last))
+        alert = _alert_maker(given, [clause for clause in clauses if clause.keyword in _ALERT])
+        make = _select_maker(distinct is not None, lists, given, (word, last), alert)
         return SelectPiece(make, word, last, inner, repeated)
 
     def with_entry(
@@ -407,6 +430,120 @@ class StatementPieces(ExpressionPieces):
 
         return SelectPiece(make, word, last, [select], select.repeated)
 
+    def parametrised_query(
+        self,
+        word: int,
+        query: int,
+        name: int,
+        parameters: Piece,
+        into: Piece | None,
+        options: Piece | None,
+        as_: int,
+        select: SelectPiece,
+    ) -> SelectPiece:
+        plain = self.named_query(word, query, name, into, options, as_, select)
+        make_query, make_parameters = plain.make, parameters.make
+
+        def make(t: Tokens) -> syntax.CreateQuery:
+            query: syntax.CreateQuery = make_query(t)
+            return replace(query, parameters=make_parameters(t))
+
+        return SelectPiece(make, word, plain.last, [select], select.repeated)
+
+    def parameters(self, open_: int, *parts: Part) -> Piece:
+        makes = [piece.make for piece in pieces_of(parts)]
+        return Piece(lambda t: make_all(makes, t), open_, token_of(parts[-1]))
+
+    def parameter_declaration(self, name: int, kind: int, *rest: Any) -> Piece:
+        default: Piece | None = rest[-1] if rest else None
+        make_default = maker_of(default)
+        last = kind if default is None else default.last
+
+        def make(t: Tokens) -> syntax.ParameterDeclaration:
+            return syntax.ParameterDeclaration(
+                name_at(t, name),
+                type_named(t.texts[kind]),
+                None if make_default is None else make_default(t),
+                span_of(t, name, last),
+            )
+
+        return Piece(make, name, last)
+
+    def query_instance(
+        self,
+        word: int,
+        _query: int,
+        name: int,
+        into: Piece | None,
+        options: Piece | None,
+        _as: int,
+        template: int,
+        _open: int,
+        arguments: Piece | None,
+        close: int,
+    ) -> Piece:
+        make_into, make_options = maker_of(into), maker_of(options)
+        make_arguments = maker_of(arguments)
+
+        def make(t: Tokens) -> syntax.CreateInstance:
+            return syntax.CreateInstance(
+                name_at(t, name),
+                name_at(t, template),
+                () if make_arguments is None else make_arguments(t),
+                span_of(t, word, close),
+                () if make_into is None else make_into(t),
+                () if make_options is None else make_options(t),
+            )
+
+        return Piece(make, word, close)
+
+    def arguments(self, *parts: Part) -> Piece:
+        return List(pieces_of(parts))
+
+    def argument(self, name: int, _arrow: int, value: Piece) -> Piece:
+        make_value, last = value.make, value.last
+
+        def make(t: Tokens) -> syntax.Argument:
+            return syntax.Argument(name_at(t, name), make_value(t), span_of(t, name, last))
+
+        return Piece(make, name, last)
+
+    def set_parameter(self, word: int, name: int, _equal: int, value: Piece) -> Piece:
+        make_value, last = value.make, value.last
+
+        def make(t: Tokens) -> syntax.SetParameter:
+            return syntax.SetParameter(t.texts[name][1:], make_value(t), span_of(t, word, last))
+
+        return Piece(make, word, last, (value,))
+
+    def create_alert(
+        self,
+        word: int,
+        _alert: int,
+        name: int,
+        severity: Piece | None,
+        into: Piece | None,
+        _as: int,
+        select: SelectPiece,
+        options: Piece | None,
+    ) -> SelectPiece:
+        make_select, last = select.make, (options or select).last
+        make_into, make_options = maker_of(into), maker_of(options)
+        make_severity = maker_of(severity)
+
+        def make(t: Tokens) -> syntax.CreateQuery:
+            return syntax.CreateQuery(
+                name_at(t, name),
+                make_select(t),
+                span_of(t, word, last),
+                () if make_into is None else make_into(t),
+                () if make_options is None else make_options(t),
+                True,
+                make_optional(make_severity, t),
+            )
+
+        return SelectPiece(make, word, last, [select], select.repeated)
+
     def create_sink(self, word: int, _sink: int, name: int, options: Piece) -> Piece:
         make_options, last = options.make, options.last
 
@@ -479,6 +616,7 @@ def _select_maker(
     lists: tuple[Make, Make, Make],
     given: dict[str, Make],
     ends: tuple[int, int],
+    make_alert: Make | None = None,
 ) -> Make:
     """How to make a Select from its lists (outputs, FROM items, ON conditions) and its clauses by keyword."""
     make_outputs, make_items, make_conditions = lists
@@ -513,6 +651,32 @@ def _select_maker(
             qualify=make_optional(qualify, t),
             joins=joins,
             unbounded=is_unbounded,
+            alert=make_optional(make_alert, t),
+        )
+
+    return make
+
+
+_ALERT = ("PER", "FOR", "CLEAR WHEN", "KEEP FIRING", "ONCE EVERY", "NO DATA AFTER")
+
+
+def _alert_maker(given: dict[str, Make], clauses: Sequence[Clause]) -> Make | None:
+    """How to make the clauses of CREATE ALERT; None where there is none of them."""
+    if not clauses:
+        return None
+    per, hold, clear, keep, once, no_data = (given.get(word) for word in _ALERT)
+    begins = clauses[0]
+
+    def make(t: Tokens) -> syntax.AlertClauses:
+        return syntax.AlertClauses(
+            () if per is None else per(t),
+            make_optional(hold, t),
+            make_optional(clear, t),
+            make_optional(keep, t),
+            make_optional(once, t),
+            make_optional(no_data, t),
+            begins.keyword,
+            span_of(t, begins.first, begins.last),
         )
 
     return make

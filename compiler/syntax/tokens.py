@@ -23,7 +23,7 @@ from itertools import accumulate, compress
 from operator import sub
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.durations import UNITS
+from cqc.compiler.meaning.durations import CALENDAR_UNITS, UNITS
 from cqc.compiler.meaning.types import TYPE_NAMES
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ STRING = "''"
 UNIT = "SEC"
 TYPE = "BIGINT"
 COMPARISON = "<"
+PARAMETER = ":x"
 
 RESERVED = words(
     "AND AS BEGIN BETWEEN CASE CAST CREATE CROSS DISTINCT ELSE END EVERY FALSE FROM GROUP HAVING ILIKE IN INNER IS JOIN "
@@ -52,9 +53,9 @@ RESERVED = words(
 """Words that are never names unless quoted."""
 
 CONTEXTUAL = words(
-    "AFTER ALERTS ALL ASC BEFORE BY CURRENT DATE DESC DESCRIBE DIV DROP ENV ESCAPE EXTRACT FILE FILTER FIRST FOLLOWING FOR FULL GROUPING "
-    "IGNORE INTERVAL INTO LAST LEFT NOW NULLS OUTER OVER PARTITION PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW "
-    "ROWS SETS SHOW SINK SINKS STREAM STREAMS TABLE TIMESTAMP TRY_CAST UNBOUNDED UNION VIEW VIEWS WATERMARK"
+    "AFTER ALERT ALERTS ALL ASC BEFORE BY CLEAR CURRENT DATA DATE DESC DESCRIBE DIV DROP ENV ESCAPE EXTRACT FILE FILTER FIRING FIRST FOLLOWING FOR FULL GROUPING "
+    "IGNORE INTERVAL INTO KEEP LAST LEFT NO NOW NULLS ONCE OUTER OVER PARTITION PER PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW "
+    "ROWS SETS SEVERITY SHOW SINK SINKS STREAM STREAMS TABLE TIMESTAMP TRY_CAST UNBOUNDED UNION VIEW VIEWS WATERMARK"
 )
 """Words that are keywords in some places and names in all others."""
 
@@ -76,7 +77,8 @@ _TOKEN = re.compile(
     | `[^`]*(?:``[^`]*)*`
     | --[^\n]*
     | /\*.*?\*/
-    | <=>|<=|>=|<>|!=|==|::|&&|\|\||/\*
+    | :{_PLAIN_NAME}
+    | <=>|=>|<=|>=|<>|!=|==|::|&&|\|\||/\*
     | .
     """,
     re.VERBOSE | re.DOTALL,
@@ -113,7 +115,12 @@ def _tokens_with(marks: str) -> re.Pattern[str]:
 
 
 _NOTHING = ""  # the kind of white space and comments
-_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~"} | {"::": "::", "&&": "&&", "||": "||"}
+_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~"} | {
+    "::": "::",
+    "=>": "=>",
+    "&&": "&&",
+    "||": "||",
+}
 _COMPARISONS = dict.fromkeys(("<", ">", "<=", ">=", "<>", "!=", "==", "<=>"), COMPARISON)
 
 
@@ -138,6 +145,8 @@ class _Kinds(dict[str, str]):
             return _NOTHING
         if first in "0123456789" or first == ".":
             return NUMBER
+        if first == ":" and len(text) > 1:
+            return PARAMETER
         if len(text) > 1 and first in "'\"`":
             return STRING if first == "'" else NAME
         if first == "_" or _WORD.match(text):
@@ -154,7 +163,7 @@ def kind_of_word(upper: str) -> str:
     """The kind of a word given in upper case."""
     if upper in RESERVED or upper in CONTEXTUAL or upper in FOREIGN:
         return upper
-    if upper in UNITS:
+    if upper in UNITS or upper in CALENDAR_UNITS:
         return UNIT
     return TYPE if upper in TYPE_NAMES else NAME
 

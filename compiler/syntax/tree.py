@@ -82,7 +82,16 @@ class Duration:
     """`6 SEC`, `1.5h`, `INTERVAL '5' MINUTE`: the number as written and the microseconds of one unit."""
 
     number: str
-    unit_us: int
+    unit_us: int  # 0 where the unit has no fixed length
+    span: Span = field(compare=False, repr=False)
+    months: int = 0  # of one unit that has no fixed length
+
+
+@record
+class Parameter:
+    """`:name`, a constant that gets its value before anything is bound."""
+
+    name: str
     span: Span = field(compare=False, repr=False)
 
 
@@ -287,6 +296,7 @@ Expression = (
     | TimestampLiteral
     | DateLiteral
     | Duration
+    | Parameter
     | Now
     | ColumnName
     | Unary
@@ -410,6 +420,23 @@ class GroupingSets:
 
 
 @record
+class AlertClauses:
+    """The clauses of a SELECT that CREATE ALERT has: PER, FOR, CLEAR WHEN, KEEP FIRING, ONCE EVERY, NO DATA AFTER.
+
+    `first` is the one that comes first in the text, `span` its place.
+    """
+
+    per: tuple[SelectItem | Star, ...]
+    hold: Duration | None
+    clear: Expression | None
+    keep: Duration | None
+    once: Duration | None
+    no_data: Duration | None
+    first: str
+    span: Span = field(compare=False, repr=False)
+
+
+@record
 class Select:
     """One SELECT with its clauses. `JOIN .. ON c` adds its item to `items` and c to `join_conditions`.
 
@@ -438,6 +465,7 @@ class Select:
     unbounded: bool = False  # MAXWINDOW UNBOUNDED
     qualify: Expression | None = None
     joins: tuple[Join, ...] = ()
+    alert: AlertClauses | None = None
 
 
 # Statements
@@ -497,10 +525,47 @@ class CreateRelation:
 
 @record
 class CreateQuery:
-    """`CREATE QUERY name INTO sinks WITH (texts) AS select`, or a bare SELECT (name is None)."""
+    """`CREATE QUERY name INTO sinks WITH (texts) AS select`, or a bare SELECT (name is None).
+
+    `CREATE ALERT name SEVERITY text INTO sinks AS select WITH (texts)` is one too: an alert is a query in all else.
+    """
 
     name: Name | None
     select: Select
+    span: Span = field(compare=False, repr=False)
+    into: tuple[Name, ...] = ()
+    options: tuple[Option, ...] = ()
+    is_alert: bool = False
+    severity: StringLiteral | None = None
+    parameters: tuple[ParameterDeclaration, ...] = ()  # it is not delivered itself, then
+
+
+@record
+class ParameterDeclaration:
+    """`name TYPE [= default]` of a query that has parameters."""
+
+    name: Name
+    type: ColumnType
+    default: Expression | None
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Argument:
+    """`name => value`."""
+
+    name: Name
+    value: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class CreateInstance:
+    """`CREATE QUERY name INTO sinks WITH (texts) AS template(name => value, ...)`."""
+
+    name: Name
+    template: Name
+    arguments: tuple[Argument, ...]
     span: Span = field(compare=False, repr=False)
     into: tuple[Name, ...] = ()
     options: tuple[Option, ...] = ()
@@ -527,7 +592,7 @@ class CreateView:
 
 @record
 class Drop:
-    """`DROP QUERY name` or `DROP VIEW name`; `what` is QUERY or VIEW."""
+    """`DROP QUERY name`, `DROP ALERT name` or `DROP VIEW name`; `what` is QUERY, ALERT or VIEW."""
 
     what: str
     name: Name
@@ -559,8 +624,26 @@ class SetOption:
     span: Span = field(compare=False, repr=False)
 
 
+@record
+class SetParameter:
+    """`SET :name = value`: a parameter of the whole program."""
+
+    name: str
+    value: Expression
+    span: Span = field(compare=False, repr=False)
+
+
 Command = Drop | Show | Describe
-Statement = CreateRelation | CreateQuery | CreateView | CreateSink | SetOption | Command
+Statement = (
+    CreateRelation
+    | CreateQuery
+    | CreateView
+    | CreateSink
+    | SetOption
+    | SetParameter
+    | CreateInstance
+    | Command
+)
 
 
 @record

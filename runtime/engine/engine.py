@@ -25,6 +25,7 @@ from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.physical.strategy import Strategy
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.adapt.work_watch import Unwanted
+from cqc.runtime.alerts.alert_queries import AlertQueries
 from cqc.runtime.deliver.deliver import Deliveries
 from cqc.runtime.deliver.drained import Drained
 from cqc.runtime.deliver.results import rows_of
@@ -35,6 +36,7 @@ from cqc.runtime.engine.counters import EngineCounters
 from cqc.runtime.engine.derived_streams import DerivedStreams
 from cqc.runtime.engine.frames import check_form, frame_of, frames_of
 from cqc.runtime.engine.packet_path import PacketPath
+from cqc.runtime.engine.past_warnings import past_warnings
 from cqc.runtime.engine.relations import Relations
 from cqc.runtime.engine.running_queries import RunningQueries
 from cqc.runtime.engine.snapshot import EngineState, Snapshot
@@ -116,7 +118,7 @@ class Engine(EngineCounters):
         states = self._relations.states
         # Rows that wait are needed, not only their number.
         waits = _has_absence(program, wanted) or any(
-            program.normal(name).decided for name in wanted
+            program.normal(name).decided or program.normal(name).alert for name in wanted
         )
         self._circuit = Circuit(states, strategy, counts_only=not collect and not waits)
         self._deliveries = Deliveries()
@@ -133,6 +135,7 @@ class Engine(EngineCounters):
             decider=AllDecided,
         )
         self._decided = DecidedQueries()
+        self._alerts = AlertQueries()
         self._views = DerivedStreams(
             self._relations, self._circuit, self._pulls, self._absent, self._decided
         )
@@ -144,6 +147,7 @@ class Engine(EngineCounters):
             self._views,
             self._absent,
             self._decided,
+            self._alerts,
             keep_past=keep_past,
             collect=collect,
         )
@@ -154,6 +158,7 @@ class Engine(EngineCounters):
             self._views,
             self._absent,
             self._decided,
+            self._alerts,
         )
         self._finished = False
         self._ends: list[dict[str, int]] = []  # how far the streams were when an input had ended
@@ -336,7 +341,7 @@ class Engine(EngineCounters):
                 changed[query.name] = (query.text, new)
         self._program = program
         for name, (text, normal) in changed.items():
-            self._queries.remove(name)
+            self._remove(name)
             self._queries.add(normal, text, self._relations.arrivals())
         self._path.purge.look_again()
         return list(changed)
@@ -380,22 +385,40 @@ class Engine(EngineCounters):
         return self._program
 
     @changes
-    def register(self, text: str, name: str | None = None) -> QueryHandle:
+    def register(
+        self,
+        text: str,
+        name: str | None = None,
+        parameters: Mapping[str, object] | None = None,
+    ) -> QueryHandle:
         """Add a query while the engine runs.
 
         A push query sees tuples that arrive from now on; a pull query also the retained past.
+
+        Args:
+            text: a SELECT, or a CREATE QUERY.
+            name: what to call it.
+            parameters: values for its parameters (`:name`), typed constants.
 
         Raises:
             CompileError: when the query has errors; nothing changes then.
             RunError: when the retained past has more combinations for it, or takes longer, than `bound` allows; nothing changes
                 then.
         """
-        query = self._program.bind_one(text, name=name, taken=self._queries.book.taken)
+        query = self._program.bind_one(
+            text, name=name, taken=self._queries.book.taken, parameters=parameters
+        )
+        if query.span.source.text is not text:  # with constants in the places of its parameters
+            text = query.span.text
+        normal = normalise(query)
         self.watch.begin(query.name)
         try:
-            self._queries.add(normalise(query), text, self._relations.arrivals())
+            self._queries.add(normal, text, self._relations.arrivals())
         finally:
             self.watch.end()
+        self._queries.book.running[query.name].warnings = past_warnings(
+            normal, self._relations.lines
+        )
         return self._queries.book.handle(query.name)
 
     @changes
@@ -407,8 +430,12 @@ class Engine(EngineCounters):
     @changes
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
-        self._queries.remove(self._queries.book.name_of(query))
+        self._remove(self._queries.book.name_of(query))
         self._path.purge.look_again()
+
+    def _remove(self, name: str) -> None:
+        """Drop a query; an alert tells what is resolved by that."""
+        self._path.keep([], self._queries.remove(name, self._relations.watermarks()))
 
     @changes
     def bound(self, *, found: int, past: int, seconds: float | None = None) -> None:
@@ -523,6 +550,8 @@ class Engine(EngineCounters):
             self._pulls.next_instants(),
             self._decided.save(),
             list(self._ends),
+            self._absent.save(),
+            self._alerts.save(),
         )
         return Snapshot(state, self._relations.tuples(since or {}))
 
@@ -541,7 +570,7 @@ class Engine(EngineCounters):
         """
         state, left = snapshot.state, {name: each.packet for name, each in snapshot.tuples.items()}
         for name in list(self._queries.book.running):
-            self._queries.remove(name)
+            self._queries.remove(name, self._relations.watermarks())
         with noted_in(None):  # faults of functions were told when they happened
             ends = list(state.ends)
             for query in state.queries:
@@ -557,6 +586,8 @@ class Engine(EngineCounters):
             self._path.go_on()
         self._pulls.resume(state.next_instants)
         self._decided.load(state.decided)
+        self._absent.load(state.key_times)
+        self._alerts.load(state.alerts)
         self._queries.book.gone = dict(state.results_of_gone)
         for query in state.queries:
             self._queries.count_from(query.name, query.results)

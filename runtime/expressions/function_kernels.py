@@ -14,6 +14,13 @@ from cqc.runtime.expressions import (
     search_functions,
     text_functions,
 )
+from cqc.runtime.expressions.times import (
+    field_functions,
+    move_functions,
+)
+from cqc.runtime.expressions.times import (
+    text_functions as time_text_functions,
+)
 
 if TYPE_CHECKING:
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
@@ -27,6 +34,9 @@ _FAMILIES = (
     search_functions,
     encoding_functions,
     json_functions,
+    field_functions,
+    move_functions,
+    time_text_functions,
 )
 
 KERNELS: dict[str, Kernel] = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cqc.compiler.graph.derive import bases_of
+from cqc.compiler.graph.derive import bases_of, parts_of
 from cqc.compiler.graph.nodes import QueryNode
 from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.catalog import fold
@@ -247,7 +247,7 @@ class PullQueries:
         sources = self._views.use(normal, circuit, from_now=from_now)
         assert sources.query is not None
         clause = NestedClause(sources.query)
-        relations = [item.relation for item in normal.items]
+        relations = [item.relation for part in parts_of(normal) for item in part.items]
         lines = {name: self._line(name, from_now) for name in bases_of(relations)}
         for name in sources.names:
             self._users_of[name] += 1

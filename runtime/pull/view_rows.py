@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Pull
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.pull.nested_absence import NestedAbsence
     from cqc.runtime.pull.nested_query import NestedQuery
     from cqc.runtime.pull.pull_clause import PullClause
     from cqc.runtime.pull.pull_query import AnyLine
@@ -133,7 +134,7 @@ class DecidedBranch:
 class NestedBranch:
     """A branch that reads other views."""
 
-    def __init__(self, nested: NestedQuery) -> None:
+    def __init__(self, nested: NestedQuery | NestedAbsence) -> None:
         self.nested = nested
 
     def window_rows(self, begin_us: int, end_us: int, at_us: int) -> tuple[Column, ...]:
@@ -201,6 +202,9 @@ class ViewRows:
     def _rows(
         self, branch: Branch, pull: Pull | None, begin_us: int, end_us: int, at_us: int
     ) -> Rows:
+        if pull is None and not self._relation.is_stream:  # of tables alone, whatever the window
+            columns = branch.window_rows(begin_us, end_us, at_us)
+            return columns, np.zeros(len(columns[0]), np.int64)
         if pull is None:
             return branch.timed_rows(begin_us, end_us, at_us)
         if pull.every_us is not None:

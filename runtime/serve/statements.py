@@ -10,7 +10,7 @@ from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, order
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.parse.parser import parse
-from cqc.compiler.syntax.tree import CreateQuery
+from cqc.compiler.syntax.tree import CreateInstance, CreateQuery
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -63,7 +63,7 @@ def statements_of_file(source: SourceFile) -> list[Statement]:
     program, diagnostics = parse(source)
     found: list[Statement] = []
     for node in program.statements:
-        if isinstance(node, CreateQuery):
+        if isinstance(node, CreateQuery | CreateInstance):
             name = None if node.name is None else node.name.text
             found.append(Statement(name, node.span.text, node.span))
         else:
@@ -77,7 +77,11 @@ def name_in(text: str) -> str | None:
     """The name that a query gives itself; None where it has none, or is no query."""
     program, _ = parse(SourceFile("<query>", text))
     node = program.statements[0] if len(program.statements) == 1 else None
-    return node.name.text if isinstance(node, CreateQuery) and node.name is not None else None
+    return (
+        node.name.text
+        if isinstance(node, CreateQuery | CreateInstance) and node.name is not None
+        else None
+    )
 
 
 def _not_a_query(span: Span) -> Diagnostic:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
+from cqc.runtime.columns.saved_columns import loaded, loaded_array, loaded_column, saved
 from cqc.runtime.pull.aggregate.partial_groups import (
     PartialGroups,
     PartialLane,
@@ -21,7 +22,7 @@ from cqc.runtime.pull.aggregate.partial_groups import (
     selected_groups,
 )
 from cqc.runtime.windows.holder import Decisions
-from cqc.runtime.windows.waiting_rows import Rows, loaded, loaded_array, loaded_column, saved
+from cqc.runtime.windows.waiting_rows import Rows
 
 if TYPE_CHECKING:
     from cqc.runtime.pull.pull_plan import Answer

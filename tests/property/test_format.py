@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cqc.compiler.bind.outputs import source_name
 from cqc.compiler.diagnostics.source import SourceFile
 from cqc.compiler.format.formatter import format_program
 from cqc.compiler.parse.parser import parse
 from cqc.compiler.syntax import tree as syntax
+from cqc.compiler.syntax.source_names import source_name
 from cqc.compiler.syntax.tokens import comments_in, tokenize
 from tests.support.generators import random_program
 

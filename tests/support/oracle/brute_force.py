@@ -21,6 +21,7 @@ from cqc.compiler.meaning.catalog import Relation, fold
 from cqc.compiler.meaning.types import ColumnType
 from tests.support.oracle.absence import Absence, Made, Member
 from tests.support.oracle.aggregates import aggregate, group_key
+from tests.support.oracle.alerts import Told, told
 from tests.support.oracle.over import over_values
 from tests.support.oracle.scalars import Row, Scope, Value, compare, evaluate, is_true
 
@@ -65,7 +66,15 @@ def push_answer(
     tables: Mapping[str, Sequence[Row]],
     functions: Functions | None = None,
 ) -> list[tuple[int, Row]]:
-    """All results with their result times, in result-time order (2.1)."""
+    """All results with their result times, in result-time order (2.1).
+
+    Those of an alert have its state, `since` in microseconds and the count before the outputs.
+    """
+    if query.alert is not None:
+        return [
+            (each.ts_us, (each.state, each.since_us, each.count, *each.row))
+            for each in alert_answer(query, Data(streams, tables), functions)
+        ]
     if query.decided is not None:
         return decided_answer(query, query.decided, Data(streams, tables), functions or {})
     if query.has_absence:
@@ -77,6 +86,25 @@ def push_answer(
         if inside_rows(query, combination, choices)
     ]
     return sorted(answer, key=lambda result: result[0])
+
+
+def alert_answer(
+    query: bound.Query,
+    data: Data,
+    functions: Functions | None = None,
+    dropped_us: int | None = None,
+) -> list[Told]:
+    """What an alert tells of the whole input, or of what is decided where it is dropped (8.1)."""
+    assert query.alert is not None
+    observed = []
+    for member in tuples(query.items[0], data, functions):
+        assert member.ts_us is not None
+        past = dropped_us is not None and (
+            member.ts_us >= dropped_us if query.alert.of_view else member.ts_us > dropped_us
+        )
+        if not past:
+            observed.append((member.row, member.ts_us))
+    return told(query, observed, functions or {}, dropped_us)
 
 
 def pull_answer(
@@ -105,7 +133,7 @@ def pull_answer(
         for combination in found
     ]
     if query.has_absence:
-        scopes = absence_scopes(query, data, now_us, functions or {})
+        scopes = absence_scopes(query, data, now_us, functions or {}, window)
     times = [0] * len(scopes) if query.has_absence else [result_time_us(each) for each in found]
     if query.pull.is_aggregate:
         scopes = [scope for scope in groups(query, scopes) if is_true(query.pull.having, scope)]
@@ -125,17 +153,14 @@ def absence_answer(query: bound.Query, data: Data, functions: Functions) -> list
 
 
 def absence_scopes(
-    query: bound.Query, data: Data, now_us: int | None, functions: Functions
+    query: bound.Query, data: Data, now_us: int | None, functions: Functions, window: bound.Pull
 ) -> list[Scope]:
     """The rows of a pull query with outer joins or EXISTS: everything is judged among what BEGIN-END leaves."""
-    assert query.pull is not None
     if now_us is None:
         return []
     choices = [
         _members(
-            inside_bounds(
-                item, query.pull, tuples(item, data, functions, (query.pull, now_us)), now_us
-            )
+            inside_bounds(item, window, tuples(item, data, functions, (window, now_us)), now_us)
         )
         for item in query.all_items
     ]

@@ -1,7 +1,7 @@
 import pytest
 
-from cqc.compiler.bind.outputs import source_name
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.syntax.source_names import source_name
 from tests.support.bind_text import PULL, bind_one, codes
 
 

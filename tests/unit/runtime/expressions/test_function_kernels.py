@@ -15,6 +15,8 @@ from cqc.runtime.expressions import (
 )
 from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
 from cqc.runtime.expressions.scalar_functions import UNNAMED_KERNELS
+from cqc.runtime.expressions.times import field_functions, move_functions
+from cqc.runtime.expressions.times import text_functions as time_text_functions
 
 ENTRIES = [entry for family in SCALAR_FAMILIES.values() for entry in family]
 MODULES = {
@@ -26,6 +28,9 @@ MODULES = {
     "Searching and splitting text": search_functions,
     "Codes, digests and URLs": encoding_functions,
     "JSON in text": json_functions,
+    "Parts of times": field_functions,
+    "Moving and making times": move_functions,
+    "Times as text, and zones": time_text_functions,
 }
 
 
