@@ -25,6 +25,7 @@ from cqc.compiler.rewrites.absence_patterns import absence_patterns
 from cqc.compiler.rewrites.carry_constants import carry_constants
 from cqc.compiler.rewrites.check_asked import check_asked
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
+from cqc.compiler.rewrites.computed_keys import computed_keys
 from cqc.compiler.rewrites.fold_constants import fold_constants
 from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
 from cqc.compiler.rewrites.melt_views import melt_views
@@ -48,7 +49,7 @@ def normalise(query: Query) -> NormalQuery:
     """Classify every condition of a query by what can answer it."""
     if query.has_absence:
         return _normalise_patterns(query)
-    query = merge_views(query)
+    query = computed_keys(merge_views(query))
     query = replace(query, items=derive_items(query.items, normalise))
     rewritten = query
     for rewrite in REWRITES:

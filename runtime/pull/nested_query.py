@@ -11,15 +11,16 @@ them as they work on tuples.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from cqc.compiler.meaning.bound import Instant, Pull
 from cqc.compiler.meaning.catalog import Column as Declared
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.normal import ALWAYS
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import Column
+from cqc.runtime.columns.columns import Column, take
 from cqc.runtime.columns.event_time import NOTHING_SEEN
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.filter.grouped_filter import StreamFilter
@@ -83,6 +84,7 @@ class NestedQuery:
                 rows = tuple(positions[inside] for positions in rows)
         for item, each in enumerate(self._query.items):
             if each.rows is not None:
+                assert isinstance(states[item], SharedState)
                 last = np.isin(rows[item], last_rows(states[item], each.rows, end_us))
                 rows = tuple(positions[last] for positions in rows)
         window = np.zeros(len(rows[0]), np.int64)
@@ -115,9 +117,11 @@ class NestedQuery:
 
     def _rows(
         self, oldest_us: int, end_us: int, begin_us: int, at_us: int
-    ) -> tuple[list[SharedState], Positions]:
+    ) -> tuple[Sequence[_States], Positions]:
         """By FROM item, the state and the positions of the rows that satisfy the conditions."""
         query = self._query
+        if len(query.items) == 1 and 0 in self._sources and query.items[0].rows is None:
+            return self._alone(oldest_us, end_us, begin_us, at_us)
         states = dict(self._states)
         for at, source in self._sources.items():
             relation = query.items[at].relation
@@ -127,14 +131,55 @@ class NestedQuery:
             self._look()
         return found_rows(query, states, self._make_circuit)
 
-    def _fetch(
-        self, states: Sequence[SharedState], rows: Positions
-    ) -> Callable[[int, int], Column]:
+    def _alone(
+        self, oldest_us: int, end_us: int, begin_us: int, at_us: int
+    ) -> tuple[Sequence[_States], Positions]:
+        """The same for a query over one view, whose rows need not be laid into a state to be looked at."""
+        (item,) = self._query.items
+        is_made = item.relation.made_by is not None and not item.relation.is_windowed
+        packet = self._sources[0].packet(oldest_us if is_made else begin_us, end_us, at_us)
+        self._look()
+        (condition,) = self._query.filters
+        if condition == ALWAYS or not len(packet):
+            return [_Laid(packet)], (np.arange(len(packet)),)
+        found = StreamFilter([column.type for column in item.relation.columns])
+        found.add(0, condition)
+        return [_Laid(packet)], (found.match(packet).tuples_of(0),)
+
+    def _fetch(self, states: Sequence[_States], rows: Positions) -> Callable[[int, int], Column]:
         def column(item: int, column: int) -> Column:
             self._look()
             return states[item].column(column, rows[item])
 
         return column
+
+
+class _States(Protocol):
+    """Where the rows of an item are."""
+
+    def ts_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Their event times."""
+
+    def column(self, column: int, positions: NDArray[np.int64]) -> Column:
+        """The values of a column."""
+
+
+class _Laid:
+    """The rows of one view as they came."""
+
+    def __init__(self, packet: Packet) -> None:
+        self._packet = packet
+
+    def ts_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Their event times."""
+        times: NDArray[np.int64] = self._packet.ts_us[positions]
+        return times
+
+    def column(self, column: int, positions: NDArray[np.int64]) -> Column:
+        """The values of a column; those of all rows are not copied."""
+        values = self._packet.columns[column]
+        is_all = len(positions) == len(self._packet) and bool((np.diff(positions) == 1).all())
+        return values if is_all else take(values, positions)
 
 
 def found_rows(

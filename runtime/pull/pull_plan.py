@@ -332,6 +332,10 @@ class PullPlan:
             return self._finish_rows(window, after)
         return self._finish_rows(window[rows], _taken(after, rows))
 
+    def reached(self, fetch: Fetch, length: int, value: Column) -> tuple[Column, ...]:
+        """The outputs of rows that QUALIFY leaves, where there is one OVER, whose value is known."""
+        return self.outputs(_with_overs(fetch, self._known, [value]), length)
+
     def _finish_rows(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
         length = len(window)
         orders = [compiled.run(fetch, length) for compiled in self._orders]

@@ -9,20 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cqc.compiler.meaning.bound import Decision
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.deliver.results import ResultBlock
+from cqc.runtime.filter.selections import SelectionSeat
 from cqc.runtime.windows.complete_partitions import CompletePartitions
 from cqc.runtime.windows.decided_plan import DecidedPlan
 from cqc.runtime.windows.grouped_windows import GroupedWindows
 from cqc.runtime.windows.plain_windows import PlainWindows
 from cqc.runtime.windows.running_rows import RunningRows
 from cqc.runtime.windows.sessions import Sessions
+from cqc.runtime.windows.thresholds import Rule, Thresholds, threshold_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.lineage.matches import Found, Seat
     from cqc.runtime.windows.holder import Decisions, Holder
+    from cqc.runtime.windows.thresholds import Reached
     from cqc.runtime.windows.waiting_rows import Place
 
 
@@ -47,14 +51,10 @@ class Clause:
     results: dict[str, int] = field(default_factory=dict)
     is_feed: bool = False
 
-    @staticmethod
-    def of(key: Hashable, node: QueryNode, seat: Seat) -> Clause:
-        """A new one, without queries."""
-        decided = node.decided
-        assert decided is not None
-        plan, relation = DecidedPlan(node), node.items[decided.by].relation
-        name, time_type = fold(relation.name), relation.time_type
-        return Clause(key, seat, node, name, plan, holder_of(plan), time_type)
+    @property
+    def rule(self) -> Rule | None:
+        """Its place in a family of thresholds, where it has no holder of its own."""
+        return self.holder if isinstance(self.holder, Rule) else None
 
 
 def holder_of(plan: DecidedPlan) -> Holder:
@@ -80,6 +80,10 @@ class DecidedQueries:
         self._by_seat: dict[Seat, list[Clause]] = {}
         self._of: dict[str, Clause] = {}
         self._failures_of_gone = 0
+        # Sliding thresholds, by operator, stream, PARTITION BY, KEY_IDLE, and whether rows of one instant belong together.
+        self._families: dict[tuple[Any, ...], Thresholds] = {}
+        self._by_rule: dict[Rule, Clause] = {}
+        self._held: dict[Hashable, Clause] = {}  # the clauses with holders of their own
 
     def __len__(self) -> int:
         return len(self._of)
@@ -100,14 +104,40 @@ class DecidedQueries:
         key = own, seat, node.positions, outputs, decided, tuple(sorted(since.items()))
         clause = self._clauses.get(key)
         if clause is None:
-            clause = self._begin(Clause.of(key, node, seat))
+            clause = self._begin(self._new(key, node, seat, is_feed=is_feed))
         clause.is_feed = is_feed
         clause.results[node.name] = 0
         self._of[node.name] = clause
 
+    def _new(self, key: Hashable, node: QueryNode, seat: Seat, *, is_feed: bool) -> Clause:
+        """A clause without queries: sliding thresholds over one stream have one holder together."""
+        decided = node.decided
+        assert decided is not None
+        relation = node.items[decided.by].relation
+        name, time_type = fold(relation.name), relation.time_type
+        threshold = None if is_feed or not isinstance(seat, SelectionSeat) else threshold_of(node)
+        holder: Holder
+        if threshold is None:
+            plan = DecidedPlan(node)
+            holder = holder_of(plan)
+        else:
+            waits, idle_us = decided.waits_for_equals, decided.key_idle_us
+            of = seat.source, name, threshold.partition, idle_us, waits
+            if of not in self._families:
+                self._families[of] = Thresholds(threshold.partition, idle_us, waits=waits)
+            outputs = tuple((each.name, each.expression) for each in node.outputs)
+            plan = self._families[of].plan_of(outputs, node)
+            holder = self._families[of].add(seat, plan, threshold)
+        clause = Clause(key, seat, node, name, plan, holder, time_type)
+        if isinstance(holder, Rule):
+            self._by_rule[holder] = clause
+        return clause
+
     def _begin(self, clause: Clause) -> Clause:
         self._clauses[clause.key] = clause
-        self._by_seat.setdefault(clause.seat, []).append(clause)
+        if clause.rule is None:
+            self._held[clause.key] = clause
+            self._by_seat.setdefault(clause.seat, []).append(clause)
         return clause
 
     def remove(self, node: QueryNode) -> None:
@@ -118,6 +148,16 @@ class DecidedQueries:
             return
         self._failures_of_gone += clause.holder.failures
         del self._clauses[clause.key]
+        rule = clause.rule
+        if rule is not None:
+            del self._by_rule[rule]
+            rule.family.remove(rule)
+            if not len(rule.family):
+                self._families = {
+                    of: each for of, each in self._families.items() if each is not rule.family
+                }
+            return
+        del self._held[clause.key]
         others = self._by_seat[clause.seat]
         others.remove(clause)
         if not others:
@@ -127,6 +167,9 @@ class DecidedQueries:
 
     def receive(self, found: Found) -> None:
         """Take what an operator found for these queries."""
+        for of, family in self._families.items():
+            if of[0] == found.source:
+                family.receive(found)
         if not self._by_seat:
             return
         for seat in found.hits():
@@ -141,12 +184,37 @@ class DecidedQueries:
     ) -> list[ResultBlock]:
         """What is decided now: of the queries, or of those with these names that feed views."""
         blocks: list[ResultBlock] = []
-        for clause in self._clauses.values():
+        if feeds is None:
+            for of, family in self._families.items():
+                for reached in family.decide(watermarks[of[1]]):
+                    blocks += self._reached(reached)
+        for clause in self._held.values():
             wanted = not clause.is_feed if feeds is None else clause.node.name in feeds
             if not wanted:
                 continue
             for decisions in clause.holder.decide(watermarks[clause.stream]):
                 blocks += self._blocks(clause, decisions)
+        return blocks
+
+    def _reached(self, reached: Reached) -> list[ResultBlock]:
+        """The rows of rules that have the same outputs: each rule has some of one table."""
+        blocks, begin = [], 0
+        for rule, end in zip(reached.rules, reached.ends.tolist(), strict=True):
+            clause = self._by_rule[rule]
+            for name in clause.results:
+                clause.results[name] += end - begin
+                blocks.append(
+                    ResultBlock(
+                        name,
+                        clause.plan.answers.names,
+                        reached.columns,
+                        np.arange(begin, end),
+                        reached.times_us[begin:end],
+                        clause.time_type,
+                        is_at=False,
+                    )
+                )
+            begin = end
         return blocks
 
     def _blocks(self, clause: Clause, decisions: Decisions) -> list[ResultBlock]:
@@ -189,7 +257,8 @@ class DecidedQueries:
         """The clause of these queries alone: others that ask the same may have come at another time, and hold something else."""
         if len(names) == len(clause.results):
             return clause
-        part = self._begin(Clause.of((clause.key, *names), clause.node, clause.seat))
+        key = (clause.key, *names)
+        part = self._begin(self._new(key, clause.node, clause.seat, is_feed=clause.is_feed))
         for name in names:
             part.results[name] = clause.results.pop(name)
             self._of[name] = part
@@ -213,9 +282,9 @@ class DecidedQueries:
     @property
     def failures(self) -> int:
         """Evaluations that failed and gave NULL, those of queries that have left included."""
-        return self._failures_of_gone + sum(
-            clause.holder.failures for clause in self._clauses.values()
-        )
+        keys = sum(family.failures for family in self._families.values())
+        shown = sum(clause.holder.failures for clause in self._clauses.values())
+        return self._failures_of_gone + keys + shown
 
 
 def _columns(clause: Clause, found: Found, rows: NDArray[np.int64]) -> Any:

@@ -32,6 +32,7 @@ def random_window_case(
         "view",
         "joined",
         "passed",
+        "threshold",
     ),
 ) -> WindowCase:
     rng = Random(seed)
@@ -82,6 +83,7 @@ def random_query(rng: Random, kind: str) -> str:
         "rows": random_window_rows,
         "view": random_over_view,
         "joined": random_joined_windows,
+        "threshold": random_threshold,
         "passed": random_passed_windows,
     }[kind](rng)
 
@@ -296,3 +298,27 @@ def random_passed_windows(rng: Random) -> str:
             f"SELECT k, x FROM ({inner}) AS v QUALIFY RANK() OVER (PARTITION BY {start} ORDER BY x) <= 1",
         ]
     )
+
+
+def random_threshold(rng: Random) -> str:
+    """A sliding threshold, which shares its counting with the others of its PARTITION BY."""
+    partition = rng.choice([*PARTITIONS, "PARTITION BY j ", "PARTITION BY y "])
+    frames = [
+        "RANGE 0 SECONDS",
+        "RANGE 1 SECOND",
+        "RANGE 2 SECONDS",
+        "RANGE 5 SECONDS",
+        "RANGE UNBOUNDED",
+        "ROWS UNBOUNDED",
+    ]
+    count = f"COUNT(*) OVER ({partition}{rng.choice(['', 'ORDER BY ts '])}{rng.choice(frames)} PRECEDING)"
+    shown = rng.choice(["ts, k, x", f"ts, k, {count} AS n", "k, x + 1 AS z"])
+    qualify = [
+        f"{count} >= {rng.choice([1, 2, 3, 5])}",
+        f"{count} > {rng.choice([0, 1, 2])}",
+        f"2 <= {count}",
+    ]
+    qualify += [f"{count} % 3 = 0", f"1 = {count} % 2"]
+    if "AS n" in shown:
+        qualify = ["n >= 2", "n > 0", "n % 3 = 1"]
+    return f"SELECT {shown} FROM s{rng.choice(WHERE)} QUALIFY {rng.choice(qualify)}"

@@ -1,0 +1,1 @@
+"""Nexmark: the queries of examples/nexmark over the published generator's events."""

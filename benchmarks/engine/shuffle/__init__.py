@@ -1,0 +1,1 @@
+"""ShuffleBench: many consumers of a stream, each with a range of a hash."""

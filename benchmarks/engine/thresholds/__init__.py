@@ -1,0 +1,1 @@
+"""Sliding thresholds: a thousand rules beside one."""
