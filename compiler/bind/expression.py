@@ -7,6 +7,7 @@ all mistakes are found; a part that could not be bound is None (see `bind_scope.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.bind.aggregates import bind_aggregate, is_aggregate
@@ -251,7 +252,38 @@ def _differ(operand: Expression, value: Expression) -> bool:
     return value.type is not operand.type or value.type is _NULL
 
 
+def _any_like(scope: Scope, node: syntax.Like) -> Expression | None:
+    """`ANY COLUMN ILIKE '%text%'`: an OR over all STRING columns of the one FROM item."""
+    relation = scope.relations[scope.own_items[0]] if len(scope.own_items) == 1 else None
+    columns = [] if relation is None else relation.columns
+    texts = [column for column in columns if column.type is _STRING]
+    if not texts:
+        _any_column(scope, node.operand)
+        return None
+    found: list[Expression] = []
+    for column in texts:
+        name = syntax.ColumnName(None, syntax.Name(column.name, node.span, True), node.operand.span)
+        match = _like(scope, replace(node, operand=name, negated=False))
+        if match is None:
+            return None
+        found.append(match)
+    any_of = found[0] if len(found) == 1 else Or(tuple(found), node.span)
+    return Not(any_of, node.span) if node.negated else any_of
+
+
+def _any_column(scope: Scope, node: syntax.Expression) -> Expression | None:
+    scope.report(
+        "CQ169",
+        node.span,
+        detail="It stands before LIKE, ILIKE or RLIKE, in a query over one FROM item that has STRING columns.",
+        hint="`ANY COLUMN ILIKE '%text%'`.",
+    )
+    return None
+
+
 def _like(scope: Scope, node: syntax.Like) -> Expression | None:
+    if type(node.operand) is syntax.AnyColumn:
+        return _any_like(scope, node)
     operand = bind_expression(scope, node.operand)
     if is_written_out(node.pattern):
         return bind_match(scope, node, operand)
@@ -445,6 +477,7 @@ _BINDERS: dict[type, Callable[[Scope, Any], Expression | None]] = {
     syntax.DateLiteral: _date,
     syntax.Duration: _duration,
     syntax.Parameter: _parameter,
+    syntax.AnyColumn: _any_column,
     syntax.Now: _now,
     syntax.ColumnName: bind_column,
     syntax.Unary: _unary,

@@ -52,6 +52,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ166": (_ERROR, "parameter :{name} is {type}, not {given}"),
     "CQ167": (_ERROR, "{query} needs a value for {name}"),
     "CQ168": (_ERROR, "there is no parametrised query {name}"),
+    "CQ169": (_ERROR, "ANY COLUMN has no text to look at here"),
     # Names
     "CQ030": (_ERROR, "there is no stream or table {name}"),
     "CQ031": (_ERROR, "{place} has no column {column}"),

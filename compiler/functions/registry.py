@@ -16,6 +16,7 @@ from cqc.compiler.functions.encoding import ENCODINGS
 from cqc.compiler.functions.json_text import JSON_TEXTS
 from cqc.compiler.functions.mathematics import MATHEMATICS
 from cqc.compiler.functions.numbers import NUMBERS
+from cqc.compiler.functions.places import PLACES
 from cqc.compiler.functions.search import SEARCHES
 from cqc.compiler.functions.text import TEXTS
 from cqc.compiler.functions.time_fields import TIME_FIELDS
@@ -41,6 +42,7 @@ SCALAR_FAMILIES: dict[str, tuple[ScalarEntry, ...]] = {
     "Parts of times": TIME_FIELDS,
     "Moving and making times": TIME_MOVES,
     "Times as text, and zones": TIME_TEXTS,
+    "Networks and places": PLACES,
 }
 
 

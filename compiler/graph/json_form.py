@@ -254,6 +254,7 @@ RECORDS: dict[str, type] = {
             normal.ValueAtom,
             normal.PatternAtom,
             normal.FoldedAtom,
+            normal.NetAtom,
             normal.ExpressionAtom,
         ),
         *(normal.AllOf, normal.AnyOf, normal.EquiJoin, normal.ThetaJoin, normal.Residual),

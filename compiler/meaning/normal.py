@@ -89,6 +89,16 @@ class FoldedAtom:
 
 
 @record
+class NetAtom:
+    """TRUE where the text is an address in one of the nets (sorted), or with `negated` where it is not; for NULL only with `matches_null`."""
+
+    column: int
+    nets: tuple[str, ...]
+    negated: bool
+    matches_null: bool
+
+
+@record
 class ExpressionAtom:
     """TRUE where an expression over columns of this item alone (its ColumnRefs have item 0) is TRUE, with `negated` where it is not."""
 
@@ -96,7 +106,7 @@ class ExpressionAtom:
     negated: bool = False
 
 
-Atom = ValueAtom | PatternAtom | FoldedAtom | ExpressionAtom
+Atom = ValueAtom | PatternAtom | FoldedAtom | NetAtom | ExpressionAtom
 
 
 @record

@@ -33,6 +33,7 @@ from cqc.compiler.meaning.bound import (
     PatternKind,
 )
 from cqc.compiler.meaning.linear import solve
+from cqc.compiler.meaning.networks import PRIVATE
 from cqc.compiler.meaning.normal import (
     ALWAYS,
     NEVER,
@@ -41,6 +42,7 @@ from cqc.compiler.meaning.normal import (
     ExpressionAtom,
     FoldedAtom,
     Formula,
+    NetAtom,
     PatternAtom,
     ValueAtom,
 )
@@ -192,6 +194,9 @@ def _atom(condition: Expression) -> Formula:
         if matches_null and intervals == EVERYTHING:
             return ALWAYS
         return ValueAtom(column.column, column.type, intervals, matches_null)
+    nets = _nets(condition)
+    if nets is not None:
+        return nets
     match condition:
         case Match(operand=ColumnRef() as column, pattern=str()):
             return _pattern(column, condition, negated=False)
@@ -206,6 +211,27 @@ def _atom(condition: Expression) -> Formula:
             return ExpressionAtom(_of_one_item(whole), negated=True)
         case _:
             return ExpressionAtom(_of_one_item(condition))
+
+
+def _nets(condition: Expression) -> NetAtom | None:
+    """Whether an address is in nets, as an atom."""
+    match condition:
+        case FunctionCall(name="is_private_ip", arguments=(ColumnRef() as column,)):
+            return NetAtom(column.column, PRIVATE, False, False)
+        case FunctionCall(name="cidr_match", arguments=(ColumnRef() as column, *others)):
+            nets = [each.value for each in others if isinstance(each, Literal)]
+            texts = sorted({net for net in nets if isinstance(net, str)})
+            if len(nets) < len(others) or None in nets:
+                return None
+            return NetAtom(column.column, tuple(texts), False, False)
+        case Not(operand=FunctionCall() as inner):
+            atom = _nets(inner)
+            return None if atom is None else replace(atom, negated=True)
+        case Not(operand=IsTruth(operand=FunctionCall() as inner, value=value)):
+            atom = _nets(inner)
+            return None if atom is None else replace(atom, negated=value, matches_null=True)
+        case _:
+            return None
 
 
 def _folded(condition: Expression) -> FoldedAtom | None:

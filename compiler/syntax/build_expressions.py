@@ -98,6 +98,9 @@ class ExpressionPieces(Transformer[Any, Any]):
 
         return Piece(make, word, unit)
 
+    def any_column(self, at: int) -> Piece:
+        return leaf(at, lambda t: syntax.AnyColumn(span_of(t, at, at)))
+
     def parameter(self, at: int) -> Piece:
         return leaf(at, lambda t: syntax.Parameter(t.texts[at][1:], span_of(t, at, at)))
 

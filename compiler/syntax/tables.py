@@ -29,6 +29,7 @@ from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.syntax.build_statements import StatementPieces
 from cqc.compiler.syntax.rule_values import make_value, single_helpers
 from cqc.compiler.syntax.tokens import (
+    ANY_COLUMN,
     COMPARISON,
     CONTEXTUAL,
     FOREIGN,
@@ -70,6 +71,7 @@ _SYMBOLS = {
     "::": "DOUBLE_COLON",
     "=>": "ARROW",
     PARAMETER: "PARAMETER",
+    ANY_COLUMN: "ANY_COLUMN",
     COMPARISON: "COMPARISON",
     NUMBER: "NUMBER",
     STRING: "STRING",

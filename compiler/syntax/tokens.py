@@ -45,6 +45,7 @@ UNIT = "SEC"
 TYPE = "BIGINT"
 COMPARISON = "<"
 PARAMETER = ":x"
+ANY_COLUMN = "ANY COLUMN"
 
 RESERVED = words(
     "AND AS BEGIN BETWEEN CASE CAST CREATE CROSS DISTINCT ELSE END EVERY FALSE FROM GROUP HAVING ILIKE IN INNER IS JOIN "
@@ -70,6 +71,7 @@ _SPACE = r"[\s\ufeff]+"
 _TOKEN = re.compile(
     rf"""
       {_SPACE}
+    | (?i:any)\s+(?i:column)\b
     | {_PLAIN_NAME}
     | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
     | '[^']*(?:''[^']*)*'
@@ -161,6 +163,8 @@ _WORD = re.compile(r"[^\W\d]")
 
 def kind_of_word(upper: str) -> str:
     """The kind of a word given in upper case."""
+    if upper.startswith("ANY") and upper.split() == ["ANY", "COLUMN"]:
+        return ANY_COLUMN
     if upper in RESERVED or upper in CONTEXTUAL or upper in FOREIGN:
         return upper
     if upper in UNITS or upper in CALENDAR_UNITS:

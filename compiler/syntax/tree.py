@@ -96,6 +96,13 @@ class Parameter:
 
 
 @record
+class AnyColumn:
+    """`ANY COLUMN` before LIKE and its kin: any of the STRING columns of the one FROM item."""
+
+    span: Span = field(compare=False, repr=False)
+
+
+@record
 class Now:
     """NOW, which has a meaning only in BEGIN-END."""
 
@@ -297,6 +304,7 @@ Expression = (
     | DateLiteral
     | Duration
     | Parameter
+    | AnyColumn
     | Now
     | ColumnName
     | Unary

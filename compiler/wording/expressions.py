@@ -37,6 +37,7 @@ from cqc.compiler.meaning.normal import (
     AnyOf,
     ExpressionAtom,
     FoldedAtom,
+    NetAtom,
     PatternAtom,
     ValueAtom,
 )
@@ -247,6 +248,8 @@ def formula_text(formula: Formula, relation: Relation) -> str:
             return f"{name} {word} {constant_text(pattern, ColumnType.STRING)}{null}"
         case FoldedAtom():
             return _folded_text(formula, name_text(relation.columns[formula.column].name))
+        case NetAtom():
+            return _nets_text(formula, name_text(relation.columns[formula.column].name))
         case ValueAtom():
             return _values_text(formula, name_text(relation.columns[formula.column].name))
 
@@ -264,6 +267,12 @@ def _folded_text(atom: FoldedAtom, name: str) -> str:
         return f"lower({name}) {'<>' if atom.negated else '='} {texts[0]}{null}"
     word = "NOT IN" if atom.negated else "IN"
     return f"lower({name}) {word} ({shortened(texts, ', ')}){null}"
+
+
+def _nets_text(atom: NetAtom, name: str) -> str:
+    nets = shortened([constant_text(net, ColumnType.STRING) for net in atom.nets], ", ")
+    null = f" OR {name} IS NULL" if atom.matches_null else ""
+    return f"{'NOT ' if atom.negated else ''}cidr_match({name}, {nets}){null}"
 
 
 def _values_text(atom: ValueAtom, name: str) -> str:

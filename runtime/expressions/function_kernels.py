@@ -11,6 +11,7 @@ from cqc.runtime.expressions import (
     json_functions,
     mathematics_functions,
     number_functions,
+    place_functions,
     search_functions,
     text_functions,
 )
@@ -37,6 +38,7 @@ _FAMILIES = (
     field_functions,
     move_functions,
     time_text_functions,
+    place_functions,
 )
 
 KERNELS: dict[str, Kernel] = {

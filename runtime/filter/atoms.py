@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from cqc.compiler.meaning.normal import Atom, ExpressionAtom, FoldedAtom, PatternAtom, ValueAtom
+from cqc.compiler.meaning.normal import (
+    Atom,
+    ExpressionAtom,
+    FoldedAtom,
+    NetAtom,
+    PatternAtom,
+    ValueAtom,
+)
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
 from cqc.runtime.expressions.compile_expression import Compiled, columns_of, compile_expression
@@ -21,6 +28,7 @@ from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.column_cuts import ColumnCuts
 from cqc.runtime.filter.formula_bits import FALSE, TRUE, Leaf
 from cqc.runtime.filter.known_texts import KnownTexts
+from cqc.runtime.filter.net_index import NetIndex
 from cqc.runtime.filter.point_index import PointIndex
 from cqc.runtime.filter.row_ids import SHARED_ATOM, RowIds
 from cqc.runtime.filter.text_index import FoldedOnce, TextIndex
@@ -49,7 +57,15 @@ class Points:
     )
 
 
-Sparse = Points | PatternAtom
+@dataclass(frozen=True, slots=True)
+class Nets:
+    """Networks of a column, as the key of a shared atom."""
+
+    column: int
+    nets: tuple[str, ...]
+
+
+Sparse = Points | PatternAtom | Nets
 Masked = PatternAtom | ExpressionAtom
 
 
@@ -63,6 +79,7 @@ class Atoms:
         self._points: dict[int, PointIndex] = {}
         self._folded_points: dict[int, PointIndex] = {}
         self._texts: dict[int, TextIndex] = {}
+        self._nets: dict[int, NetIndex] = {}
         self._id_of: dict[Sparse | Masked, int] = {}
         self._atom_of: dict[int, Sparse | Masked] = {}
         self._masks: dict[int, Compiled | Matcher] = {}
@@ -81,6 +98,7 @@ class Atoms:
         held += sum(points.nbytes for points in self._points.values())
         held += sum(points.nbytes for points in self._folded_points.values())
         held += sum(texts.nbytes for texts in self._texts.values())
+        held += sum(nets.nbytes for nets in self._nets.values())
         return held + self.known.nbytes + 16 * len(self.ids) + 400 * len(self._id_of)
 
     @property
@@ -98,6 +116,8 @@ class Atoms:
                 return self._pattern_leaf(atom)
             case FoldedAtom():
                 return self._folded_leaf(atom)
+            case NetAtom():
+                return self._net_leaf(atom)
             case ExpressionAtom():
                 row_id = self._shared(replace(atom, negated=False))
                 return Leaf(((EVERY_TUPLE if atom.negated else NO_TUPLE, row_id),))
@@ -136,6 +156,9 @@ class Atoms:
             hits.append(folded.hits(in_lower_case.column))
         if texts is not None:
             hits.append(texts.hits(column, in_lower_case))
+        nets = self._nets.get(number)
+        if nets is not None:
+            hits.append(nets.hits(column))
         return hits
 
     def mask(self, row_id: int, columns: Callable[[int], Column], count: int) -> NDArray[np.bool_]:
@@ -200,8 +223,14 @@ class Atoms:
         return Leaf((base, *null), None if listed.complement or null else row_id)
 
     def _folded_leaf(self, atom: FoldedAtom) -> Leaf:
+        points = Points(atom.column, atom.texts, str, folded=True)
+        return self._sparse_leaf(atom, self._shared(points))
+
+    def _net_leaf(self, atom: NetAtom) -> Leaf:
+        return self._sparse_leaf(atom, self._shared(Nets(atom.column, atom.nets)))
+
+    def _sparse_leaf(self, atom: FoldedAtom | NetAtom, row_id: int) -> Leaf:
         end = self._cuts(atom.column).end
-        row_id = self._shared(Points(atom.column, atom.texts, str, folded=True))
         if atom.negated:
             return Leaf(((EVERY_TUPLE if atom.matches_null else end, row_id),))
         null = ((EVERY_TUPLE, end),) if atom.matches_null else ()
@@ -244,6 +273,8 @@ class Atoms:
                 if index is None:
                     index = indexes[atom.column] = PointIndex(self._types[atom.column])
                 index.add(row_id, atom.values)
+            case Nets():
+                self._nets.setdefault(atom.column, NetIndex()).add(row_id, atom.nets)
             case ExpressionAtom():
                 self._masks[row_id] = compile_expression(atom.expression)
         return row_id
@@ -269,6 +300,8 @@ class Atoms:
             case Points():
                 indexes = self._folded_points if atom.folded else self._points
                 indexes[atom.column].remove(row_id, atom.values)
+            case Nets():
+                self._nets[atom.column].remove(row_id)
             case PatternAtom():
                 self._texts[atom.column].remove(row_id, atom)
             case ExpressionAtom():

@@ -183,13 +183,30 @@ SPECIAL: dict[str, dict[int, list[str]]] = {
     },
     "from_utc_timestamp": {1: _ZONES},
     "to_utc_timestamp": {1: _ZONES},
+    "cidr_match": {
+        0: ["'10.1.2.3'", "'::ffff:10.0.0.1'", "'fe80::1'", "'10.0.0.256'", "text_1"],
+        1: ["'10.0.0.0/8'", "'fe80::/10'", "'10.1.2.3'"],
+        2: ["'0.0.0.0/0'", "'::/0'"],
+        3: ["'1.2.3.4/31'"],
+    },
+    "is_private_ip": {
+        0: ["'192.168.3.4'", "'8.8.8.8'", "'fd00::1'", "'::1'", "'::2'", "'127.1'", "text_1"]
+    },
+    "haversine": {at: ["52.5", "13", "-89.9", "179.5", "0.25"] for at in range(4)},
     "hex": {0: ["whole_1", "real_1", "text_1", "flag_1", "NULL"]},
     "url_decode": {0: ["'a%20b+c'", "'%zz'", "'%C3%A9'", "text_1"]},
     "levenshtein": {2: ["1", "3", "little_1"]},
 }
 
 
-ONLY = ("date_format", "from_unixtime", "from_utc_timestamp", "hex", "to_utc_timestamp")
+ONLY = (
+    "haversine",
+    "date_format",
+    "from_unixtime",
+    "from_utc_timestamp",
+    "hex",
+    "to_utc_timestamp",
+)
 """Functions for which the oracle knows these arguments and no others."""
 
 

@@ -26,6 +26,7 @@ from cqc.compiler.meaning.normal import (
     FoldedAtom,
     Formula,
     Interval,
+    NetAtom,
     NormalQuery,
     PatternAtom,
     ThetaJoin,
@@ -33,6 +34,7 @@ from cqc.compiler.meaning.normal import (
 )
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.pipeline import normalise
+from tests.support.formula_judge import in_nets
 from tests.support.generators import random_case
 from tests.support.oracle.brute_force import Data, event_time_us
 from tests.support.oracle.judge import data_of
@@ -299,6 +301,11 @@ def holds(formula: Formula, row: Row) -> bool:
             if text is None:
                 return formula.matches_null
             return (text.lower() in formula.texts) != formula.negated
+        case NetAtom():
+            text = row[formula.column]
+            if text is None:
+                return formula.matches_null
+            return in_nets(text, formula.nets) != formula.negated
         case ValueAtom():
             value = row[formula.column]
             if value is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from cqc.compiler.meaning.normal import (
     FoldedAtom,
     Formula,
     Interval,
+    NetAtom,
     PatternAtom,
     ValueAtom,
 )
@@ -101,6 +103,27 @@ def matches(text: str, atom: PatternAtom) -> bool:
     return re.fullmatch(like_expression(pattern, atom.escape), text, re.DOTALL) is not None
 
 
+NETS = ["10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "::/0", "fe80::/10", "::ffff:10.1.0.0/112"]
+ADDRESSES = ["10.0.0.1", "10.1.2.3", "11.0.0.0", "::ffff:10.1.2.4", "fe80::1%eth0", "::", "1::2"]
+
+
+def in_nets(text: str, nets: tuple[str, ...]) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    for net in nets:
+        network = ip_network(net, strict=False)
+        mapped = getattr(network.network_address, "ipv4_mapped", None)
+        if mapped is not None and network.prefixlen >= 96:
+            network = ip_network(f"{mapped}/{network.prefixlen - 96}", strict=False)
+        if network.version == address.version and address in network:
+            return True
+    return False
+
+
 def is_true(formula: Formula, row: tuple[Any, ...]) -> bool:
     match formula:
         case AllOf(parts):
@@ -117,6 +140,11 @@ def is_true(formula: Formula, row: tuple[Any, ...]) -> bool:
             if text is None:
                 return formula.matches_null
             return (text.lower() in formula.texts) != formula.negated
+        case NetAtom():
+            text = row[formula.column]
+            if text is None:
+                return formula.matches_null
+            return in_nets(text, formula.nets) != formula.negated
         case PatternAtom():
             text = row[formula.column]
             if text is None:
@@ -131,6 +159,8 @@ def random_value(rng: random.Random, type_: ColumnType, *, null: bool = True) ->
     match type_:
         case ColumnType.BOOLEAN:
             return rng.random() < 0.5
+        case ColumnType.STRING if rng.random() < 0.2:
+            return rng.choice(ADDRESSES)
         case ColumnType.STRING:
             return "".join(rng.choice("abAä%_") for _ in range(rng.randrange(5)))
         case ColumnType.DOUBLE:
@@ -146,6 +176,9 @@ def random_atom(rng: random.Random, types: tuple[ColumnType, ...]) -> Atom:
     if type_ is ColumnType.STRING and rng.random() < 0.2:
         made = {random_value(rng, type_, null=False).lower() for _ in range(rng.randrange(1, 8))}
         return FoldedAtom(column, tuple(sorted(made)), rng.random() < 0.4, rng.random() < 0.2)
+    if type_ is ColumnType.STRING and rng.random() < 0.2:
+        nets = tuple(sorted(set(rng.choices(NETS, k=rng.randrange(1, 4)))))
+        return NetAtom(column, nets, rng.random() < 0.4, rng.random() < 0.2)
     if type_ is ColumnType.STRING and rng.random() < 0.5:
         kind = rng.choice(list(PatternKind))
         if kind is PatternKind.RLIKE:

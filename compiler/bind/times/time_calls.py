@@ -15,6 +15,7 @@ from cqc.compiler.diagnostics.suggest import did_you_mean
 from cqc.compiler.meaning.bound import Cast, FunctionCall, Literal
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.date_formats import format_pieces
+from cqc.compiler.meaning.networks import range_of
 from cqc.compiler.meaning.time_patterns import pieces_of
 from cqc.compiler.meaning.time_units import MOVED_BY
 from cqc.compiler.meaning.time_zones import zone_called
@@ -74,6 +75,8 @@ def words_are_right(scope: Scope, name: str, arguments: Sequence[Expression]) ->
     """Whether units, patterns and zones that are written out have a meaning; says so where one has none."""
     if name in ("timestampadd", "timestampdiff"):
         return _unit_is_right(scope, name, arguments[0])
+    if name == "cidr_match":
+        return _nets_are_right(scope, arguments[1:])
     for places, reason_of in ((_WRITTEN, format_pieces), (_READ, _wrong_read)):
         text = _written_out(arguments, places.get(name))
         reason = None if text is None else reason_of(str(text.value))
@@ -86,6 +89,19 @@ def words_are_right(scope: Scope, name: str, arguments: Sequence[Expression]) ->
         scope.report("CQ162", zone.span, name=zone.value, hint=hint)
         return False
     return True
+
+
+def _nets_are_right(scope: Scope, nets: Sequence[Expression]) -> bool:
+    wrong = [net for net in nets if isinstance(net, Literal) and range_of(str(net.value)) is None]
+    for net in wrong:
+        scope.report(
+            "CQ046",
+            net.span,
+            operator="cidr_match",
+            reason=f"{net.value} is not a network",
+            hint="Write a net such as `10.0.0.0/8` or `fe80::/10`, or an address.",
+        )
+    return not wrong
 
 
 def _wrong_read(pattern: str) -> object:

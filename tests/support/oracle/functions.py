@@ -6,6 +6,7 @@ import base64
 import binascii
 import decimal
 import hashlib
+import ipaddress
 import json
 import math
 import re
@@ -140,6 +141,40 @@ def regex(text: str, pattern: str, _escape: str) -> bool | None:
         return re2.search(pattern, text, options) is not None
     except re2.error:
         return None
+
+
+PRIVATE = (
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "::1",
+    "fc00::/7",
+    "fe80::/10",
+)
+
+
+def in_nets(text: str, nets: Sequence[str]) -> bool:
+    """Whether a text is an address in one of the nets; a mapped IPv4 address is that one."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return any(address in ipaddress.ip_network(net, strict=False) for net in nets)
+
+
+def haversine(lat1: float, lon1: float, lat2: float, lon2: float) -> float:
+    values = (lat1, lon1, lat2, lon2)
+    if any(math.isnan(value) or math.isinf(value) for value in values):
+        return math.nan
+    one, other = math.radians(lat1), math.radians(lat2)
+    width = math.radians(lon2) - math.radians(lon1)
+    chord = math.sin((other - one) / 2) ** 2
+    chord += math.cos(one) * math.cos(other) * math.sin(width / 2) ** 2
+    return 2 * 6371.0088 * math.asin(min(1.0, math.sqrt(chord)))
 
 
 def present(values: Sequence[Value]) -> list[Value]:
@@ -615,6 +650,9 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "like": lambda text, pattern, escape: like(text, pattern, escape, fold_case=False),
     "ilike": lambda text, pattern, escape: like(text, pattern, escape, fold_case=True),
     "rlike": regex,
+    "cidr_match": lambda text, *nets: in_nets(text, nets),
+    "is_private_ip": lambda text: in_nets(text, PRIVATE),
+    "haversine": haversine,
     **{
         name: java_int(*places)(TIME_FUNCTIONS[name])
         for name, places in (

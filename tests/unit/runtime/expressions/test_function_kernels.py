@@ -10,6 +10,7 @@ from cqc.runtime.expressions import (
     json_functions,
     mathematics_functions,
     number_functions,
+    place_functions,
     search_functions,
     text_functions,
 )
@@ -31,6 +32,7 @@ MODULES = {
     "Parts of times": field_functions,
     "Moving and making times": move_functions,
     "Times as text, and zones": time_text_functions,
+    "Networks and places": place_functions,
 }
 
 
