@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind.nested import WRITTEN_RESULTS, written_result
 from cqc.compiler.bind.operators import cast_hint, coerce, meet, unite
 from cqc.compiler.bind.patterns import as_match, wrong_regular_expression
 from cqc.compiler.diagnostics.suggest import did_you_mean, function_hint
@@ -194,10 +195,32 @@ def _scalar_call(
     converted = converted_arguments(scope, entry, name, arguments)
     if converted is None:
         return None
+    if entry.meets is not None:
+        met = _met(scope, entry, name, converted)
+        if met is None:
+            return None
+        converted = met
+    if entry.name in WRITTEN_RESULTS:
+        return written_result(scope, entry.name, converted, span)
     result = entry.result_type([argument.type for argument in converted])
     if result is _NULL:
         return Literal(None, _NULL, span)
     return FunctionCall(entry.name, tuple(converted), result, span)
+
+
+def _met(scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments) -> Arguments | None:
+    """The arguments in the types that they take together, or None after saying that they do not go together."""
+    assert entry.meets is not None
+    types = entry.meets([argument.type for argument in arguments])
+    if types is None:
+        scope.report(
+            "CQ151",
+            arguments[0].span.to(arguments[-1].span),
+            function=name,
+            types=", ".join(argument.type.value for argument in arguments),
+        )
+        return None
+    return [coerce(each, type_) for each, type_ in zip(arguments, types, strict=True)]
 
 
 def converted_arguments(

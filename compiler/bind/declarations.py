@@ -14,7 +14,7 @@ from cqc.compiler.bind.scope import Environment, Scope
 from cqc.compiler.bind.sinks import bind_sink
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.suggest import did_you_mean, listed
-from cqc.compiler.meaning.catalog import Column, Relation, Settings, fold
+from cqc.compiler.meaning.catalog import Column, Relation, Settings, fold, with_fields
 from cqc.compiler.meaning.durations import SECOND_US
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
@@ -157,7 +157,7 @@ def _columns(scope: Scope, node: syntax.CreateRelation) -> tuple[Column, ...]:
             scope.report("CQ021", declared.name.span, column=name, relation=node.name.text)
         else:
             columns[fold(name)] = Column(name, declared.type, _path(scope, declared))
-    return tuple(columns.values())
+    return with_fields(tuple(columns.values()))
 
 
 def _path(scope: Scope, declared: syntax.ColumnDeclaration) -> tuple[str, ...] | None:

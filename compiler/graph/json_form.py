@@ -21,7 +21,7 @@ from cqc.compiler.meaning import bound, normal
 from cqc.compiler.meaning.absence import Guard, Pattern
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import Column, Relation, fold
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import type_of_text
 from cqc.compiler.meaning.views import DerivedStream
 
 if TYPE_CHECKING:
@@ -98,7 +98,12 @@ def _relation(relation: Relation) -> Plain:
         "name": relation.name,
         "kind": "stream" if relation.is_stream else "table",
         "columns": [
-            {"name": c.name, "type": c.type.value, **({"path": c.path} if c.path else {})}
+            {
+                "name": c.name,
+                "type": c.type.value,
+                **({"path": c.path} if c.path else {}),
+                **({"inside": c.inside} if c.inside else {}),
+            }
             for c in relation.columns
         ],
         "event_time": relation.event_time,
@@ -349,7 +354,12 @@ def _read_relation(stored: Plain, known: Mapping[str, Relation]) -> Relation:
     return Relation(
         stored["name"],
         tuple(
-            Column(each["name"], ColumnType(each["type"]), _read_path(each.get("path")))
+            Column(
+                each["name"],
+                type_of_text(each["type"]),
+                _read_path(each.get("path")),
+                tuple(each["inside"]) if "inside" in each else None,
+            )
             for each in stored["columns"]
         ),
         stored["event_time"],
@@ -440,6 +450,6 @@ def _read(stored: Plain) -> Any:
 
 def _read_field(kind: str, key: str, stored: Plain) -> Any:
     if key == "type":
-        return ColumnType(stored)
+        return type_of_text(stored)
     enum = _ENUMS.get((kind, key))
     return _read(stored) if enum is None or stored is None else enum(stored)

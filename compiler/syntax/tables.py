@@ -67,6 +67,8 @@ _SYMBOLS = {
     "^": "CIRCUMFLEX",
     "~": "TILDE",
     "::": "DOUBLE_COLON",
+    "->": "ARROW",
+    ":": "COLON",
     COMPARISON: "COMPARISON",
     NUMBER: "NUMBER",
     STRING: "STRING",
@@ -86,6 +88,7 @@ TERMINALS: dict[str, tuple[str, ...]] = {
     TYPE: ("TYPE", "NAME"),
     "TIMESTAMP": ("TIMESTAMP", "TYPE", "NAME"),
     "DATE": ("DATE", "TYPE", "NAME"),
+    "DECIMAL": ("DECIMAL", "TYPE", "NAME"),
 }
 """The terminals that a kind can be, keywords first."""
 

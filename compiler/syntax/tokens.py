@@ -52,9 +52,9 @@ RESERVED = words(
 """Words that are never names unless quoted."""
 
 CONTEXTUAL = words(
-    "AFTER ALERTS ALL ASC BEFORE BY CURRENT DATE DESC DESCRIBE DIV DROP ENV ESCAPE EXTRACT FILE FILTER FIRST FOLLOWING FOR FULL GROUPING "
-    "IGNORE INTERVAL INTO LAST LEFT NOW NULLS OUTER OVER PARTITION PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW "
-    "ROWS SETS SHOW SINK SINKS STREAM STREAMS TABLE TIMESTAMP TRY_CAST UNBOUNDED UNION VIEW VIEWS WATERMARK"
+    "AFTER ALERTS ALL ARRAY ASC BEFORE BY CURRENT DATE DECIMAL DESC DESCRIBE DIV DROP ENV ESCAPE EXTRACT FILE FILTER FIRST FOLLOWING FOR FULL GROUPING "
+    "IGNORE INTERVAL INTO LAST LEFT MAP NOW NULLS ORDINALITY OUTER OVER PARTITION PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW "
+    "ROWS SETS SHOW SINK SINKS STREAM STREAMS STRUCT TABLE TIMESTAMP TRY_CAST UNBOUNDED UNION UNNEST VIEW VIEWS WATERMARK"
 )
 """Words that are keywords in some places and names in all others."""
 
@@ -70,13 +70,13 @@ _TOKEN = re.compile(
     rf"""
       {_SPACE}
     | {_PLAIN_NAME}
-    | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
+    | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[bB][dD](?!\w))?
     | '[^']*(?:''[^']*)*'
     | "[^"]*(?:""[^"]*)*"
     | `[^`]*(?:``[^`]*)*`
     | --[^\n]*
     | /\*.*?\*/
-    | <=>|<=|>=|<>|!=|==|::|&&|\|\||/\*
+    | <=>|<=|>=|<>|!=|==|::|->|&&|\|\||/\*
     | .
     """,
     re.VERBOSE | re.DOTALL,
@@ -113,7 +113,12 @@ def _tokens_with(marks: str) -> re.Pattern[str]:
 
 
 _NOTHING = ""  # the kind of white space and comments
-_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~"} | {"::": "::", "&&": "&&", "||": "||"}
+_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~:"} | {
+    "->": "->",
+    "::": "::",
+    "&&": "&&",
+    "||": "||",
+}
 _COMPARISONS = dict.fromkeys(("<", ">", "<=", ">=", "<>", "!=", "==", "<=>"), COMPARISON)
 
 

@@ -60,9 +60,10 @@ Node = Callable[[Frame], Column]
 
 def constant(value: Any, type_: ColumnType) -> Column:
     """A column that stands for one value on every row."""
-    if type_ in (ColumnType.STRING, ColumnType.NULL):
+    if type_.held_as_text:
         valid = None if value is not None else np.asarray(False)
-        return Column(ColumnType.STRING, pa.scalar(value, pa.string()), valid)
+        known = ColumnType.STRING if type_ is ColumnType.NULL else type_
+        return Column(known, pa.scalar(value, pa.string()), valid)
     if value is None:
         return Column(type_, np.zeros((), dtype=DTYPES[type_]), np.asarray(False))
     return Column(type_, np.asarray(value, dtype=DTYPES[type_]))
@@ -80,8 +81,8 @@ def spread(column: Column, rows: int) -> Column:
     """One value a row, where a constant stands for all."""
     if isinstance(column.values, pa.Scalar):
         if not column.values.is_valid:
-            return null_column(ColumnType.STRING, rows)
-        return text_column(pa.repeat(column.values, rows))
+            return null_column(column.type, rows)
+        return text_column(pa.repeat(column.values, rows), column.type)
     if isinstance(column.values, pa.Array):
         return column
     values, valid = column.values, column.valid
@@ -96,10 +97,10 @@ def _scatter(column: Column, rows: Mask) -> Column:
     """The values at the rows of the mask, NULL elsewhere."""
     if rows.all():
         return column
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         places = np.cumsum(rows) - 1
         picked = pa.array(places, mask=~rows)
-        return text_column(column.values.take(picked))
+        return text_column(column.values.take(picked), column.type)
     values = np.zeros(len(rows), dtype=column.values.dtype)
     valid = np.zeros(len(rows), dtype=np.bool_)
     values[rows], valid[rows] = column.values, column.is_valid()
@@ -156,7 +157,7 @@ def _checked(
         if bad.any():
             frame.fail(np.asarray(bad))
             valid = np.asarray(~failed if valid is None else valid & ~failed)
-    if type_ is ColumnType.STRING and valid is not None:
+    if type_.held_as_text and valid is not None:
         values = null_where(values, ~valid)
     return Column(type_, values, valid)
 
@@ -166,6 +167,8 @@ def cast_node(operand: Node, type_: ColumnType, *, counted: bool = True) -> Node
 
     def node(frame: Frame) -> Column:
         column, failed = cast(operand(frame), type_)
+        if type_.is_nested and (failed is None or not failed.any()):
+            return column
         if not counted:
             frame = replace(frame, failures=Failures())
         return _checked(frame, type_, column.values, column.valid, failed)
@@ -267,7 +270,7 @@ def _finder(values: list[Column]) -> Callable[[Column], Mask]:
         return lambda column: np.zeros(
             np.shape(column.values) if _is_array(column) else (), np.bool_
         )
-    if values[0].type is ColumnType.STRING:
+    if values[0].type.held_as_text:
         texts = pa.array([value.values.as_py() for value in values], type=pa.string())
         return lambda column: truth(pc.is_in(column.values, value_set=texts))
     numbers = np.array([value.values for value in values])
@@ -287,8 +290,9 @@ def _is_in(values: NDArray[Any], numbers: NDArray[Any]) -> Mask:
 
 def choose(mask: Mask, chosen: Column, other: Column) -> Column:
     """`chosen` where the mask is true, else `other`."""
-    if chosen.type is ColumnType.STRING:
-        return text_column(pc.if_else(pa.array(mask), chosen.values, other.values))
+    if chosen.type.held_as_text:
+        made = pc.if_else(pa.array(mask), chosen.values, other.values)
+        return text_column(made, chosen.type)
     values = np.where(mask, chosen.values, other.values)
     if chosen.valid is None and other.valid is None:
         return Column(chosen.type, values)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from cqc.runtime.expressions import (
     bit_functions,
     choice_functions,
+    collection_functions,
     encoding_functions,
     json_functions,
+    json_of_nested,
     mathematics_functions,
     number_functions,
     search_functions,
@@ -27,6 +29,8 @@ _FAMILIES = (
     search_functions,
     encoding_functions,
     json_functions,
+    collection_functions,
+    json_of_nested,
 )
 
 KERNELS: dict[str, Kernel] = {

@@ -119,7 +119,7 @@ def _wanted(relation: Relation, names: list[str], file: str) -> list[str]:
         by_fold.setdefault(fold(name), name)
     present = set(names)
     wanted = []
-    for column in relation.columns:
+    for column in relation.declared:
         found = column.name if column.name in present else by_fold.get(fold(column.name))
         if found is None:
             raise RunError(

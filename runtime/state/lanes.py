@@ -129,9 +129,10 @@ class TextLane:
     the tuples, whatever the texts are, because nothing is interned.
     """
 
-    __slots__ = ("_bytes", "_end", "_length", "_origin", "_start")
+    __slots__ = ("_bytes", "_end", "_length", "_origin", "_start", "_type")
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, type_: ColumnType = ColumnType.STRING) -> None:
+        self._type = type_
         self._start = Lane(np.zeros(capacity, np.int64))
         self._length = Lane(np.zeros(capacity, np.int64))
         self._bytes = np.zeros(_SMALL_TEXT, np.uint8)
@@ -159,7 +160,7 @@ class TextLane:
         copy_texts(self._bytes, self._start.values[indexes] - self._origin, offsets, data)
         whole = bool(valid.all())
         return Column(
-            ColumnType.STRING,
+            self._type,
             _text_array(offsets, data, None if whole else valid),
             None if whole else valid,
         )
