@@ -231,7 +231,7 @@ def _plain(value: object) -> Plain:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"double": str(value)}
-    if isinstance(value, Enum):
+    if isinstance(value, Enum | ColumnType):
         return value.value
     if isinstance(value, tuple):
         return [_plain(each) for each in value]

@@ -21,7 +21,7 @@ from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.date_text import DAY_US, format_date, parse_date
 from cqc.runtime.columns.distinct_text import text_of_numbers
 from cqc.runtime.expressions.arithmetic import Outcome, arithmetic, whole_from_double
-from cqc.runtime.expressions.part_casts import cast_parts
+from cqc.runtime.expressions.nested.part_casts import cast_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,7 +27,7 @@ from cqc.runtime.columns.nested import (
 )
 from cqc.runtime.expressions.comparisons import compare
 from cqc.runtime.expressions.expression_kernels import is_known, spread
-from cqc.runtime.expressions.lambdas import picked, rows_of_elements, value_at_key
+from cqc.runtime.expressions.nested.lambdas import picked, rows_of_elements, value_at_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
