@@ -27,6 +27,9 @@ COMMANDS = {
     "check": "Report what is wrong with programs, and nothing else.",
     "fmt": "Format programs in place.",
     "run": "Compile programs and run them.",
+    "test": "Run the cases of .cqt files: input rows, and what must come out.",
+    "backtest": "Show what would have fired over recorded data.",
+    "init": "Make a small project that runs.",
     "explain": "Explain a program, run it and show what was measured (--analyze), or explain an error code.",
     "serve": "Run programs as a long-running service.",
     "register": "Register a query with a running service.",
@@ -114,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _prepare_streams()
     end_on_interrupt()
     if "_CQC_COMPLETE" in os.environ:
-        from cqc.cli.commands.completion import answer_shell
+        from cqc.cli.shell_completion import answer_shell
 
         if answer_shell(cqc):
             sys.exit(_flush_output(0))

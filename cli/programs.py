@@ -148,7 +148,7 @@ def load_again(
 
     sources = read_sources(programs)
     try:
-        return _compiled(sources), sources
+        return _compiled(sources, is_live=is_live), sources
     except CompileError as error:
         kept = _kept(checkpoint) if is_live and any(map(os.path.isdir, programs)) else None
         if kept is None:
@@ -173,10 +173,17 @@ def _kept(checkpoint: str | None) -> tuple[Program, list[tuple[SourceFile, str]]
         return None
 
 
-def _compiled(sources: list[tuple[SourceFile, str]]) -> Program:
+def _compiled(sources: list[tuple[SourceFile, str]], *, is_live: bool = False) -> Program:
     from cqc.cli.report import show_diagnostics
     from cqc.compiler import compile_sources
+    from cqc.compiler.idle_check import idle_warnings
 
     program = compile_sources(sources)
-    show_diagnostics(program.warnings)
+    known = {each.span for each in program.warnings if each.code == "CQ088"}
+    followed = []
+    if is_live:
+        nodes = program.graph.queries.values()
+        followed = idle_warnings(program.catalog, nodes, follows_all=True)
+    more = [each for each in followed if each.span not in known]
+    show_diagnostics((*program.warnings, *more))
     return program

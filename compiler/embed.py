@@ -15,6 +15,7 @@ from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, Severi
 from cqc.compiler.diagnostics.source import BadByte, SourceFile
 from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.graph.graph import Graph
+from cqc.compiler.idle_check import idle_warnings
 from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.parse.follow_ons import without_follow_ons
 from cqc.compiler.parse.parser import parse
@@ -67,7 +68,7 @@ def compile_files(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) ->
         >>> cqc.compile_files([folder / "streams.cq", str(folder / "alarms.cq")]).queries.names
         ['high']
     """
-    files = [file for path in _paths(paths) for file in _files_of(path)]
+    files = [file for path in _paths(paths) for file in files_of(path)]
     sources = [(decode_source(str(file), file.read_bytes()), str(file.parent)) for file in files]
     return compile_sources(sources)
 
@@ -98,7 +99,12 @@ def _paths(paths: object) -> Iterator[Path]:
         yield Path(path)
 
 
-def _files_of(path: Path) -> Iterator[Path]:
+def files_of(path: Path) -> Iterator[Path]:
+    """The program files that a path stands for: itself, or the `.cq` files of a folder in name order.
+
+    Raises:
+        FileNotFoundError: when a folder holds none.
+    """
     if not path.is_dir():
         yield path
         return
@@ -156,5 +162,6 @@ def _compile(sources: Sequence[tuple[SourceFile, str]]) -> Program:
             program_.keep(query)
     if any(each.severity is Severity.ERROR for each in diagnostics):
         raise CompileError(order(diagnostics))
+    diagnostics += idle_warnings(program_.catalog, graph.queries.values())
     program_.warnings = tuple(order(diagnostics))
     return program_

@@ -27,6 +27,7 @@ from cqc.compiler.rewrites.check_asked import check_asked
 from cqc.compiler.rewrites.classify_predicates import classify_predicates
 from cqc.compiler.rewrites.fold_constants import fold_constants
 from cqc.compiler.rewrites.infer_time_bounds import infer_time_bounds
+from cqc.compiler.rewrites.melt_views import melt_views
 from cqc.compiler.rewrites.merge_views import merge_views
 from cqc.compiler.rewrites.push_negations import push_negations
 from cqc.compiler.rewrites.split_conjunctions import split_conjunctions
@@ -76,12 +77,13 @@ def normalise(query: Query) -> NormalQuery:
 
 def _normalise_patterns(query: Query) -> NormalQuery:
     """A query with outer joins or EXISTS, which are ordinary queries with guards between them."""
+    query, before = melt_views(query)
     query = replace(
         query,
         items=derive_items(query.items, normalise),
         exists=tuple(_derive_exists(each) for each in query.exists),
     )
-    patterns = absence_patterns(query, normalise)
+    patterns = absence_patterns(query, normalise, before)
     if not patterns:  # nothing can ever be a result: a condition that says so keeps the query
         never = Literal(False, ColumnType.BOOLEAN, query.span)
         return normalise(replace(query, where=never, window=None, tree=None, exists=()))
@@ -107,11 +109,11 @@ def _derive_exists(exists: Exists) -> Exists:
 STAGES = (parse, bind_program, normalise, lower, Graph.place)
 
 
-def check_query(query: Query, *, as_view: bool = False) -> tuple[NormalQuery, list[Diagnostic]]:
+def check_query(query: Query) -> tuple[NormalQuery, list[Diagnostic]]:
     """The normal form of a query, and what its bounds and those of the queries inside it say to its author."""
     normal = normalise(query)
     inner = [found for item in query.all_items for found in check_view(item.relation)]
-    inner += check_asked(query, as_view=as_view)
+    inner += check_asked(query)
     if any(each.severity is Severity.ERROR for each in inner):
         return normal, inner
     return normal, [*inner, *check_bounds(query, normal)]
@@ -122,4 +124,4 @@ def check_view(relation: Relation, *, is_declared: bool = False) -> list[Diagnos
     view = relation.view
     if view is None or view.is_declared is not is_declared:
         return []
-    return [found for branch in view.branches for found in check_query(branch, as_view=True)[1]]
+    return [found for branch in view.branches for found in check_query(branch)[1]]

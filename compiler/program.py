@@ -138,6 +138,12 @@ class Program:
         graph: The shared operator graph: `nodes`, `edges`, `to_json()`, `to_dot()`.
         warnings: What the user should know although the program compiles.
         queries: The queries, by position or name.
+
+    Example:
+        >>> import cqc
+        >>> program = cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); CREATE QUERY big AS SELECT x FROM s WHERE x > 10")
+        >>> [query.name for query in program.queries], [node.id for node in program.graph.nodes]
+        (['big'], ['source:s', 'filter:s.x', 'deliver:big'])
     """
 
     def __init__(self, catalog: Catalog, graph: Graph, warnings: Sequence[Diagnostic]) -> None:

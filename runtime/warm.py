@@ -39,6 +39,7 @@ MODULES = (
     "cqc.runtime.join.execute.results",
     "cqc.runtime.join.tree.tree_join",
     "cqc.runtime.state.lanes",
+    "cqc.runtime.state.text_numbers",
     "cqc.runtime.join.execute.flat_join",
     "cqc.runtime.state.shared_state",
     "cqc.runtime.join.step.fused_probe",

@@ -78,6 +78,8 @@ def register_command(
         return 0
     how = "invoke" if answer["kind"] == "pull" else "watch"  # EVERY delivers by itself
     click.echo(f"registered {answer['name']} (cqc {how} {answer['name']})")
+    for warning in answer.get("warnings", ()):
+        click.echo(f"warning: {warning}", err=True)
     return 0
 
 

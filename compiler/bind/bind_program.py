@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind.declarations import Declarations
 from cqc.compiler.bind.scope import Environment, Scope
 from cqc.compiler.bind.sinks import bind_destinations
+from cqc.compiler.bind.sub_queries import split_questions
 from cqc.compiler.bind.views import bind_select, bind_view
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.meaning.catalog import Catalog, fold
@@ -231,7 +232,7 @@ def _in_order(by_name: dict[str, syntax.CreateView], found: list[Diagnostic]) ->
 
 
 def names_read(node: syntax.Select, hidden: frozenset[str] = frozenset()) -> set[str]:
-    """The folded names that FROM has anywhere in a query, but for those that its WITH clauses give."""
+    """The folded names that FROM has anywhere in a query, also inside EXISTS, but for those that its WITH clauses give."""
     found: set[str] = set()
     for entry in node.entries:
         found |= names_read(entry.query, hidden)
@@ -242,6 +243,8 @@ def names_read(node: syntax.Select, hidden: frozenset[str] = frozenset()) -> set
                 found |= names_read(item.query, hidden)
             elif fold(item.relation.text) not in hidden:
                 found.add(fold(item.relation.text))
+        for question in split_questions(branch.where)[1]:
+            found |= names_read(question.node.select, hidden)
     return found
 
 

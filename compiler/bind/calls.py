@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind.nested import WRITTEN_RESULTS, written_result
 from cqc.compiler.bind.operators import cast_hint, coerce, meet, unite
 from cqc.compiler.bind.patterns import as_match, wrong_regular_expression
+from cqc.compiler.bind.time_calls import simplified, words_are_right
 from cqc.compiler.diagnostics.suggest import did_you_mean, function_hint
 from cqc.compiler.functions.registry import (
     SCALAR_FUNCTIONS,
@@ -23,6 +24,7 @@ from cqc.compiler.meaning.bound import (
     UserCall,
 )
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.time_units import EXTRACTED
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax.tokens import words
 
@@ -40,9 +42,6 @@ _INTERVAL = ColumnType.INTERVAL
 _NULL = ColumnType.NULL
 
 Arguments = list["Expression"]
-
-EXTRACTED: dict[str, str] = {}
-"""The function of a field that `extract` names."""
 
 
 def bind_call(
@@ -101,7 +100,9 @@ def bind_extract(
     if name is None:
         hint = did_you_mean(field.text, EXTRACTED)
         detail = f"There are {', '.join(dict.fromkeys(EXTRACTED))}."
-        scope.report("CQ035", field.span, name=field.text, detail=detail, hint=hint)
+        scope.report(
+            "CQ161", field.span, function="extract", unit=field.text, detail=detail, hint=hint
+        )
         return None
     return _scalar_call(scope, SCALAR_FUNCTIONS[name], "extract", [value], node.span)
 
@@ -123,7 +124,8 @@ def _user_call(
     scope: Scope, node: syntax.Call, name: str, arguments: Arguments, returns: ColumnType
 ) -> Expression | None:
     for argument in arguments:
-        if argument.type is _INTERVAL:
+        is_text = argument.type in (ColumnType.STRING, _NULL)
+        if argument.type is _INTERVAL or (argument.type.held_as_text and not is_text):
             return _refuse(scope, name, argument, "a column's type")
     typed = tuple(coerce(a, _DOUBLE) if a.type is _NULL else a for a in arguments)
     return UserCall(name, typed, returns, node.span)
@@ -176,6 +178,8 @@ def _counted(number: int) -> str:
 
 def _refuse(scope: Scope, function: str, argument: Expression, expected: str) -> Expression | None:
     hint = cast_hint(argument, _DOUBLE)
+    if "DATE" in expected:
+        hint = _time_hint(argument)
     if expected == "STRING" and argument.type is not _INTERVAL:
         hint = f"Write `CAST({' '.join(argument.span.text.split())} AS STRING)`."
     scope.report(
@@ -189,11 +193,19 @@ def _refuse(scope: Scope, function: str, argument: Expression, expected: str) ->
     return None
 
 
+def _time_hint(argument: Expression) -> str | None:
+    """How to make a time of something that is none."""
+    written = " ".join(argument.span.text.split())
+    if argument.type is ColumnType.STRING:
+        return f"Write `CAST({written} AS TIMESTAMP)`."
+    return f"Write `timestamp_seconds({written})`." if argument.type.is_numeric else None
+
+
 def _scalar_call(
     scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments, span: Span
 ) -> Expression | None:
     converted = converted_arguments(scope, entry, name, arguments)
-    if converted is None:
+    if converted is None or not words_are_right(scope, entry.name, converted):
         return None
     if entry.meets is not None:
         met = _met(scope, entry, name, converted)
@@ -205,7 +217,8 @@ def _scalar_call(
     result = entry.result_type([argument.type for argument in converted])
     if result is _NULL:
         return Literal(None, _NULL, span)
-    return FunctionCall(entry.name, tuple(converted), result, span)
+    call = FunctionCall(entry.name, tuple(converted), result, span)
+    return simplified(call) if converted else call
 
 
 def _met(scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments) -> Arguments | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.checks.grouping import check_grouped, check_selected
+from cqc.compiler.bind.checks.grouping import check_grouped, check_selected, sets_of
 from cqc.compiler.bind.expression import conjunction
 from cqc.compiler.bind.from_clause import whole_number_at_least
 from cqc.compiler.bind.pull_clauses import (
@@ -26,22 +26,64 @@ from cqc.compiler.meaning.bound import (
     ColumnRef,
     Decided,
     Decision,
+    PassedEnd,
     WindowKind,
     children,
     overs_in,
 )
+from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.window_columns import other_ends
+from cqc.compiler.syntax import tree as syntax
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cqc.compiler.bind.scope import Scope
     from cqc.compiler.meaning.bound import Expression, Item, Output, Over, TableWindow
-    from cqc.compiler.syntax import tree as syntax
 
 
 def is_decided(scope: Scope, node: syntax.Select) -> bool:
     """Whether the query is one of these."""
-    return bool(any(scope.windows) or (not scope.is_pull and (scope.overs or node.qualify)))
+    by_over = not scope.is_pull and (scope.overs or node.qualify or scope.groups_windows)
+    return bool(any(scope.windows) or by_over)
+
+
+def groups_windows(scope: Scope, node: syntax.Select) -> bool:
+    """Whether GROUP BY holds a window column, as far as one can see before its keys are bound: alone, by name or number."""
+    if node.group_by and any(scope.windows):
+        return True
+    return any(
+        isinstance(key, syntax.ColumnName) and _names_window(scope, key)
+        for item in node.group_by
+        for keys in sets_of(item)
+        for each in keys
+        for key in (each, _meant(node, each))
+    )
+
+
+def _meant(node: syntax.Select, key: syntax.Expression) -> syntax.Expression:
+    """The expression behind the name or the number of an output."""
+    for number, output in enumerate(node.outputs, 1):
+        if not isinstance(output, syntax.SelectItem):
+            continue
+        name = None if output.name is None else fold(output.name.text)
+        bare = key if isinstance(key, syntax.ColumnName) and key.qualifier is None else None
+        if bare is not None and fold(bare.column.text) == name:
+            return output.expression
+        if isinstance(key, syntax.NumberLiteral) and key.text == str(number):
+            return output.expression
+    return key
+
+
+def _names_window(scope: Scope, key: syntax.ColumnName) -> bool:
+    name = fold(key.column.text)
+    for item in scope.own_items:
+        if key.qualifier is not None and scope.by_alias.get(fold(key.qualifier.text)) != item:
+            continue
+        found = (scope.columns[item] or {}).get(name)
+        if found is not None:
+            return scope.is_window_column(ColumnRef(item, *found, key.span))
+    return False
 
 
 def bind_decided(
@@ -58,7 +100,7 @@ def bind_decided(
     is_aggregate = (
         bool(node.group_by) or node.having is not None or scope.first_aggregate is not None
     )
-    by = _deciding_item(scope, items, group_by)
+    by, end = _deciding_item(scope, items, group_by)
     window = scope.windows[by]
     keys = _with_both_ends(scope, group_by)
     if is_aggregate:
@@ -73,6 +115,8 @@ def bind_decided(
     conditions = [each for each in (having, qualify) if each is not None]
     sorting = [order.expression for order in order_by]
     overs = overs_in(*shown, *conditions, *sorting)
+    if end is None and window is None:
+        end = _end_of_partitions(scope, overs)
     is_grouped = any(_is_window(scope, key) for key in group_by)
     if is_aggregate and is_grouped:
         check_grouped(scope, [*shown, *conditions, *sorting], frozenset(keys))
@@ -100,6 +144,7 @@ def bind_decided(
         scope.environment.key_idle_us if kind is Decision.RUNNING else None,
         of_view,
         _whole_sets(scope, group_by, keys, sets),
+        end if kind in (Decision.GROUPS, Decision.COMPLETE) else None,
     )
 
 
@@ -110,7 +155,7 @@ def split_where(
     if where is None or not any(scope.windows):
         return where, None
     parts = where.operands if isinstance(where, And) else (where,)
-    late = [part for part in parts if any(_is_window(scope, each) for each in _columns(part))]
+    late = [part for part in parts if any(map(scope.is_own_window, _columns(part)))]
     early = [part for part in parts if part not in late]
     return (
         conjunction(early, where.span) if early else None,
@@ -129,14 +174,34 @@ def _is_window(scope: Scope, expression: Expression) -> bool:
     return isinstance(expression, ColumnRef) and scope.is_window_column(expression)
 
 
-def _deciding_item(scope: Scope, items: Sequence[Item], group_by: Sequence[Expression]) -> int:
-    """The item whose windows or event time say when rows are decided."""
+def _deciding_item(
+    scope: Scope, items: Sequence[Item], group_by: Sequence[Expression]
+) -> tuple[int, PassedEnd | None]:
+    """The item whose windows or event time say when rows are decided, and its window column where a view passes it on."""
+    own = [key for key in group_by if isinstance(key, ColumnRef) and scope.is_own_window(key)]
+    if own:
+        return own[0].item, None
     for key in group_by:
         if isinstance(key, ColumnRef) and scope.is_window_column(key):
-            return key.item
+            return key.item, _passed_end(scope, key)
     windowed = [at for at, window in enumerate(scope.windows) if window is not None]
     streams = [at for at, item in enumerate(items) if item.relation.is_stream]
-    return (windowed or streams)[0]
+    return (windowed or streams)[0], None
+
+
+def _passed_end(scope: Scope, column: ColumnRef) -> PassedEnd:
+    known = scope.passed[column.item][column.column]
+    assert known.end_us is not None
+    return PassedEnd(column.column, column.type, known.end_us, known.is_late)
+
+
+def _end_of_partitions(scope: Scope, overs: Sequence[Over]) -> PassedEnd | None:
+    """The window column that the partitions of OVER hold."""
+    for over in overs:
+        for key in over.partition:
+            if isinstance(key, ColumnRef) and scope.is_window_column(key):
+                return _passed_end(scope, key)
+    return None
 
 
 def _with_both_ends(scope: Scope, group_by: tuple[Expression, ...]) -> tuple[Expression, ...]:
@@ -147,8 +212,12 @@ def _with_both_ends(scope: Scope, group_by: tuple[Expression, ...]) -> tuple[Exp
             relation = scope.relations[key.item]
             assert relation is not None
             last = len(relation.columns) - 1
-            for column in (last - 1, last):
-                keys[ColumnRef(key.item, column, key.type, key.span)] = None
+            both = [last - 1, last]
+            if not scope.is_own_window(key):
+                both = other_ends(scope.passed[key.item], key.column)
+            for column in both:
+                type_ = relation.columns[column].type
+                keys[ColumnRef(key.item, column, type_, key.span)] = None
     return tuple(keys)
 
 
@@ -192,7 +261,10 @@ def _check_clauses(
     window = scope.windows[by]
     is_grouped = any(_is_window(scope, key) for key in group_by)
     if window is None:
-        check_push(scope, node)
+        if is_grouped:
+            _check_alone(scope, items, by)
+        else:
+            check_push(scope, node)
         return
     if window.kind is WindowKind.SESSION:
         _check_session(scope, node, window, group_by, items)
@@ -216,8 +288,6 @@ def _check_clauses(
         scope.report("CQ136", node.span, clause=first, detail=detail, hint=hint)
     elif is_grouped:
         _check_alone(scope, items, by)
-    elif len(items) > 1:
-        _not_yet(scope, items[by], f"{window.kind.value} beside other FROM items")
 
 
 def _check_alone(scope: Scope, items: Sequence[Item], by: int) -> None:
@@ -262,13 +332,7 @@ def _check_session(
             hint="Put it in PARTITION BY of the session, or write an aggregate of it.",
         )
         return
-    if len(items) > 1:
-        _not_yet(scope, items[1], "SESSION beside other FROM items")
-
-
-def _not_yet(scope: Scope, item: Item, what: str) -> None:
-    hint = "Read the stream alone."
-    scope.report("CQ145", item.span, what=what, hint=hint)
+    _check_alone(scope, items, next(at for at, each in enumerate(scope.windows) if each == window))
 
 
 def _decision(
@@ -288,7 +352,7 @@ def _decision(
     window = scope.windows[by]
     of_windows = [over for over in overs if any(_is_window(scope, key) for key in over.partition)]
     if is_aggregate:
-        if window is not None and len(of_windows) < len(overs):
+        if len(of_windows) < len(overs):
             loose = next(over for over in overs if over not in of_windows)
             hint = "Add `window_end` to PARTITION BY, or make the groups a view and write OVER over that."
             scope.report("CQ142", loose.span, hint=hint)
@@ -302,6 +366,11 @@ def _decision(
             loose = next(over for over in overs if over not in of_windows)
             hint = "Add `window_end` to PARTITION BY, or compute the other one in a view."
             scope.report("CQ146", loose.span, hint=hint)
+            return None
+        ends = {_end_of_partitions(scope, [over]) for over in overs} if window is None else ()
+        if len({(end.column, end.add_us) for end in ends if end is not None}) > 1:
+            hint = "Use one window column in all of them, or compute the other one in a view."
+            scope.report("CQ146", overs[-1].span, hint=hint)
             return None
         return Decision.COMPLETE, False
     of_instants = [over for over in overs if _is_of_instants(scope, over)]

@@ -23,6 +23,7 @@ from cqc.compiler.bind.operators import arithmetic, coerce, compare, meet, negat
 from cqc.compiler.bind.over import bind_over, may_stand_here
 from cqc.compiler.bind.patterns import bind_match, bind_match_call, is_written_out
 from cqc.compiler.bind.scope import bind_column
+from cqc.compiler.bind.time_calls import as_extract, is_calendar, move_by_months, with_unit
 from cqc.compiler.meaning.bound import (
     And,
     ArithmeticOp,
@@ -237,6 +238,8 @@ def _cast_of_negative(scope: Scope, node: syntax.Cast, span: Span) -> Expression
 
 
 def _binary(scope: Scope, node: syntax.Binary) -> Expression | None:
+    if node.operator in "+-" and (is_calendar(node.right) or is_calendar(node.left)):
+        return _months_moved(scope, node)
     left = _BINDERS[type(node.left)](scope, node.left)
     right = _BINDERS[type(node.right)](scope, node.right)
     if left is None or right is None:
@@ -250,6 +253,18 @@ def _binary(scope: Scope, node: syntax.Binary) -> Expression | None:
     if node.operator not in _ARITHMETIC:
         return bind_operator(scope, node.operator, [left, right], node.span)
     return arithmetic(scope, _ARITHMETIC[node.operator], left, right, node.span)
+
+
+def _months_moved(scope: Scope, node: syntax.Binary) -> Expression | None:
+    """`time + INTERVAL '1' MONTH`, or the duration first."""
+    time, months = node.left, node.right
+    if not is_calendar(months) and node.operator == "+":
+        time, months = months, time
+    if not is_calendar(months):
+        return bind_expression(scope, time)  # which says that months are no duration
+    moved = bind_expression(scope, time)
+    assert type(months) is syntax.Duration
+    return None if moved is None else move_by_months(scope, node.operator, moved, months, node.span)
 
 
 def _logical(scope: Scope, node: syntax.Logical) -> Expression | None:
@@ -386,6 +401,7 @@ def _cast(scope: Scope, node: syntax.Cast) -> Expression | None:
 
 
 def _call(scope: Scope, node: syntax.Call) -> Expression | None:
+    node = with_unit(as_extract(node))
     if node.joined == "FROM":
         return _extract(scope, node)
     for argument in node.arguments:

@@ -11,6 +11,7 @@ from cqc.compiler.diagnostics.suggest import did_you_mean
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.window_columns import of_relation
 from cqc.compiler.wording.expressions import name_text
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def _item(scope: Scope, node: syntax.FromItem) -> Item | None:
     scope.aliases.append(name.text)
     scope.relations.append(relation)
     scope.windows.append(None)
+    scope.passed.append({} if relation is None else of_relation(relation))
     scope.shaky.append(broken)
     scope.spans.append(node.span)
     scope.columns.append(None if relation is None else scope.environment.columns(relation))
@@ -162,7 +164,8 @@ def _check_streams(scope: Scope, nodes: tuple[syntax.FromItem, ...], items: list
     """There is a stream, and all streams count time in the same way."""
     streams = [item for item in items if item.relation.is_stream]
     if not streams:
-        is_asked = any(item.relation.is_windowed for item in items)
+        views = [item.relation.view for item in items if item.relation.is_windowed]
+        is_asked = any(view is None or view.numeric_time is not None for view in views)
         may = scope.may_have_no_stream or scope.is_inner
         if not scope.has_unknown and items and not is_asked and not may:
             span = nodes[0].span.to(nodes[-1].span)

@@ -90,6 +90,11 @@ def whole_number(text: str) -> int | None:
 def duration_us(scope: Scope, node: syntax.Duration) -> int | None:
     """The microseconds of a duration as written."""
     number = node.number
+    if node.months:
+        days = 365 if node.months > 1 else 30
+        hint = f"Write days, such as `{days} DAYS`; only `time + {node.span.text}` counts months."
+        scope.report("CQ160", node.span, text=" ".join(node.span.text.split()), hint=hint)
+        return None
     if number.isdecimal() and len(number) < 10:
         return int(number) * node.unit_us
     number = number.strip()

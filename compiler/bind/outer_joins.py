@@ -16,6 +16,7 @@ from cqc.compiler.bind.expression import bind_condition, conjunction
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.meaning.bound import And
 from cqc.compiler.meaning.join_tree import Joined, JoinKind, all_exists, leaves, nullable_items
+from cqc.compiler.rewrites.melt_views import can_melt
 from cqc.compiler.rewrites.mentioned_items import item_mask, items_of
 
 if TYPE_CHECKING:
@@ -170,20 +171,19 @@ def _has_stream(scope: Scope, tree: JoinTree) -> bool:
 def check_absent_views(
     scope: Scope, items: Sequence[Item], exists: Sequence[Exists], *, has_outer: bool, pull: bool
 ) -> None:
-    """Say which views a query with outer joins or EXISTS cannot read, and which with them a pull query cannot."""
-    everything = [*items, *(item for each in all_exists(tuple(exists)) for item in each.items)]
-    for item in everything:
-        view = item.relation.view
-        if view is None:
+    """Say which views a query with outer joins or EXISTS cannot read."""
+    if not has_outer and not exists:
+        return
+    for item in [*items, *(item for each in all_exists(tuple(exists)) for item in each.items)]:
+        relation = item.relation
+        if relation.view is None or relation.is_stream or can_melt(relation):
             continue
-        is_absent = any(branch.has_absence for branch in view.branches)
-        detail = None
-        if pull and is_absent:
-            detail = f"{item.alias} has outer joins or EXISTS, which are decided by watermarks, and this query is asked."
-            hint = "Write the outer join or EXISTS in this query."
-        elif (has_outer or exists) and (pull or not item.relation.is_stream):
-            what = "with BEGIN-END reads" if pull else "reads"
-            detail = f"A query with outer joins or EXISTS {what} streams and tables, and views with event time in push queries."
-            hint = "Name what the view reads instead."
-        if detail is not None:
-            scope.report("CQ086", item.span, view=item.alias, detail=detail, hint=hint)
+        if pull:
+            continue
+        if relation.is_windowed:
+            detail = f"{item.alias} has rows only for a window, and this query has no BEGIN-END."
+            hint = "Give the view EVERY or TUMBLE, or this query BEGIN-END."
+        else:
+            detail = f"{item.alias} is a table that a query makes of more than columns and conditions of one."
+            hint = "Name the tables that the view reads instead."
+        scope.report("CQ086", item.span, view=item.alias, detail=detail, hint=hint)

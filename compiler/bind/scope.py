@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Expression, TableWindow
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.types import ColumnType
+    from cqc.compiler.meaning.window_columns import Known
     from cqc.compiler.syntax import tree as syntax
 
     BindSubQuery = Callable[
@@ -118,6 +119,7 @@ class Scope:
         "over_allowed",
         "overs",
         "own_from",
+        "passed",
         "relations",
         "shaky",
         "spans",
@@ -152,6 +154,7 @@ class Scope:
         self.grouped: frozenset[Expression] | None = None  # None: the query has no groups
         self.windows: list[TableWindow | None] = []  # of each item
         self.variables: list[dict[str, Expression]] = []  # of the lambdas around, by folded name
+        self.passed: list[Known] = []  # the window columns that views pass on, of each item
         self.is_pull = False  # has BEGIN-END
         self.groups_windows = False  # has GROUP BY, over windows
         self.inside_over = False
@@ -204,6 +207,12 @@ class Scope:
         return relation is not None and relation.event_time == column.column
 
     def is_window_column(self, column: ColumnRef) -> bool:
+        """Whether a column says when its window is complete: one of TUMBLE, HOP or SESSION here, or passed on by a view."""
+        known = self.passed[column.item].get(column.column)
+        return self.is_own_window(column) or (known is not None and known.is_complete)
+
+    def is_own_window(self, column: ColumnRef) -> bool:
+        """Whether TUMBLE, HOP or SESSION in this FROM has made a column."""
         relation, window = self.relations[column.item], self.windows[column.item]
         return (
             relation is not None

@@ -9,7 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.decided import bind_decided, is_decided, split_where, unbounded_overs
+from cqc.compiler.bind.decided import (
+    bind_decided,
+    groups_windows,
+    is_decided,
+    split_where,
+    unbounded_overs,
+)
 from cqc.compiler.bind.expression import bind_condition, conjunction
 from cqc.compiler.bind.from_clause import bind_from
 from cqc.compiler.bind.literals import duration_us
@@ -25,18 +31,18 @@ from cqc.compiler.bind.scope import Environment, Scope
 from cqc.compiler.bind.sub_queries import bind_questions, split_questions
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
+from cqc.compiler.bind.window_items import as_views, both_conditions, with_session_view
 from cqc.compiler.diagnostics.diagnostic import Severity
-from cqc.compiler.meaning.bound import Query, overs_in
+from cqc.compiler.meaning.bound import Decision, Query, overs_in
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax.join_hint import HintError, find_hint, read_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from cqc.compiler.bind.scope import BindSubQuery
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
     from cqc.compiler.meaning.bound import Decided, Expression, Item, JoinShape, Output, Pull
-    from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.syntax import tree as syntax
 
 
@@ -66,9 +72,11 @@ def bind_one_select(
 def _bind(
     scope: Scope, node: syntax.Select, name: str, *, as_view: bool, is_asked: bool
 ) -> Query | None:
-    scope.is_pull = node.begin is not None or is_asked or (as_view and _is_nested(node))
     items = bind_from(scope, node.items)
-    scope.groups_windows = bool(node.group_by) and any(scope.windows)
+    by_window = groups_windows(scope, node) and node.begin is None and not is_asked
+    is_nested = as_view and _is_nested(node) and not by_window
+    scope.is_pull = node.begin is not None or is_asked or is_nested
+    scope.groups_windows = by_window or (bool(node.group_by) and any(scope.windows))
     tree = bind_joins(scope, node.joins) if node.joins and items is not None else None
     ordinary, questions = split_questions(node.where)
     where = _where(scope, node, ordinary)
@@ -90,7 +98,13 @@ def _bind(
         decided = None if decided is None else replace(decided, kept=kept)
         if windowed:
             _refuse_windowed(scope, windowed[0])
-        if tree is not None or questions:
+        has_more = len(items) > 1 or tree is not None or bool(questions)
+        if decided is not None and decided.decision is Decision.ROWS and has_more:
+            where = both_conditions(where, decided.kept, node.span)
+            items, decided = as_views(items), None
+        elif decided is not None and decided.decision is Decision.SESSIONS and len(items) > 1:
+            items, where, decided = with_session_view(items, where, decided)
+        if decided is not None and (tree is not None or questions):
             _refuse_absence(scope, node)
     elif items is None and any(item.function is not None for item in node.items):
         return None  # what else is wrong depends on the window
@@ -108,9 +122,6 @@ def _bind(
     if items is None or outputs is None or exists is None or is_wrong:
         return None
     if pull is not None:
-        _refuse_decided(scope, items)
-        if any(each.severity is Severity.ERROR for each in scope.diagnostics):
-            return None
         _warn_if_empty(scope, node, name, pull)
     hint = None if tree is not None or exists else _join_hint(scope, node, items, pull)
     if decided is not None:
@@ -137,24 +148,6 @@ def _refuse_absence(scope: Scope, node: syntax.Select) -> None:
     hint = "Make the join, or the query with EXISTS, a view, and read that."
     what = "an outer join or EXISTS beside windows or OVER"
     scope.report("CQ145", node.items[0].span, what=what, hint=hint)
-
-
-def _refuse_decided(scope: Scope, items: Sequence[Item]) -> None:
-    """A query that asks cannot read the rows of windows and OVER yet: they are given out as they are decided."""
-    for item in items:
-        if any(branch.decided is not None for branch in _beneath(item.relation)):
-            what = f"{item.alias}, a view with windows or OVER, in a query with BEGIN-END,"
-            hint = "Read it with a query without BEGIN-END, or group with BEGIN-END and EVERY in the view."
-            scope.report("CQ145", item.span, what=what, hint=hint)
-            return
-
-
-def _beneath(relation: Relation) -> Iterator[Query]:
-    """The queries that make a view, and those of the views they read."""
-    for branch in () if relation.view is None else relation.view.branches:
-        yield branch
-        for item in branch.items:
-            yield from _beneath(item.relation)
 
 
 def _is_nested(node: syntax.Select) -> bool:

@@ -14,9 +14,11 @@ from cqc.compiler.bind.literals import duration_us
 from cqc.compiler.bind.operators import meet
 from cqc.compiler.bind.outer_joins import bind_joins, check_preserved, place_windows
 from cqc.compiler.bind.outputs import bind_outputs
+from cqc.compiler.bind.questions.asked_questions import over_rows
 from cqc.compiler.bind.scope import Scope
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
+from cqc.compiler.bind.window_items import as_views
 from cqc.compiler.meaning.join_tree import Exists, Joined, JoinKind, product_of
 from cqc.compiler.syntax import tree as syntax
 
@@ -115,6 +117,8 @@ def _inner_scope(outer: Scope) -> Scope:
     scope.columns = [*outer.columns, *[None] * gap]
     scope.shaky = [*outer.shaky, *[True] * gap]
     scope.spans = [*outer.spans, *[outer.spans[0]] * gap]
+    scope.windows = [*outer.windows, *[None] * gap]
+    scope.passed = [*outer.passed, *[{} for _ in range(gap)]]
     scope.by_alias = dict(outer.by_alias)
     scope.has_unknown = outer.has_unknown
     scope.numeric_time = outer.numeric_time
@@ -128,8 +132,15 @@ def _inside(
     scope: Scope, question: Question, asked: Expression | None, *, pull: bool
 ) -> Exists | None:
     node = question.node.select
-    _refuse_clauses(scope, node)
+    _refuse_clauses(scope, node, pull=pull)
+    if pull and _is_allowed(node):
+        is_in = asked is not None
+        made = over_rows(scope, node, is_in=is_in, negated=question.negated)
+        if made is None:
+            return None
+        node = made
     items = bind_from(scope, node.items)
+    items = None if items is None else as_views(items)
     scope.next_item[0] = max(scope.next_item[0], len(scope.relations))
     tree = _tree(scope, node)
     ordinary, questions = split_questions(node.where)
@@ -203,20 +214,26 @@ def _on_instants(scope: Scope, condition: Expression) -> Expression:
     return compare_instants(condition, scope.is_event_time) if scope.numeric_time else condition
 
 
-def _refuse_clauses(scope: Scope, node: syntax.Select) -> None:
-    """What would make rows of a query inside depend on more than one combination."""
-    clauses: list[tuple[str, object]] = [
-        ("GROUP BY", node.group_by and node.group_by[0]),
-        ("HAVING", node.having),
-        ("LIMIT", node.limit),
-        ("ORDER BY", node.order_by and node.order_by[0]),
-        ("BEGIN-END", node.begin),
-        ("EVERY", node.every),
-    ]
+def _is_allowed(node: syntax.Select) -> bool:
+    return node.begin is None and node.every is None and not any(item.rows for item in node.items)
+
+
+def _refuse_clauses(scope: Scope, node: syntax.Select, *, pull: bool) -> None:
+    """What would make rows of a query inside depend on more than one combination; with BEGIN-END around it they may."""
+    clauses: list[tuple[str, object]] = [("BEGIN-END", node.begin), ("EVERY", node.every)]
+    if not pull:
+        clauses += [
+            ("GROUP BY", node.group_by and node.group_by[0]),
+            ("HAVING", node.having),
+            ("LIMIT", node.limit),
+            ("ORDER BY", node.order_by and node.order_by[0]),
+        ]
     for clause, written in clauses:
         if written:
             hint = "Leave it out: EXISTS asks only whether there is a row."
             scope.report("CQ084", written.span, clause=clause, hint=hint)  # type: ignore[attr-defined]
+    if pull:
+        return
     if node.union:
         scope.report(
             "CQ084", node.union[0].span, clause="UNION ALL", hint="Write two EXISTS, or a view."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.bind.scope import Scope
     from cqc.compiler.diagnostics.source import Span
-    from cqc.compiler.meaning.bound import Expression, Query
+    from cqc.compiler.meaning.bound import Decided, Expression, Query
     from cqc.compiler.meaning.catalog import Relation
 
 _SPELLINGS = {
@@ -125,10 +125,15 @@ def _ends_come_late(relation: Relation) -> bool:
     """Whether rows come when the watermark is greater than their event time: those of EVERY and of sessions."""
     return relation.view is not None and any(
         branch.pull is not None
-        or (branch.decided is not None and branch.decided.decision is Decision.SESSIONS)
+        or (branch.decided is not None and _sessions_or_late(branch.decided))
         or (_passes_on(branch) and _ends_come_late(_only_stream(branch)))
         for branch in relation.view.branches
     )
+
+
+def _sessions_or_late(decided: Decided) -> bool:
+    of_sessions = decided.decision in (Decision.SESSIONS, Decision.SESSION_ROWS)
+    return of_sessions or (decided.by_window and decided.ends_late)
 
 
 def _passes_on(branch: Query) -> bool:

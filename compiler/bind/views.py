@@ -255,6 +255,13 @@ def _relation(
     adds_time = False
     is_table = all(not each.stream_items and each.pull is None for each in branches)
     if not is_windowed and not is_table:
+        without = [each for each in branches if not each.stream_items and each.pull is None]
+        if without:
+            detail = "The rows of a branch over tables alone have none."
+            hint = "Join it with a stream, or ask with BEGIN-END."
+            place = without[0].outputs[0].expression.span
+            found = make("CQ104", place, what="having an event time", detail=detail, hint=hint)
+            return None, [found]
         time, problem = event_time_of(name.text, branches, span)
         if time is None or problem is not None:
             return None, [] if problem is None else [problem]
@@ -267,7 +274,7 @@ def _relation(
 
 
 def _numeric_time(query: Query) -> bool | None:
-    for item in query.items:
+    for item in query.all_items:
         relation = item.relation
         if relation.is_stream:
             return relation.time_type is not ColumnType.TIMESTAMP

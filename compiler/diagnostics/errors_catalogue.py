@@ -41,6 +41,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ111": (_ERROR, "there is no sink type '{name}'"),
     "CQ112": (_ERROR, "there is no sink {name}"),
     "CQ113": (_ERROR, "sink {name} is named twice in INTO"),
+    # Times
+    "CQ160": (_ERROR, "{text} has no fixed length"),
+    "CQ161": (_ERROR, "{function} has no unit {unit}"),
+    "CQ162": (_ERROR, "there is no time zone '{name}'"),
     # Names
     "CQ030": (_ERROR, "there is no stream or table {name}"),
     "CQ031": (_ERROR, "{place} has no column {column}"),
@@ -87,6 +91,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ084": (_ERROR, "{clause} cannot be inside EXISTS"),
     "CQ085": (_ERROR, "IN takes a query with one output, not {count}"),
     "CQ086": (_ERROR, "{view} cannot be read here"),
+    "CQ087": (_WARNING, "query {name} keeps a time for every key for ever"),
+    "CQ088": (_WARNING, "stream {stream} is followed, and IDLE is off"),
     # Views
     "CQ100": (_ERROR, "{name} has no rows without a window"),
     "CQ101": (_ERROR, "a circle of views: {members}"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _WAITS = {
     Decision.GROUPS: "delivers a window when the watermark has reached its end",
     Decision.SESSIONS: "delivers a session when the watermark is past its end",
+    Decision.SESSION_ROWS: "delivers the rows of a session when the watermark is past its end",
     Decision.ROWS: "delivers a tuple at once, in each of its windows",
 }
 
@@ -31,6 +32,11 @@ def decided_facts(query: NormalQuery, decided: Decided) -> Iterator[tuple[str, s
     """The lines of explain about what waits."""
     if decided.window is not None:
         yield "windows", _window_text(query, decided.window)
+    if decided.end is not None:
+        alias = query.items[decided.by].alias
+        name = query.items[decided.by].relation.columns[decided.end.column].name
+        after = f", {duration_text(decided.end.add_us)} after it" if decided.end.add_us else ""
+        yield "windows", f"end with {alias}.{name}{after}"
     yield "waits", _waits_text(decided)
     overs = overs_in(
         *(output.expression for output in query.outputs),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.emit.sql_expression import Writer
-from cqc.compiler.emit.sql_from import conditions_of, select, time_us
+from cqc.compiler.emit.sql_from import conditions_of, instant_us, select, time_us
 from cqc.compiler.emit.sql_over import columns_in
 from cqc.compiler.emit.sql_pull import PullStatement, Shown
 from cqc.compiler.meaning.bound import Decision, TableWindow, WindowKind
@@ -75,14 +75,24 @@ class DecidedStatement(PullStatement):
         table = self.tables.table(item.relation)
         if at != self.decided.by:
             return f"{table} AS {alias}"
-        window = self.decided.window
+        decided, window = self.decided, self.decided.window
         if window is None:
             inner = self.words.identifier("@all")
             us = f"{time_us(self.words, self.query, at, inner)} AS {self.words.identifier('@us')}"
+            if decided.end is not None:
+                us += f", {self.passed_end(at, inner)} AS {self.words.identifier('@end')}"
             return f"(SELECT {inner}.*, {us} FROM {self.numbered(item.relation)} AS {inner}) AS {alias}"
         if window.kind is WindowKind.SESSION:
             return f"({self.session_text(at, window)}) AS {alias}"
         return f"({self.windows_text(at, window)}) AS {alias}"
+
+    def passed_end(self, at: int, alias: str) -> str:
+        """The end of the window whose column a view has passed on, in microseconds."""
+        end = self.decided.end
+        assert end is not None
+        column = f"{alias}.{self.words.identifier(self.query.items[at].column_name(end.column))}"
+        us = instant_us(self.words, column, end.type)
+        return f"({us} + {end.add_us})"
 
     def windows_text(self, at: int, window: TableWindow) -> str:
         """The tuples, each once for each of its windows."""

@@ -46,7 +46,12 @@ def relation_time_us(words: Dialect, relation: Relation, qualifier: str) -> str:
     """The event time of a stream in microseconds."""
     assert relation.event_time is not None
     column = f"{qualifier}.{words.identifier(relation.columns[relation.event_time].name)}"
-    match relation.time_type:
+    return instant_us(words, column, relation.time_type)
+
+
+def instant_us(words: Dialect, column: str, type_: ColumnType) -> str:
+    """A column of instants in microseconds."""
+    match type_:
         case ColumnType.TIMESTAMP:
             return words.timestamp_us(column)
         case ColumnType.BIGINT:

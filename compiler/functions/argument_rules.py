@@ -103,6 +103,26 @@ WRITTEN_TEXT = ArgumentRule(
     ColumnType.STRING,
     written_out=True,
 )
+_TIMES = frozenset((ColumnType.TIMESTAMP, ColumnType.DATE))
+MOMENT = ArgumentRule(
+    "TIMESTAMP", "TIMESTAMP or DATE", _TIMES, ColumnType.TIMESTAMP, becomes=ColumnType.TIMESTAMP
+)
+DAY = ArgumentRule("DATE", "DATE or TIMESTAMP", _TIMES, ColumnType.DATE, becomes=ColumnType.DATE)
+TIME_OR_TEXT = ArgumentRule(
+    "STRING, DATE or TIMESTAMP",
+    "STRING, DATE or TIMESTAMP",
+    _TIMES | {ColumnType.STRING},
+    ColumnType.STRING,
+)
+TIME_TEXT_OR_NUMBER = ArgumentRule(
+    "STRING, DATE, TIMESTAMP or number",
+    "STRING, DATE, TIMESTAMP or a number",
+    _TIMES | _NUMBERS | {ColumnType.STRING},
+    ColumnType.STRING,
+)
+AS_WHOLE = ArgumentRule(
+    "number", "a number", _NUMBERS, ColumnType.BIGINT, becomes=ColumnType.BIGINT
+)
 CONDITION = ArgumentRule("BOOLEAN", "BOOLEAN", frozenset((ColumnType.BOOLEAN,)), ColumnType.BOOLEAN)
 ONE_TYPE = ArgumentRule(
     "any one type",

@@ -12,13 +12,16 @@ from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.functions.aggregates import AGGREGATES
 from cqc.compiler.functions.bits import BITS
 from cqc.compiler.functions.choice import CHOICE
-from cqc.compiler.functions.collections import COLLECTIONS
+from cqc.compiler.functions.collections import COLLECTIONS, NESTED_JSON
 from cqc.compiler.functions.encoding import ENCODINGS
 from cqc.compiler.functions.json_text import JSON_TEXTS
 from cqc.compiler.functions.mathematics import MATHEMATICS
 from cqc.compiler.functions.numbers import NUMBERS
 from cqc.compiler.functions.search import SEARCHES
 from cqc.compiler.functions.text import TEXTS
+from cqc.compiler.functions.time_fields import TIME_FIELDS
+from cqc.compiler.functions.time_moves import TIME_MOVES
+from cqc.compiler.functions.time_texts import TIME_TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +40,10 @@ SCALAR_FAMILIES: dict[str, tuple[ScalarEntry, ...]] = {
     "Codes, digests and URLs": ENCODINGS,
     "JSON in text": JSON_TEXTS,
     "Arrays, maps and structs": COLLECTIONS,
+    "Nested values as JSON": NESTED_JSON,
+    "Parts of times": TIME_FIELDS,
+    "Moving and making times": TIME_MOVES,
+    "Times as text, and zones": TIME_TEXTS,
 }
 
 

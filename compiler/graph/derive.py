@@ -13,6 +13,7 @@ from cqc.compiler.graph.lower import lower
 from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.views import DerivedStream
+from cqc.compiler.meaning.window_columns import of_relation
 from cqc.compiler.rewrites.mentioned_items import renumber
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def derived(relation: Relation, normalise: Callable[[Query], NormalQuery]) -> Re
         1 + max((each.made_by.level for each in beneath if each.made_by), default=0),
         beneath,
         view.numeric_time,
+        tuple(sorted(of_relation(relation).items())),
     )
     columns = tuple((column.name, column.type.value) for column in relation.columns)
     content = (columns, relation.event_time, view.adds_time, *map(_content, branches))
@@ -106,10 +108,19 @@ def _content(query: NormalQuery) -> tuple[object, ...]:
     """Everything that the rows of a branch depend on, whatever the order of FROM and the aliases are."""
     if query.patterns:
         guards = [
-            (each.items, [(g.negated, g.over, g.reach, g.streams, g.is_join) for g in each.guards])
+            (
+                each.items,
+                [
+                    (g.negated, g.over, g.reach, g.streams, g.is_join, g.ends, g.keys)
+                    for g in each.guards
+                ],
+            )
             for each in all_patterns(query.patterns)
         ]
-        return (*(_content(each) for each in parts_of(query)), *guards)
+        own = [_content(replace(each, pull=None, outputs=())) for each in parts_of(query)]
+        outputs = [each.expression for each in query.outputs]
+        items = [fold(item.relation.name) for item in query.items]
+        return (*own, *guards, items, outputs, query.pull)
     parts = lower(query)
     outputs = [renumber(each.expression, parts.positions) for each in query.outputs]
     pull = query.pull

@@ -18,10 +18,10 @@ from cqc.compiler.graph.lower import Lowered, in_own_order, lower
 from cqc.compiler.graph.picture import derived_relations, draw
 from cqc.compiler.graph.share import is_body_of
 from cqc.compiler.meaning import bound, normal
-from cqc.compiler.meaning.absence import Guard, Pattern
+from cqc.compiler.meaning.absence import Guard, KeyPair, Pattern
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import Column, Relation, fold
-from cqc.compiler.meaning.types import type_of_text
+from cqc.compiler.meaning.types import ColumnType, type_of_text
 from cqc.compiler.meaning.views import DerivedStream
 
 if TYPE_CHECKING:
@@ -161,6 +161,26 @@ def _branch(query: normal.NormalQuery) -> Plain:
         "bounds": _plain(query.bounds),
         "join_hint": _plain(query.join_hint),
         "decided": _plain(query.decided),
+        **({"patterns": [_view_pattern(e) for e in query.patterns]} if query.patterns else {}),
+    }
+
+
+def _view_pattern(pattern: Pattern) -> Plain:
+    """A pattern of a branch, whose query is in its own FROM order too."""
+    guards = [_guard(each, [_view_pattern(mark) for mark in each.marks]) for each in pattern.guards]
+    return {"query": _branch(pattern.query), "numbers": list(pattern.items), "guards": guards}
+
+
+def _guard(guard: Guard, marks: list[Plain]) -> Plain:
+    return {
+        "negated": guard.negated,
+        "over": list(guard.over),
+        "reach": [list(row) for row in guard.reach],
+        "streams": list(guard.streams),
+        "is_join": guard.is_join,
+        "marks": marks,
+        **({"ends": _plain(guard.ends)} if any(guard.ends) else {}),
+        **({"keys": _plain(guard.keys)} if guard.keys is not None else {}),
     }
 
 
@@ -200,28 +220,12 @@ def _pattern(pattern: Pattern, node: QueryNode) -> Plain:
         "body": body.number,
         "positions": list(parts.positions),
         "numbers": list(pattern.items),
-        "items": [_item(item) for item in pattern.query.items],
+        "items": _items(pattern.query.items),
         "outputs": [_plain(output) for output in pattern.query.outputs],
         "guards": [
-            {
-                "negated": guard.negated,
-                "over": list(guard.over),
-                "reach": [list(row) for row in guard.reach],
-                "streams": list(guard.streams),
-                "is_join": guard.is_join,
-                "marks": [_pattern(mark, node) for mark in guard.marks],
-            }
+            _guard(guard, [_pattern(mark, node) for mark in guard.marks])
             for guard in pattern.guards
         ],
-    }
-
-
-def _item(item: Item) -> Plain:
-    return {
-        "alias": item.alias,
-        "relation": item.relation.name,
-        "range_us": item.range_us,
-        "rows": item.rows,
     }
 
 
@@ -257,7 +261,7 @@ RECORDS: dict[str, type] = {
             normal.ExpressionAtom,
         ),
         *(normal.AllOf, normal.AnyOf, normal.EquiJoin, normal.ThetaJoin, normal.Residual),
-        normal.TimeBounds,
+        *(normal.TimeBounds, KeyPair),
     )
 }
 _ENUMS: dict[tuple[str, str], type[Enum]] = {
@@ -299,14 +303,7 @@ def _read_absence(
 
     def read_pattern(each: Plain) -> Pattern:
         guards = tuple(
-            Guard(
-                guard["negated"],
-                tuple(guard["over"]),
-                tuple(read_pattern(mark) for mark in guard["marks"]),
-                tuple(tuple(row) for row in guard["reach"]),
-                tuple(guard["streams"]),
-                guard["is_join"],
-            )
+            _read_guard(guard, tuple(read_pattern(mark) for mark in guard["marks"]))
             for guard in each["guards"]
         )
         part = _read_query(
@@ -331,6 +328,28 @@ def _read_absence(
         patterns=patterns,
     )
     return Stored(query, lower(first), numbers[-1][0], numbers[-1][1], tuple(numbers))
+
+
+def _read_guard(stored: Plain, marks: tuple[Pattern, ...]) -> Guard:
+    return Guard(
+        stored["negated"],
+        tuple(stored["over"]),
+        marks,
+        tuple(tuple(row) for row in stored["reach"]),
+        tuple(stored["streams"]),
+        stored["is_join"],
+        _read(stored.get("ends", [[] for _ in stored["reach"]])),
+        _read(stored.get("keys")),
+    )
+
+
+def _read_view_pattern(name: str, stored: Plain, known: Mapping[str, Relation]) -> Pattern:
+    guards = [
+        _read_guard(guard, tuple(_read_view_pattern(name, mark, known) for mark in guard["marks"]))
+        for guard in stored["guards"]
+    ]
+    query = _read_branch(name, stored["query"], known)
+    return Pattern(query, tuple(stored["numbers"]), tuple(guards))
 
 
 def _read_path(stored: list[str] | None) -> tuple[str, ...] | None:
@@ -385,6 +404,9 @@ def _read_branch(name: str, stored: Plain, known: Mapping[str, Relation]) -> nor
         _NOWHERE,
         _read(stored["join_hint"]),
         decided=_read(stored.get("decided")),
+        patterns=tuple(
+            _read_view_pattern(name, each, known) for each in stored.get("patterns", ())
+        ),
     )
 
 

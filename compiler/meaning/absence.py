@@ -10,6 +10,9 @@ over, the other one what a mark has reached.
                               pattern {A}, with a negated guard over A, marked by pattern {A, B}: c
 
 A mark may have guards of its own: then it counts once they let it pass.
+
+Where nothing says how long ago a partner may have been (`WINDOW o.ts < n.ts`), a guard has *keys*: its mark is a pattern of the
+item inside alone, and what is kept of it is the smallest event time of each value of the keys.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from cqc.compiler.diagnostics.record import record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.meaning.normal import NormalQuery
 
 
@@ -39,6 +43,17 @@ class Guard:
     reach: tuple[tuple[int | None, ...], ...]
     streams: tuple[str, ...]
     is_join: bool  # of an outer join, whose matched combinations are another pattern
+    # For each item inside: a watched tuple, its window column, and how long after the value one can come, as in `reach`.
+    ends: tuple[tuple[tuple[int, int, int], ...], ...] = ()
+    keys: tuple[KeyPair, ...] | None = None
+
+
+@record
+class KeyPair:
+    """`outer = inner`: over the items of the pattern, and over the one item of the mark."""
+
+    outer: Expression
+    inner: Expression
 
 
 @record

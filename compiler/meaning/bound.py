@@ -177,7 +177,7 @@ class Decision(Enum):
 
     GROUPS: the groups of a TUMBLE or HOP window, when it is past. SESSIONS: the same for sessions. COMPLETE: OVER over all rows
     of a window or an instant, when that is past. RUNNING: OVER over the rows up to the current one, when it is in order.
-    ROWS: nothing; a row is delivered at once, in each of its windows.
+    ROWS: nothing; a row is delivered at once, in each of its windows. SESSION_ROWS: the rows of a session, when it is past.
     """
 
     GROUPS = "groups"
@@ -185,6 +185,7 @@ class Decision(Enum):
     COMPLETE = "complete"
     RUNNING = "running"
     ROWS = "rows"
+    SESSION_ROWS = "session rows"
 
 
 @record
@@ -560,6 +561,19 @@ class Pull:
 
 
 @record
+class PassedEnd:
+    """A window column that a view passes on, of `type`: its window ends `add_us` after its value.
+
+    `is_late`: a row at the end comes when the watermark is greater.
+    """
+
+    column: int
+    type: ColumnType
+    add_us: int
+    is_late: bool
+
+
+@record
 class Decided:
     """Everything that only a query with windows or OVER and without BEGIN-END has.
 
@@ -582,12 +596,23 @@ class Decided:
     key_idle_us: int | None = None
     ties_by_value: bool = False  # of the columns of a view: its rows have no order of arrival
     grouping_sets: tuple[tuple[int, ...], ...] = ()  # as in `Pull`
+    end: PassedEnd | None = (
+        None  # in the place of `window` where a view passes on the window column
+    )
 
     @property
     def by_window(self) -> bool:
         """Whether rows are given out with the end of their window."""
         of_windows = self.decision is Decision.COMPLETE and not self.waits_for_equals
-        return self.decision in (Decision.GROUPS, Decision.SESSIONS) or of_windows
+        of_groups = (Decision.GROUPS, Decision.SESSIONS, Decision.SESSION_ROWS)
+        return self.decision in of_groups or of_windows
+
+    @property
+    def ends_late(self) -> bool:
+        """Whether rows at the end of a window come when the watermark is greater, not when it has reached it."""
+        if self.end is not None:
+            return self.end.is_late
+        return self.window is not None and self.window.end_comes_late
 
     @property
     def is_at(self) -> bool:

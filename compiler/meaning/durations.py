@@ -14,7 +14,11 @@ _WORDS = {
     MINUTE_US: ("M", "MIN", "MINS", "MINUTE", "MINUTES"),
     HOUR_US: ("H", "HOUR", "HOURS"),
     DAY_US: ("D", "DAY", "DAYS"),
+    7 * DAY_US: ("WEEK", "WEEKS"),
 }
 
 UNITS = {word: unit_us for unit_us, words in _WORDS.items() for word in words}
 """Every unit word in upper case, with its microseconds."""
+
+CALENDAR_UNITS = {"MONTH": 1, "MONTHS": 1, "YEAR": 12, "YEARS": 12}
+"""Units of no fixed length, with their months: only times are moved by them."""

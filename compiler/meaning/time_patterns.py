@@ -2,11 +2,13 @@
 
 A form is a unit in which numbers count since the epoch, or a pattern of letters as Spark's `to_timestamp` has them:
 
-    yyyy MM dd HH mm ss SSS   year, month, day, hour, minute, second, parts of a second (one S for each digit, up to nine)
+    yyyy MM dd HH mm ss SSS   year, month, day, hour, minute, second, parts of a second (one S for each digit at most, up to nine)
+    yy DDD                    a year from 2000 to 2099, the day of the year
     M d H h m s               the same with one digit where one is enough; h counts to 12, with `a` for AM or PM
     MMM MMMM EEE EEEE         names of months and days in English
     X XX XXX Z                an offset: Z or +01, +0100, +01:00; `Z` writes +0100
     'text' ''                 text as it stands, a quote
+    [ ... ]                   what may be left out
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ MOST_FRACTION = 9
 
 _FIELD = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']")
 _NUMBERS = {"d": "day", "H": "hour", "h": "hour12", "m": "minute", "s": "second"}
+_OPTIONAL = {"[": "(?:", "]": ")?"}
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 
 
@@ -51,8 +54,8 @@ class Piece:
     regex: str
 
 
-def pieces_of(pattern: str) -> list[Piece] | str:
-    """The parts of a pattern, or what is wrong with it."""
+def pieces_of(pattern: str, *, needs_year: bool = True) -> list[Piece] | str:
+    """The parts of a pattern, or what is wrong with it. Without a year (`needs_year` False) a time is one of 1970."""
     pieces: list[Piece] = []
     at = 0
     while at < len(pattern):
@@ -64,11 +67,14 @@ def pieces_of(pattern: str) -> list[Piece] | str:
         if isinstance(piece, str):
             return piece
         pieces.append(piece)
+    opened = [piece.regex for piece in pieces if piece.name is None]
+    if opened.count("(?:") != opened.count(")?"):
+        return "a bracket is not closed"
     names = [piece.name for piece in pieces if piece.name is not None]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         return f"it has the {twice} twice"
-    if "year" not in names:
+    if needs_year and "year" not in names and "year2" not in names:
         return "it has no year (yyyy)"
     if "hour12" in names and "half" not in names:
         return "h needs AM or PM (a); H counts to 23"
@@ -77,11 +83,17 @@ def pieces_of(pattern: str) -> list[Piece] | str:
 
 def _piece(text: str, letter: str | None) -> Piece | str:
     count = len(text)
+    if text in _OPTIONAL:
+        return Piece(None, _OPTIONAL[text])
     if letter is None:
         plain = text[1:-1].replace("''", "'") or "'" if text.startswith("'") else text
         return Piece(None, re.escape(plain))
     if letter in "yu" and count == 4:
         return Piece("year", r"\d{4}")
+    if letter == "y" and count == 2:
+        return Piece("year2", r"\d{2}")
+    if letter == "D" and count == 3:
+        return Piece("day_of_year", r"\d{3}")
     if letter == "M" and count in (3, 4):
         names = [name[:3] if count == 3 else name for name in MONTHS]
         return Piece("month", f"(?i:{'|'.join(names)})")
@@ -93,7 +105,7 @@ def _piece(text: str, letter: str | None) -> Piece | str:
     if letter in _NUMBERS and count <= 2:
         return Piece(_NUMBERS[letter], r"\d{2}" if count == 2 else r"\d{1,2}")
     if letter == "S" and count <= MOST_FRACTION:
-        return Piece("fraction", rf"\d{{{count}}}")
+        return Piece("fraction", rf"\d{{1,{count}}}")
     if letter == "a" and count == 1:
         return Piece("half", "(?i:AM|PM)")
     if letter in "Xx" and count <= 3:

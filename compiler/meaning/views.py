@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Query
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.compiler.meaning.window_columns import WindowColumn
     from cqc.compiler.syntax.tree import CreateView
 
 TIME_COLUMN = "ts"
@@ -58,3 +59,4 @@ class DerivedStream:
     level: int  # 1 over declared streams alone
     inner: tuple[Relation, ...] = field(repr=False, default=())  # the derived ones it reads
     numeric_time: bool | None = None  # as in `View`
+    windows: tuple[tuple[int, WindowColumn], ...] = ()  # the window columns it passes on

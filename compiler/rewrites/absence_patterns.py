@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.absence import Guard, Pattern
+from cqc.compiler.meaning.absence import Guard, KeyPair, Pattern
 from cqc.compiler.meaning.bound import (
     And,
     ColumnRef,
@@ -29,16 +29,24 @@ from cqc.compiler.meaning.bound import (
     children,
 )
 from cqc.compiler.meaning.catalog import fold as fold_name
-from cqc.compiler.meaning.join_tree import Joined, JoinKind, product_of
+from cqc.compiler.meaning.join_tree import Joined, JoinKind, nullable_items, product_of
 from cqc.compiler.meaning.normal import NormalQuery
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.window_columns import of_item
 from cqc.compiler.rewrites.absent_items import without_items
 from cqc.compiler.rewrites.fold_constants import fold
-from cqc.compiler.rewrites.last_instants import Edge, edges_of_condition, edges_of_windows, reach_of
+from cqc.compiler.rewrites.key_times import keys_of, may_have_keys
+from cqc.compiler.rewrites.last_instants import (
+    Edge,
+    edges_of_condition,
+    edges_of_windows,
+    ends_of,
+    reach_of,
+)
 from cqc.compiler.rewrites.mentioned_items import item_mask, items_of, renumber
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cqc.compiler.meaning.bound import Item
     from cqc.compiler.meaning.join_tree import Exists, JoinTree
@@ -54,6 +62,7 @@ class _Guard:
     marks: list[_Rows]
     inside: frozenset[int]  # items whose streams decide
     is_join: bool = False
+    keys: tuple[KeyPair, ...] | None = None  # over numbers of items
 
 
 @dataclass(slots=True)
@@ -81,10 +90,16 @@ class _Windows:
 class _Planner:
     """Makes the patterns of one query."""
 
-    def __init__(self, query: Query, normalise: Normalise) -> None:
+    def __init__(
+        self,
+        query: Query,
+        normalise: Normalise,
+        before: Mapping[int, Expression] | None = None,
+    ) -> None:
         self._query = query
         self._normalise = normalise
         self._items = query.all_items
+        self._before = before or {}  # conditions of items that hold before the joins
 
     def patterns(self) -> tuple[Pattern, ...]:
         outputs, windows = self._query.outputs, self._outer_windows()
@@ -95,11 +110,16 @@ class _Planner:
 
     def all_rows(self) -> Iterable[_Rows]:
         """The rows of the query, and those that mark their guards, at any depth."""
-        waiting = self._results()
+        waiting = self._bounding_rows()
         while waiting:
             rows = waiting.pop(0)
             yield rows
-            waiting += [mark for guard in rows.guards for mark in guard.marks]
+            # What bounds the tuples that are watched bounds them in a mark too.
+            waiting += [
+                replace(mark, edges=[*rows.edges, *mark.edges])
+                for guard in rows.guards
+                for mark in guard.marks
+            ]
 
     def unbounded_in(self, rows: _Rows) -> tuple[int, int] | None:
         """The first two stream items of which nothing says how much later the second can be."""
@@ -112,21 +132,58 @@ class _Planner:
 
     def _results(self) -> list[_Rows]:
         query = self._query
-        windows = self._outer_windows()
-        tree = query.tree or product_of(range(len(query.items)))
-        rows = self._rows(tree, frozenset(), windows)
+        rows = self._rows(self._tree(), frozenset(), self._outer_windows())
         rows = [self._narrowed(each, [query.where, query.window]) for each in rows]
         rows = [each for each in rows if not each.never]
         for exists in query.exists:
             rows = [found for each in rows for found in self._under(each, exists)]
+        return [self._asked_at_times(each) for each in rows]
+
+    def _bounding_rows(self) -> list[_Rows]:
+        """The same before WHERE, which bounds no item that may be NULL: there it comes after the joins."""
+        query = self._query
+        tree = self._tree()
+        nullable = nullable_items(tree)
+        conditions = [
+            part
+            for condition in (query.where, query.window)
+            for part in _conjuncts(condition)
+            if nullable.isdisjoint(items_of(item_mask(part)))
+        ]
+        rows = self._rows(tree, frozenset(), self._outer_windows())
+        rows = [self._narrowed(each, conditions) for each in rows]
+        for exists in query.exists:
+            rows = [found for each in rows for found in self._under(each, exists)]
         return rows
+
+    def _tree(self) -> JoinTree:
+        return self._query.tree or product_of(range(len(self._query.items)))
+
+    def _asked_at_times(self, rows: _Rows) -> _Rows:
+        """Where guards watch tables alone they watch a stream of the row too: something must tell when they are asked."""
+        streams = [at for at in sorted(rows.present) if self._items[at].relation.is_stream]
+        if not rows.guards or not streams:
+            return rows
+        return replace(rows, guards=[self._with_time(each, streams[0]) for each in rows.guards])
+
+    def _with_time(self, guard: _Guard, stream: int) -> _Guard:
+        if any(self._items[at].relation.is_stream for at in guard.over):
+            marks = [self._asked_at_times(each) for each in guard.marks]
+            return replace(guard, marks=marks)
+        over = tuple(sorted({*guard.over, stream}))
+        marks = [
+            self._asked_at_times(replace(each, present=each.present | {stream}))
+            for each in guard.marks
+        ]
+        return replace(guard, over=over, marks=marks, inside=guard.inside - {stream})
 
     # From leaves up
 
     def _rows(self, tree: JoinTree, context: frozenset[int], windows: _Windows) -> list[_Rows]:
         """The rows of a tree; `context` are items of queries around it, which are always present."""
         if isinstance(tree, int):
-            return [self._timed(_Rows(context | {tree}), windows)]
+            own = self._narrowed(_Rows(context | {tree}), [self._before.get(tree)])
+            return [self._timed(own, windows)]
         left, right = (self._rows(side, context, windows) for side in (tree.left, tree.right))
         found = [self._matched(one, two, tree.condition, windows) for one in left for two in right]
         kept = [each for each in found if each is not None and not each.never]
@@ -195,7 +252,9 @@ class _Planner:
     def _is_about_time(self, condition: Expression) -> bool:
         columns = list(_columns(condition))
         return bool(columns) and all(
-            self._items[each.item].relation.event_time == each.column for each in columns
+            self._items[each.item].relation.event_time == each.column
+            or each.column in of_item(self._items[each.item])
+            for each in columns
         )
 
     def _narrowed(self, rows: _Rows, conditions: Sequence[Expression | None]) -> _Rows:
@@ -216,6 +275,10 @@ class _Planner:
 
     def _under(self, rows: _Rows, exists: Exists) -> list[_Rows]:
         """The rows under the guard of an EXISTS; none where it can never be true."""
+        if self._query.pull is None and may_have_keys(exists):
+            keyed = self._under_keys(rows, exists)
+            if keyed is not None:
+                return keyed
         over = mentioned_around(exists) & rows.present
         if not any(self._items[at].relation.is_stream for at in over) and (
             self._query.pull is None or not self._has_stream(exists)
@@ -248,6 +311,26 @@ class _Planner:
                 found += inner
         return found
 
+    def _under_keys(self, rows: _Rows, exists: Exists) -> list[_Rows] | None:
+        """The same where the past inside is not bounded and times per key say enough; None: otherwise."""
+        found = rows
+        for compared in _membership(exists):
+            before = self._before.get(exists.first)
+            conditions = [exists.where, exists.window, compared, before]
+            known = self._narrowed(_Rows(rows.present | {exists.first}), conditions)
+            keyed = keys_of(known.conditions, exists.first, self._items)
+            if keyed is None:
+                return None
+            if known.never or any(self._is_void(each, known.present) for each in conditions):
+                if not exists.negated:
+                    return []
+                continue
+            mark = _Rows(frozenset({exists.first}), keyed.inner, keyed.edges)
+            inside = frozenset({exists.first})
+            guard = _Guard(exists.negated, keyed.watched, [mark], inside, keys=keyed.pairs)
+            found = found.with_guard(guard)
+        return [found]
+
     def _has_stream(self, exists: Exists) -> bool:
         return any(item.relation.is_stream for item in exists.items)
 
@@ -263,6 +346,7 @@ class _Planner:
     def _guard(self, guard: _Guard, items: tuple[int, ...], rows: _Rows) -> Guard:
         watched = set(guard.over)
         own = [each for each in rows.conditions if watched.issuperset(items_of(item_mask(each)))]
+        own = own if guard.keys is None else []
         marks = []
         for each in guard.marks:
             if not each.never:
@@ -270,20 +354,40 @@ class _Planner:
                 marks.append(self._pattern(narrowed, self._windows_of(guard, each), None))
         inside = {at for at in guard.inside if self._items[at].relation.is_stream}
         sources = [at for at in guard.over if self._items[at].relation.is_stream]
-        by_source = [
+        by_source = dict.fromkeys(
             row
             for each in guard.marks
             for items_inside, edges in _ways(each)
-            for row in reach_of(sources, sorted(inside & items_inside), edges)
-        ]
+            for row in zip(
+                reach_of(sources, sorted(inside & items_inside), edges),
+                ends_of(sources, sorted(inside & items_inside), edges),
+                strict=True,
+            )
+        )
         places = {at: place for place, at in enumerate(sources)}
         reach = tuple(
             tuple(row[places[at]] if at in places else None for at in guard.over)
-            for row in dict.fromkeys(by_source)
+            for row, _ in by_source
+        )
+        ends = tuple(
+            tuple((guard.over.index(sources[at]), column, us) for at, column, us in found)
+            for _, found in by_source
         )
         streams = tuple(sorted({fold_name(self._items[at].relation.name) for at in inside}))
         over = tuple(items.index(at) for at in guard.over)
-        return Guard(guard.negated, over, tuple(marks), reach, streams, guard.is_join)
+        keys = None if guard.keys is None else self._keys(guard, items)
+        return Guard(guard.negated, over, tuple(marks), reach, streams, guard.is_join, ends, keys)
+
+    def _keys(self, guard: _Guard, items: tuple[int, ...]) -> tuple[KeyPair, ...]:
+        outside, inside = [-1] * len(self._items), [-1] * len(self._items)
+        for place, at in enumerate(items):
+            outside[at] = place
+        for at in guard.inside:
+            inside[at] = 0
+        return tuple(
+            KeyPair(renumber(pair.outer, outside), renumber(pair.inner, inside))
+            for pair in guard.keys or ()
+        )
 
     def _windows_of(self, guard: _Guard, mark: _Rows) -> _Windows:
         """The windows of the query that a mark belongs to."""
@@ -330,9 +434,11 @@ class _Planner:
         return item if at in windows.ranged else replace(item, range_us=None, rows=None)
 
 
-def absence_patterns(query: Query, normalise: Normalise) -> tuple[Pattern, ...]:
-    """The patterns whose combinations are the rows of the query."""
-    return _Planner(query, normalise).patterns()
+def absence_patterns(
+    query: Query, normalise: Normalise, before: Mapping[int, Expression]
+) -> tuple[Pattern, ...]:
+    """The patterns whose combinations are the rows of the query; `before` are conditions of items that hold before the joins."""
+    return _Planner(query, normalise, before).patterns()
 
 
 def mentioned_around(exists: Exists) -> frozenset[int]:
@@ -432,3 +538,15 @@ def unbounded_pair(query: Query) -> tuple[int, int] | None:
         if pair is not None:
             return pair
     return None
+
+
+def kept_by_key(query: Query) -> list[int]:
+    """The items inside EXISTS of which a time is kept for every value of some keys."""
+    planner = _Planner(query, lambda part: part)  # type: ignore[arg-type, return-value]
+    found = [
+        min(guard.inside)
+        for rows in planner.all_rows()
+        for guard in rows.guards
+        if any(list(_columns(pair.inner)) for pair in guard.keys or ())
+    ]
+    return list(dict.fromkeys(found))

@@ -17,7 +17,7 @@ from cqc.compiler.meaning.normal import ALWAYS, EquiJoin, Formula, Residual, The
 from cqc.compiler.rewrites.attribute_formulas import conjoin, formula_of
 from cqc.compiler.rewrites.join_conditions import equi_join, theta_join
 from cqc.compiler.rewrites.mentioned_items import item_mask, items_of
-from cqc.compiler.rewrites.window_conditions import window_condition
+from cqc.compiler.rewrites.window_conditions import window_condition, window_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +70,7 @@ def _classify_comparison(query: Query, condition: Comparison, mask: int, classes
         if not window.exact:
             classes.residuals.append(Residual(condition, items_of(mask)))
     elif (equal := equi_join(condition)) is not None:
+        classes.limits.extend(window_limits(condition, query.items))
         if equal not in classes.equi_joins:
             classes.equi_joins.append(equal)
     elif (theta := theta_join(condition)) is not None:

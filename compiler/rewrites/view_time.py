@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.record import record
-from cqc.compiler.meaning.bound import Cast, ColumnRef, Literal, children
+from cqc.compiler.meaning.bound import Cast, ColumnRef, Comparison, Literal, children
 from cqc.compiler.meaning.catalog import Column, fold
 from cqc.compiler.meaning.durations import SECOND_US
+from cqc.compiler.meaning.join_tree import all_exists, joins_of
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.meaning.views import TIME_COLUMN
+from cqc.compiler.meaning.window_columns import of_outputs
 from cqc.compiler.rewrites.absence_patterns import looks_back_only
 
 if TYPE_CHECKING:
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
     from cqc.compiler.diagnostics.source import Span
-    from cqc.compiler.meaning.bound import Expression, Query
+    from cqc.compiler.meaning.bound import Expression, Item, Query
+    from cqc.compiler.meaning.window_columns import WindowColumn
 
 
 @record
@@ -60,12 +63,22 @@ def _times_among_outputs(query: Query) -> set[int]:
     columns = [_widened(output.expression) for output in query.outputs]
     if query.decided is not None and query.decided.by_window:
         item = query.decided.by
-        time = len(query.items[item].relation.columns) + 1  # window_end
+        known = of_outputs(query)
+        return {
+            at
+            for at, column in enumerate(columns)
+            if isinstance(column, ColumnRef) and column.item == item and _is_end(known.get(at))
+        }
     return {
         at
         for at, column in enumerate(columns)
         if isinstance(column, ColumnRef) and (column.item, column.column) == (item, time)
     }
+
+
+def _is_end(known: WindowColumn | None) -> bool:
+    """Whether a window column always equals the event time."""
+    return known is not None and known.least_us == 0 and known.most_us == 0
 
 
 def _widened(expression: Expression) -> Expression:
@@ -78,7 +91,12 @@ def _widened(expression: Expression) -> Expression:
 
 def _time_type(branches: Sequence[Query]) -> ColumnType:
     """The type of a result time, which is never rounded."""
-    times = {query.items[at].relation.time_type for query in branches for at in query.stream_items}
+    times = {
+        item.relation.time_type
+        for query in branches
+        for item in query.all_items
+        if item.relation.is_stream
+    }
     if ColumnType.TIMESTAMP in times or (not times and not _counts_seconds(branches)):
         return ColumnType.TIMESTAMP
     is_whole = times <= {ColumnType.BIGINT} and all(
@@ -97,12 +115,12 @@ def _counts_seconds(branches: Sequence[Query]) -> bool:
 
 
 def _durations(query: Query) -> Iterator[int]:
-    if query.max_window_us is not None:
-        yield query.max_window_us
+    widths = [query.max_window_us, *(each.max_window_us for each in all_exists(query.exists))]
+    widths += [item.range_us for item in query.all_items]
+    yield from (us for us in widths if us is not None)
     if query.decided is not None and query.decided.window is not None:
         yield query.decided.window.slide_us
         yield query.decided.window.size_us
-    yield from (item.range_us for item in query.items if item.range_us is not None)
     if query.pull is not None:
         yield query.pull.every_us or 0
         yield query.pull.begin.offset_us
@@ -110,10 +128,27 @@ def _durations(query: Query) -> Iterator[int]:
 
 
 def _has_fractions(query: Query) -> bool:
-    """Whether a WINDOW condition has a duration that is not whole seconds."""
-    return query.window is not None and any(
+    """Whether a condition on event times, wherever it stands, has a duration that is not whole seconds."""
+    conditions = [query.where, query.window]
+    trees = [query.tree]
+    for exists in all_exists(query.exists):
+        conditions += [exists.where, exists.window]
+        trees.append(exists.tree)
+    conditions += [each.condition for tree in trees if tree is not None for each in joins_of(tree)]
+    return any(
         isinstance(each, Literal) and isinstance(each.value, float) and not each.value.is_integer()
-        for each in _parts(query.window)
+        for condition in conditions
+        if condition is not None
+        for comparison in _parts(condition)
+        if isinstance(comparison, Comparison) and _is_about_time(comparison, query.all_items)
+        for each in _parts(comparison)
+    )
+
+
+def _is_about_time(condition: Comparison, items: Sequence[Item]) -> bool:
+    columns = [each for each in _parts(condition) if isinstance(each, ColumnRef)]
+    return bool(columns) and all(
+        items[each.item].relation.event_time == each.column for each in columns
     )
 
 

@@ -29,6 +29,7 @@ from cqc.compiler.meaning.bound import (
 )
 from cqc.compiler.meaning.time_bounds import TimeLimit
 from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.window_columns import equal_pair, of_item
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,6 +83,28 @@ def window_condition(condition: Comparison, items: Sequence[Item]) -> WindowCond
             limits.append(TimeLimit(earlier, later, most_us, condition.span))
             exact = exact and is_exact
     return WindowCondition(tuple(limits), exact)
+
+
+def window_limits(condition: Comparison, items: Sequence[Item]) -> list[TimeLimit]:
+    """How far apart event times can be where columns of windows are equal."""
+    known = {each.item: of_item(items[each.item]) for each in _compared_columns(condition)}
+    pair = equal_pair(condition, known)
+    if pair is None:
+        return []
+    found = []
+    for (earlier, low), (later, high) in (pair, pair[::-1]):
+        least, most = known[earlier][low].least_us, known[later][high].most_us
+        if least is not None and most is not None:
+            found.append(TimeLimit(earlier, later, most - least, condition.span))
+    return found
+
+
+def _compared_columns(condition: Comparison) -> list[ColumnRef]:
+    sides = [
+        each.operand if isinstance(each, Cast) else each
+        for each in (condition.left, condition.right)
+    ]
+    return [each for each in sides if isinstance(each, ColumnRef)]
 
 
 def upper_bounds(condition: Comparison, items: Sequence[Item]) -> list[tuple[int, int, int, bool]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lark import Transformer, v_args
 
 from cqc.compiler.diagnostics.source import Span
-from cqc.compiler.meaning.durations import UNITS
+from cqc.compiler.meaning.durations import CALENDAR_UNITS, UNITS
 from cqc.compiler.meaning.types import ColumnType, type_named, type_of_text
 from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.pieces import (
@@ -38,6 +38,11 @@ from cqc.compiler.syntax.pieces import (
 
 if TYPE_CHECKING:
     from cqc.compiler.syntax.tokens import Tokens
+
+
+def _duration(number: str, unit: str, span: Span) -> syntax.Duration:
+    word = unit.upper()
+    return syntax.Duration(number, UNITS.get(word, 0), span, CALENDAR_UNITS.get(word, 0))
 
 
 @v_args(inline=True)
@@ -83,15 +88,13 @@ class ExpressionPieces(Transformer[Any, Any]):
 
     def duration(self, number: int, unit: int) -> Piece:
         def make(t: Tokens) -> syntax.Duration:
-            unit_us = UNITS[t.texts[unit].upper()]
-            return syntax.Duration(t.texts[number], unit_us, span_of(t, number, unit))
+            return _duration(t.texts[number], t.texts[unit], span_of(t, number, unit))
 
         return Piece(make, number, unit)
 
     def interval(self, word: int, amount: int, unit: int) -> Piece:
         def make(t: Tokens) -> syntax.Duration:
-            unit_us = UNITS[t.texts[unit].upper()]
-            return syntax.Duration(t.texts[amount].strip("'"), unit_us, span_of(t, word, unit))
+            return _duration(t.texts[amount].strip("'"), t.texts[unit], span_of(t, word, unit))
 
         return Piece(make, word, unit)
 

@@ -89,6 +89,7 @@ TERMINALS: dict[str, tuple[str, ...]] = {
     "TIMESTAMP": ("TIMESTAMP", "TYPE", "NAME"),
     "DATE": ("DATE", "TYPE", "NAME"),
     "DECIMAL": ("DECIMAL", "TYPE", "NAME"),
+    "NUMERIC": ("NUMERIC", "TYPE", "NAME"),
 }
 """The terminals that a kind can be, keywords first."""
 

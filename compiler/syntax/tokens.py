@@ -23,7 +23,7 @@ from itertools import accumulate, compress
 from operator import sub
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.durations import UNITS
+from cqc.compiler.meaning.durations import CALENDAR_UNITS, UNITS
 from cqc.compiler.meaning.types import TYPE_NAMES
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ RESERVED = words(
 
 CONTEXTUAL = words(
     "AFTER ALERTS ALL ARRAY ASC BEFORE BY CURRENT DATE DECIMAL DESC DESCRIBE DIV DROP ENV ESCAPE EXTRACT FILE FILTER FIRST FOLLOWING FOR FULL GROUPING "
-    "IGNORE INTERVAL INTO LAST LEFT MAP NOW NULLS ORDINALITY OUTER OVER PARTITION PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW "
+    "IGNORE INTERVAL INTO LAST LEFT MAP NOW NULLS NUMERIC ORDINALITY OUTER OVER PARTITION PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW "
     "ROWS SETS SHOW SINK SINKS STREAM STREAMS STRUCT TABLE TIMESTAMP TRY_CAST UNBOUNDED UNION UNNEST VIEW VIEWS WATERMARK"
 )
 """Words that are keywords in some places and names in all others."""
@@ -159,7 +159,7 @@ def kind_of_word(upper: str) -> str:
     """The kind of a word given in upper case."""
     if upper in RESERVED or upper in CONTEXTUAL or upper in FOREIGN:
         return upper
-    if upper in UNITS:
+    if upper in UNITS or upper in CALENDAR_UNITS:
         return UNIT
     return TYPE if upper in TYPE_NAMES else NAME
 

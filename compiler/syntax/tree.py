@@ -82,8 +82,9 @@ class Duration:
     """`6 SEC`, `1.5h`, `INTERVAL '5' MINUTE`: the number as written and the microseconds of one unit."""
 
     number: str
-    unit_us: int
+    unit_us: int  # 0 where the unit has no fixed length
     span: Span = field(compare=False, repr=False)
+    months: int = 0  # of one unit that has no fixed length
 
 
 @record

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.absence import Guard, Pattern
+    from cqc.runtime.absence.key_times import KeyTimes
     from cqc.runtime.absence.pattern_rows import Passed, RunningGuard
     from cqc.runtime.state.shared_state import SharedState
 
@@ -40,7 +41,8 @@ def shape_of(patterns: Iterable[Pattern]) -> Hashable:
 
 def _guard_shape(guard: Guard) -> Hashable:
     rest = (guard.negated, guard.over, guard.streams, len(guard.reach), guard.is_join)
-    return *rest, shape_of(guard.marks)
+    own = (guard.ends, guard.keys)
+    return *rest, *own, shape_of(guard.marks)
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +51,7 @@ class _Place:
 
     rows: PatternRows
     marks: list[tuple[RunningGuard, tuple[int, ...]]] = field(default_factory=list)
+    keys_of: list[KeyTimes] = field(default_factory=list)  # of guards that want times by key
     seats: dict[int, DecidedSeat] = field(default_factory=dict)
     is_delivered: bool = False
     # Guards whose missing rows these would be the partners of, with the positions of what they watch.
@@ -89,6 +92,10 @@ class AbsenceNode:
             own.append(place)
             for running, among in zip(place.rows.guards, marking, strict=True):
                 watched = [pattern.items[at] for at in running.guard.over]
+                if running.keys is not None:
+                    (mark,) = among
+                    mark.keys_of.append(running.keys)
+                    continue
                 for mark in among:
                     items = mark.rows.pattern.items
                     mark.marks.append((running, tuple(items.index(at) for at in watched)))
@@ -128,7 +135,7 @@ class AbsenceNode:
     def remove_rule(self, rule: int) -> None:
         """Forget a query."""
         for place in self.places:
-            place.rows.pending.drop_rule(rule)
+            place.rows.drop_rule(rule)
             place.seats.pop(rule, None)
         del self._spans[rule]
         self._free.append(rule)
@@ -148,6 +155,8 @@ class AbsenceNode:
                 continue
             for running, items in place.marks:
                 self._mark(place.rows, running, items, passed)
+            for keys in place.keys_of:
+                keys.take(passed.rules, place.rows.fetch(passed), passed.times_us)
             if place.is_delivered:
                 found = self._delivered(place, passed)
                 if len(found):
@@ -192,6 +201,19 @@ class AbsenceNode:
         if before is not None:
             for place in self.places:
                 place.rows.forget(before)
+
+    def save(self, rule: int) -> list[str]:
+        """What must be remembered of a rule beside its tuples: the times of keys, guard by guard."""
+        return [keys.save(rule) for keys in self._keys()]
+
+    def load(self, rule: int, saved: Sequence[str]) -> None:
+        """Know what `save` gave."""
+        for keys, text in zip(self._keys(), saved, strict=True):
+            keys.load(rule, text)
+
+    def _keys(self) -> list[KeyTimes]:
+        guards = [running for place in self.places for running in place.rows.guards]
+        return [running.keys for running in guards if running.keys is not None]
 
     @property
     def waiting(self) -> int:

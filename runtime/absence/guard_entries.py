@@ -68,10 +68,14 @@ class GuardEntries:
         left = int(kept.sum())
         if self._used < 2 * _SMALLEST or 2 * left > self._used:
             return None
-        moved = np.where(kept, np.cumsum(kept) - 1, -1)
         capacity = len(self.best)  # as many will come again
         if capacity > 8 * left:
             capacity = max(_SMALLEST, 4 * left)
+        return self._keep(kept, left, capacity)
+
+    def _keep(self, kept: NDArray[np.bool_], left: int, capacity: int) -> NDArray[np.int64]:
+        """Give up all others; where those that are kept are now (-1: gone)."""
+        moved = np.where(kept, np.cumsum(kept) - 1, -1)
         keys, best = self._keys[: self._used][kept], self.best[: self._used][kept]
         times, sealed = self.times[: self._used][kept], self.sealed[: self._used][kept]
         self._lay_out(capacity)
@@ -90,14 +94,20 @@ class GuardEntries:
         keys, best, times, sealed = (
             each[:used] for each in (self._keys, self.best, self.times, self.sealed)
         )
-        self._lay_out(1 << (2 * needed - 1).bit_length())
+        self._lay_out(self._room_for(needed))
         self._keys[:used], self.best[:used] = keys, best
         self.times[:used], self.sealed[:used] = times, sealed
         enter(self._keys, self._table, used)
 
+    def _room_for(self, needed: int) -> int:
+        return 1 << (2 * needed - 1).bit_length()
+
+    def _slots_for(self, capacity: int) -> int:
+        return 2 << (capacity - 1).bit_length()
+
     def _lay_out(self, capacity: int) -> None:
         self._keys = np.zeros((capacity, self._width + 1), np.int64)
-        self._table = np.full(2 << (capacity - 1).bit_length(), -1, np.int64)
+        self._table = np.full(self._slots_for(capacity), -1, np.int64)
         self.best = np.full(capacity, FAR_US, np.int64)
         self.times = np.zeros(capacity, np.int64)
         self.sealed = np.zeros(capacity, np.bool_)
@@ -164,8 +174,17 @@ def lower(best, entries, times):  # type: ignore[no-untyped-def]
             best[entry] = times[row]
 
 
+@njit(cache=True, nogil=True)
+def lift(latest, entries, times):  # type: ignore[no-untyped-def]
+    """latest[entry] = the greatest of it and the times of its rows."""
+    for row in range(len(entries)):
+        if times[row] > latest[entries[row]]:
+            latest[entries[row]] = times[row]
+
+
 def warm() -> None:
     """Compile this module's kernels."""
+    lift(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
     entries = GuardEntries(1)
     found = entries.add(np.zeros((1, 2), np.int64), np.zeros(1, np.int64))
     entries.mark(entries.find(np.zeros((1, 2), np.int64)), found)

@@ -9,19 +9,23 @@ of what was asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cqc.runtime.absence.guard_entries import FAR_US, GuardEntries
+from cqc.runtime.absence.key_times import KeyTimes
 from cqc.runtime.absence.pending_rows import Chunk, PendingRows, together
+from cqc.runtime.columns.event_time import instants
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.absence import Guard, Pattern
+    from cqc.runtime.columns.columns import Column
     from cqc.runtime.state.shared_state import SharedState
 
 _NO_BOUND = 2**62  # farther than any watermark
@@ -36,7 +40,7 @@ class RunningGuard:
     entries: GuardEntries
     reach: NDArray[np.int64]
     marks_add: bool  # marks may come before the rows that they are for
-    is_past: bool = False
+    keys: KeyTimes | None = None  # where entries are found by keys, not by tuples
 
     def set_rule(self, rule: int, guard: Guard) -> None:
         """Know the bounds of one rule more."""
@@ -48,9 +52,15 @@ class RunningGuard:
             self.reach[rule] = own[0]
 
     def lasts(
-        self, rules: NDArray[np.int64], times: Sequence[NDArray[np.int64] | None]
+        self,
+        rules: NDArray[np.int64],
+        times: Sequence[NDArray[np.int64] | None],
+        value: Callable[[int, int], NDArray[np.int64]],
     ) -> NDArray[np.int64]:
-        """The last instants of rows, as in `Guard.reach`; `times` are those of the watched tuples (None: of a table)."""
+        """The last instants of rows, as in `Guard.reach`; `times` are those of the watched tuples (None: of a table).
+
+        `value` gives the instants in a window column of a watched tuple.
+        """
         found = np.full(len(rules), -_MOST)
         for item in range(self.reach.shape[1]):
             least = np.full(len(rules), _MOST)
@@ -58,8 +68,15 @@ class RunningGuard:
                 if ts_us is not None:
                     reach = self.reach[rules, item, at]
                     least = np.minimum(least, np.where(reach < _NO_BOUND, 2 * ts_us + reach, _MOST))
+            for at, column, us in self.guard.ends[item] if self.guard.ends else ():
+                least = np.minimum(least, 2 * value(at, column) + us)
             found = np.maximum(found, least)
         return found
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the entries."""
+        return self.entries.nbytes if self.keys is None else self.keys.nbytes
 
     def watermark(self, watermarks: Mapping[str, int]) -> int:
         """That of the streams inside; a guard over tables alone waits for nobody."""
@@ -93,7 +110,9 @@ class PatternRows:
         for guard in pattern.guards:
             empty = np.zeros((0, len(guard.reach), len(guard.over)), np.int64)
             marks_add = len(guard.over) < len(pattern.items)
-            guards.append(RunningGuard(guard, GuardEntries(len(guard.over)), empty, marks_add))
+            keys = None if guard.keys is None else KeyTimes(guard.keys)
+            entries = GuardEntries(len(guard.over)) if keys is None else keys.entries
+            guards.append(RunningGuard(guard, entries, empty, marks_add, keys))
         return PatternRows(pattern, states, guards)
 
     def find(self, rule: int, positions: Sequence[NDArray[np.int64]]) -> None:
@@ -114,11 +133,15 @@ class PatternRows:
             over = running.guard.over
             watched = [found.positions[at] for at in over]
             times = [self._times(at, found.positions[at]) for at in over]
-            keys = np.stack((found.rules, *watched), axis=1)
+            if running.keys is None:
+                keys = np.stack((found.rules, *watched), axis=1)
+            else:
+                keys = running.keys.outer(found.rules, self.fetch(found))
             known = [ts_us for ts_us in times if ts_us is not None]
             latest = np.maximum.reduce(known) if known else found.times_us
             entries.append(running.entries.add(keys, latest))
-            lasts.append(running.lasts(found.rules, times))
+            value = partial(self._instants, over, found.positions)
+            lasts.append(running.lasts(found.rules, times, value))
         self.pending.append(Chunk(found.rules, found.positions, found.times_us, entries, lasts))
 
     def pass_on(self, watermarks: Mapping[str, int], *, at_end: bool) -> Passed | None:
@@ -149,6 +172,10 @@ class PatternRows:
         """The keys of some items of rows, for a guard that watches them."""
         return np.stack((rules.rules, *(rules.positions[at] for at in items)), axis=1)
 
+    def fetch(self, rows: Passed) -> Callable[[int, int], Column]:
+        """The columns of rows, by item and number."""
+        return lambda item, column: self.states[item].column(column, rows.positions[item])
+
     def latest_of(self, rows: Passed, items: Sequence[int]) -> NDArray[np.int64]:
         """The latest event time among some items of rows."""
         times = [self._times(at, rows.positions[at]) for at in items]
@@ -162,10 +189,17 @@ class PatternRows:
             if moved is not None:
                 self.pending.follow(at, moved)
 
+    def drop_rule(self, rule: int) -> None:
+        """Forget a rule that has left."""
+        self.pending.drop_rule(rule)
+        for at, running in enumerate(self.guards):
+            if running.keys is not None:
+                self.pending.follow(at, running.keys.entries.drop_rule(rule))
+
     @property
     def nbytes(self) -> int:
         """Memory of what waits."""
-        return self.pending.nbytes + sum(each.entries.nbytes for each in self.guards)
+        return self.pending.nbytes + sum(each.nbytes for each in self.guards)
 
     def _may_decide(self, chunk: Chunk, limits: Sequence[int]) -> bool:
         """Whether a row of the chunk can be decided: one guard that asks for something may be answered at any time."""
@@ -181,6 +215,10 @@ class PatternRows:
         for at, (running, limit) in enumerate(zip(self.guards, limits, strict=True)):
             best = running.entries.best[chunk.entries[at]]
             is_reached = best < FAR_US
+            if (
+                running.keys is not None
+            ):  # the smallest time of a key is a partner's where it lies before the bound
+                is_reached &= best <= chunk.lasts[at] >> 1
             is_over = chunk.lasts[at] < _twice(limit)
             if running.guard.negated:
                 passes &= is_over & ~is_reached
@@ -213,6 +251,17 @@ class PatternRows:
         columns = zip(*(positions for _, positions in found), strict=True)
         positions = [np.concatenate(parts) for parts in columns]
         return Passed(rules, positions, self._latest(positions))
+
+    def _instants(
+        self,
+        over: Sequence[int],
+        positions: Sequence[NDArray[np.int64]],
+        at: int,
+        column: int,
+    ) -> NDArray[np.int64]:
+        """The instants in a window column of the watched tuples of a guard."""
+        item = over[at]
+        return instants(self.states[item].column(column, positions[item]))[0]
 
     def _times(self, item: int, positions: NDArray[np.int64]) -> NDArray[np.int64] | None:
         state = self.states[item]

@@ -14,7 +14,7 @@ from cqc.runtime.adapt.decision import Decision, counted
 from cqc.runtime.adapt.size_threshold import SizeThreshold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cqc.runtime.columns.packet import Packet
 
@@ -41,13 +41,26 @@ class Packets:
         note = f"{counted(self._size.changes, 'change')}, as more or fewer waited"
         return Decision(about, f"is cut into packets of up to {self.threshold:,} tuples", note=note)
 
-    def split(self, packet: Packet) -> Iterator[tuple[Packet, bool]]:
+    def split(self, packet: Packet) -> Iterable[tuple[Packet, bool]]:
         """The packets of a micro-batch, in order, each with whether more follow."""
-        begin, count = 0, len(packet)
+        count = len(packet.ts_us)
         self.tuples += count
+        if not count:
+            return ()
+        if self._adapts:
+            self._adapt(count, is_first=True)
+        if (
+            count <= self._size.value
+        ):  # nearly always: packets may be small, and this is asked for every one
+            self.packets += 1
+            return ((packet, False),)
+        return self._cut(packet, count)
+
+    def _cut(self, packet: Packet, count: int) -> Iterator[tuple[Packet, bool]]:
+        begin = 0
         while begin < count:
-            if self._adapts:
-                self._adapt(count - begin, is_first=begin == 0)
+            if self._adapts and begin:
+                self._adapt(count - begin, is_first=False)
             end = min(count, begin + self.threshold)
             self.packets += 1
             part = packet if end - begin == count else packet.cut(begin, end)

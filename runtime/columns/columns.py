@@ -188,3 +188,24 @@ def to_arrow(column: Column) -> pa.Array:
     if column.type in (ColumnType.TIMESTAMP, ColumnType.INTERVAL):
         return pa.array(column.values, type=pa.int64(), mask=missing).cast(type_)
     return pa.array(column.values, type=type_, mask=missing)
+
+
+def spread(column: Column, rows: int) -> Column:
+    """One value a row, where a constant stands for all."""
+    if isinstance(column.values, pa.Scalar):
+        if not column.values.is_valid:
+            return null_column(column.type, rows)
+        return text_column(pa.repeat(column.values, rows), column.type)
+    if isinstance(column.values, pa.Array):
+        return column
+    values, valid = column.values, column.valid
+    if values.ndim == 0:
+        values = np.full(rows, values)
+    if valid is not None and valid.ndim == 0:
+        valid = np.full(rows, valid)
+    return Column(column.type, values, valid)
+
+
+def is_known(column: Column) -> NDArray[np.bool_]:
+    """Where a column is not NULL, broadcastable."""
+    return np.asarray(True) if column.valid is None else column.valid

@@ -157,19 +157,24 @@ def _by_pattern(texts: Any, pieces: tuple[Piece, ...], zone: tzinfo | None) -> P
     return (us, bad) if zone is None else _in_zone(us, bad, fits, zone)
 
 
-def _whole(texts: pa.StringArray) -> NDArray[np.int64]:
-    """Texts of digits as numbers; 0 for NULL and for nothing."""
-    filled = pc.if_else(pc.equal(pc.fill_null(texts, ""), ""), "0", pc.fill_null(texts, "0"))
+def _whole(texts: pa.StringArray, default: int = 0) -> NDArray[np.int64]:
+    """Texts of digits as numbers; the default for NULL and for nothing."""
+    nothing = pc.equal(pc.fill_null(texts, ""), "")
+    filled = pc.if_else(nothing, str(default), pc.fill_null(texts, "0"))
     return np.asarray(pc.cast(filled, pa.int64()).to_numpy(zero_copy_only=False))
 
 
 def _field(fields: dict[str, Any], name: str, count: int, default: int = 0) -> NDArray[np.int64]:
-    return _whole(fields[name]) if name in fields else np.full(count, default, np.int64)
+    if name not in fields:
+        return np.full(count, default, np.int64)
+    return _whole(fields[name], default)
 
 
 def _days(fields: dict[str, Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Days since the epoch, and which dates the calendar has."""
-    year = _field(fields, "year", count)
+    year = _field(fields, "year", count, 1970)
+    if "year2" in fields:
+        year = 2000 + _field(fields, "year2", count)
     month = _months(fields["month"]) if "month" in fields else np.ones(count, np.int64)
     day = _field(fields, "day", count, 1)
     fits = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
@@ -179,6 +184,13 @@ def _days(fields: dict[str, Any], count: int) -> tuple[NDArray[np.int64], NDArra
     ends = (first + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     days = starts + day - 1
     fits &= days < ends
+    if "day_of_year" in fields:
+        number = _field(fields, "day_of_year", count, 1)
+        days = starts + number - 1
+        fits &= (number >= 1) & (
+            days.astype("datetime64[D]").astype("datetime64[Y]")
+            == starts.astype("datetime64[D]").astype("datetime64[Y]")
+        )
     if "weekday" in fields:
         fits &= _numbered(fields["weekday"], DAYS) == (days + 3) % 7 + 1
     return days, fits
@@ -186,9 +198,9 @@ def _days(fields: dict[str, Any], count: int) -> tuple[NDArray[np.int64], NDArra
 
 def _months(texts: pa.StringArray) -> NDArray[np.int64]:
     """Months by number or by name."""
-    digits = pc.fill_null(pc.match_substring_regex(texts, r"^\d"), True)
+    digits = pc.fill_null(pc.match_substring_regex(texts, r"^\d|^$"), True)
     if pc.all(digits).as_py():
-        return _whole(texts)
+        return _whole(texts, 1)
     return _numbered(texts, MONTHS)
 
 

@@ -253,6 +253,20 @@ class AbsentQueries:
         for node in self._nodes.values():
             node.forget(watermarks)
 
+    # Going on elsewhere
+
+    def save(self) -> dict[str, list[str]]:
+        """What must be remembered beside the base tuples, by query."""
+        found = {name: each.at.save(each.rule) for name, each in self.queries.items()}
+        return {name: saved for name, saved in found.items() if saved}
+
+    def load(self, saved: Mapping[str, list[str]]) -> None:
+        """Go on where another engine was."""
+        for name, texts in saved.items():
+            if name in self.queries:
+                query = self.queries[name]
+                query.at.load(query.rule, texts)
+
     @property
     def nodes(self) -> list[AbsenceNode]:
         """The nodes that run."""

@@ -124,6 +124,7 @@ class EngineCounters:
         return (
             *self._pulls.retention.warnings,
             *self._turns.faults.sentences(),
+            *(each for known in self._queries.book.running.values() for each in known.warnings),
             *(
                 sentence
                 for line in self.lines.values()

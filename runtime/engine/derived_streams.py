@@ -204,11 +204,13 @@ class DerivedStreams:
         return instance
 
     def _feed(self, branch: NormalQuery, since: Mapping[str, int], view: str) -> Feed:
-        if branch.patterns:
-            return Feed(self._absent.add(branch, self._feeds, view))
         is_first = not any(since.values())
         is_asked = branch.pull is not None
-        if is_asked and any(item.relation.is_windowed for item in branch.items):
+        if branch.patterns and not is_asked:
+            return Feed(self._absent.add(branch, self._feeds, view))
+        if is_asked and (
+            branch.patterns or any(item.relation.is_windowed for item in branch.items)
+        ):
             node = self._circuit.add_aside(branch)
             self._pulls.add_nested(node, branch, self._circuit, from_now=not is_first)
             return Feed(node)
@@ -227,7 +229,7 @@ class DerivedStreams:
         del self._instances[instance.name]
         for feed in instance.feeds:
             del self._fed[feed.node.name]
-            if feed.node.patterns:
+            if feed.node.patterns and feed.node.pull is None:
                 self._absent.remove(feed.node.name)
                 self.leave(feed.node)
                 continue
@@ -277,7 +279,7 @@ class DerivedStreams:
         sources: set[Hashable] = set()
         for instance in self._instances.values():
             for feed in instance.feeds:
-                if feed.node.patterns:
+                if feed.node.patterns and feed.node.pull is None:
                     sources |= self._absent.sources(feed.node.name)
                 elif feed.node.pull is None and feed.node.decided is None:
                     sources.add(self._circuit.seat(feed.node.name).source)

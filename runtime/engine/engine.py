@@ -35,6 +35,7 @@ from cqc.runtime.engine.counters import EngineCounters
 from cqc.runtime.engine.derived_streams import DerivedStreams
 from cqc.runtime.engine.frames import check_form, frame_of, frames_of
 from cqc.runtime.engine.packet_path import PacketPath
+from cqc.runtime.engine.past_warnings import past_warnings
 from cqc.runtime.engine.relations import Relations
 from cqc.runtime.engine.running_queries import RunningQueries
 from cqc.runtime.engine.snapshot import EngineState, Snapshot
@@ -44,6 +45,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.pull.body_results import Maintenance
 from cqc.runtime.pull.pull_queries import PullQueries
+from cqc.runtime.windows.all_decided import AllDecided
 from cqc.runtime.windows.decided_queries import DecidedQueries
 
 if TYPE_CHECKING:
@@ -82,6 +84,14 @@ class Engine(EngineCounters):
 
     Calls may come from any thread: they are made one after the other, in the order in which they came. Two engines work side by
     side. Code that an engine calls (a function of `cqc.function`) cannot call that engine.
+
+    Example:
+        >>> import cqc
+        >>> program = cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); CREATE QUERY big AS SELECT x FROM s WHERE x > 10")
+        >>> with cqc.Engine(program) as engine:
+        ...     engine.push("s", [{"ts": 1, "x": 5}, {"ts": 2, "x": 20}])
+        ...     [(result.query, result.ts, result.row) for result in engine.drain()]
+        [('big', 2, {'x': 20})]
     """
 
     _make_pulls: ClassVar[type[PullQueries]] = PullQueries
@@ -121,6 +131,7 @@ class Engine(EngineCounters):
             maintenance=Maintenance(strategy.maintenance),
             watch=self._circuit.watch,
             make_circuit=lambda states: Circuit(states, Strategy()),
+            decider=AllDecided,
         )
         self._decided = DecidedQueries()
         self._views = DerivedStreams(
@@ -381,11 +392,15 @@ class Engine(EngineCounters):
                 then.
         """
         query = self._program.bind_one(text, name=name, taken=self._queries.book.taken)
+        normal = normalise(query)
         self.watch.begin(query.name)
         try:
-            self._queries.add(normalise(query), text, self._relations.arrivals())
+            self._queries.add(normal, text, self._relations.arrivals())
         finally:
             self.watch.end()
+        self._queries.book.running[query.name].warnings = past_warnings(
+            normal, self._relations.lines
+        )
         return self._queries.book.handle(query.name)
 
     @changes
@@ -513,6 +528,7 @@ class Engine(EngineCounters):
             self._pulls.next_instants(),
             self._decided.save(),
             list(self._ends),
+            self._absent.save(),
         )
         return Snapshot(state, self._relations.tuples(since or {}))
 
@@ -547,6 +563,7 @@ class Engine(EngineCounters):
             self._path.go_on()
         self._pulls.resume(state.next_instants)
         self._decided.load(state.decided)
+        self._absent.load(state.key_times)
         self._queries.book.gone = dict(state.results_of_gone)
         for query in state.queries:
             self._queries.count_from(query.name, query.results)

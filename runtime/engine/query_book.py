@@ -28,6 +28,7 @@ class QueryHandle:
     name: str
     number: int = 0  # of the registration, because a name may be used again; 0 stands for whatever has the name
     engine: int = 0  # which engine gave it; 0 stands for any
+    warnings: tuple[str, ...] = field(default=(), compare=False)  # what its author should know
 
 
 @dataclass(slots=True)
@@ -39,6 +40,7 @@ class Registration:
     since: Mapping[str, int]  # how many tuples of each stream had come, by folded name
     results_before: int = 0  # that its seat had found for others
     seconds_before: float = 0.0  # of work that was credited to its seat
+    warnings: tuple[str, ...] = ()  # that were given when it was registered
 
 
 @dataclass(slots=True)
@@ -72,7 +74,8 @@ class QueryBook:
 
     def handle(self, name: str) -> QueryHandle:
         """What stands for the query that has a name now."""
-        return QueryHandle(name, self.running[name].number, self._engine)
+        known = self.running[name]
+        return QueryHandle(name, known.number, self._engine, known.warnings)
 
     def name_of(self, query: QueryHandle | str) -> str:
         """The name of a query that runs, as it was registered.

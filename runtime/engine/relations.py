@@ -100,7 +100,7 @@ class Relations:
     @property
     def kept(self) -> int:
         """How many tuples are kept of all of them."""
-        return sum(len(state) for state in self.states.values())
+        return sum(state.head - state.first for state in self.states.values())
 
     def settle_idle(self) -> None:
         """Let streams past their idle timeout stand where the slowest of the others is; they keep that when they wake."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.graph.derive import parts_of
 from cqc.runtime.engine.query_book import QueryBook
 from cqc.runtime.engine.snapshot import QueryState
 from cqc.runtime.errors import RunError
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
     from cqc.runtime.engine.derived_streams import DerivedStreams
     from cqc.runtime.pull.pull_queries import PullQueries
     from cqc.runtime.windows.decided_queries import DecidedQueries
+
+
+def is_put_together(query: NormalQuery) -> bool:
+    """Whether a query with BEGIN-END has no operators of its own: it reads views, or joins tables alone beside what it lacks."""
+    parts = parts_of(query)
+    if any(item.relation.made_by for part in parts for item in part.items):
+        return True
+    return any(
+        len(part.items) > 1 and not any(item.relation.is_stream for item in part.items)
+        for part in parts
+    )
 
 
 class RunningQueries:
@@ -61,11 +73,11 @@ class RunningQueries:
         """
         watch = self._circuit.watch
         watch.forget(query.name)
+        if query.pull is not None and is_put_together(query):
+            self._add_nested(query, text, since)
+            return
         if query.patterns:
             self._add_absent(query, text, since)
-            return
-        if query.pull is not None and any(item.relation.made_by for item in query.items):
-            self._add_nested(query, text, since)
             return
         if query.pull is None:
             query = self._views.attach(query, since)

@@ -47,6 +47,7 @@ class EngineState:
     decided: list[dict[str, Any]] = field(default_factory=list)  # what queries hold whose rows wait
     # How many tuples of each stream had come when an input ended: what was missing then was delivered, and gets no partner.
     ends: list[dict[str, int]] = field(default_factory=list)
+    key_times: dict[str, list[str]] = field(default_factory=dict)  # of EXISTS over a whole past
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -60,6 +61,7 @@ class EngineState:
             data["next_instants"],
             data.get("decided", []),
             data.get("ends", []),
+            data.get("key_times", {}),
         )
 
     def without_gone(self, wanted: Mapping[str, str]) -> EngineState:

@@ -24,7 +24,6 @@ from cqc.compiler.meaning.bound import ComparisonOp, Expression
 from cqc.compiler.meaning.types import ColumnType, DecimalType, common_type
 from cqc.runtime.errors import RunError
 from cqc.runtime.expressions.arithmetic import Outcome, arithmetic, negate
-from cqc.runtime.expressions.nested.decimal_arithmetic import decimal_arithmetic, negated_decimal
 from cqc.runtime.expressions.expression_kernels import (
     ColumnSource,
     Failures,
@@ -50,6 +49,7 @@ from cqc.runtime.expressions.expression_kernels import (
     user_call_node,
 )
 from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
+from cqc.runtime.expressions.nested.decimal_arithmetic import decimal_arithmetic, negated_decimal
 from cqc.runtime.expressions.nested.lambdas import HIGHER_ORDER, VARIABLES, field_node, item_node
 from cqc.runtime.expressions.patterns.like_patterns import make_matcher
 from cqc.runtime.expressions.scalar_functions import UNNAMED_KERNELS

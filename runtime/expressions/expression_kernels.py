@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import DTYPES, Column, null_column, select, text_column
+from cqc.runtime.columns.columns import (
+    DTYPES,
+    Column,
+    is_known,
+    null_column,
+    select,
+    spread,
+    text_column,
+)
+from cqc.runtime.columns.comparisons import compare, truth
 from cqc.runtime.expressions.casts import cast, null_where
-from cqc.runtime.expressions.comparisons import compare, truth
 from cqc.runtime.expressions.user_functions import call_user_function
 
 if TYPE_CHECKING:
@@ -77,22 +85,6 @@ def column_node(item: int, column: int) -> Node:
     return lambda frame: frame.columns(item, column)
 
 
-def spread(column: Column, rows: int) -> Column:
-    """One value a row, where a constant stands for all."""
-    if isinstance(column.values, pa.Scalar):
-        if not column.values.is_valid:
-            return null_column(column.type, rows)
-        return text_column(pa.repeat(column.values, rows), column.type)
-    if isinstance(column.values, pa.Array):
-        return column
-    values, valid = column.values, column.valid
-    if values.ndim == 0:
-        values = np.full(rows, values)
-    if valid is not None and valid.ndim == 0:
-        valid = np.full(rows, valid)
-    return Column(column.type, values, valid)
-
-
 def _scatter(column: Column, rows: Mask) -> Column:
     """The values at the rows of the mask, NULL elsewhere."""
     if rows.all():
@@ -105,11 +97,6 @@ def _scatter(column: Column, rows: Mask) -> Column:
     valid = np.zeros(len(rows), dtype=np.bool_)
     values[rows], valid[rows] = column.values, column.is_valid()
     return Column(column.type, values, valid)
-
-
-def is_known(column: Column) -> Mask:
-    """Where a column is not NULL, broadcastable."""
-    return np.asarray(True) if column.valid is None else column.valid
 
 
 def _valid(*columns: Column) -> Mask | None:

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 from cqc.runtime.expressions import (
     bit_functions,
     choice_functions,
-    collection_functions,
     encoding_functions,
     json_functions,
-    json_of_nested,
     mathematics_functions,
     number_functions,
     search_functions,
     text_functions,
+)
+from cqc.runtime.expressions.nested import collection_functions, json_of_nested
+from cqc.runtime.expressions.times import (
+    field_functions,
+    move_functions,
+)
+from cqc.runtime.expressions.times import (
+    text_functions as time_text_functions,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +37,9 @@ _FAMILIES = (
     json_functions,
     collection_functions,
     json_of_nested,
+    field_functions,
+    move_functions,
+    time_text_functions,
 )
 
 KERNELS: dict[str, Kernel] = {

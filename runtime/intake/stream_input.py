@@ -139,7 +139,7 @@ class StreamInput:
     def accept(self, taken: TypedBatch) -> Packet:
         """The packet of one micro-batch, from rows that were typed already."""
         self.count.read += taken.read
-        if taken.read:
+        if taken.nulled is not None or taken.absent is not None or self.count.absent != []:
             self._note_fields(taken)
         if taken.rejects:
             self._reject(taken.rejects)
@@ -233,6 +233,8 @@ class StreamInput:
         self.count.waiting = len(guard)
 
     def _note_fields(self, taken: TypedBatch) -> None:
+        if not taken.read:
+            return
         if taken.nulled is not None:
             self.count.nulled.update(taken.nulled)
         if len(taken) or taken.absent is not None:

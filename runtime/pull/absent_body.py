@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cqc.runtime.state.shared_state import SharedState
 
 NOTHING_YET = (0, -1)  # the window before anything was seen: the answer is over no rows
-_NULL = -1  # the position of an item that is not there
+NOT_THERE = -1  # the position of an item that is not there
 
 
 class TableRows:
@@ -127,7 +127,7 @@ class AbsentBody:
         found: list[list[NDArray[np.int64]]] = [[] for _ in self._states]
         for pattern in self._patterns:
             rows = self._passing(pattern, begin_us, end_us)
-            missing = np.full(len(rows[0]), _NULL, np.int64)
+            missing = np.full(len(rows[0]), NOT_THERE, np.int64)
             at_item = dict(zip(pattern.items, rows, strict=True))
             for item, parts in enumerate(found):
                 parts.append(at_item.get(item, missing))
@@ -158,7 +158,7 @@ class AbsentBody:
 
         def column(item: int, column: int) -> Column:
             at = items[item]
-            return _column_with_nulls(states[at], column, rows[at])
+            return column_with_nulls(states[at], column, rows[at])
 
         return column
 
@@ -185,7 +185,8 @@ def _keys(columns: Sequence[NDArray[np.int64]], count: int) -> NDArray[np.int64]
     return np.stack((np.zeros(count, np.int64), *columns), axis=1)
 
 
-def _column_with_nulls(state: SharedState, column: int, positions: NDArray[np.int64]) -> Column:
+def column_with_nulls(state: SharedState, column: int, positions: NDArray[np.int64]) -> Column:
+    """Values of a column at positions, NULL where there is none."""
     there = positions >= 0
     if there.all():
         return state.column(column, positions)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from cqc.runtime.pull.nested_absence import NestedAbsence
     from cqc.runtime.pull.nested_query import NestedQuery
     from cqc.runtime.pull.pull_plan import Answer, PullPlan
 
@@ -39,7 +40,7 @@ class NothingKept:
 class NestedClause:
     """Answers windows of one query over views."""
 
-    def __init__(self, nested: NestedQuery) -> None:
+    def __init__(self, nested: NestedQuery | NestedAbsence) -> None:
         self._nested = nested
         self.kept = NothingKept()
         self.users = 1

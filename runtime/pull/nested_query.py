@@ -24,6 +24,7 @@ from cqc.runtime.columns.event_time import NOTHING_SEEN
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.pull.pull_plan import Answer, PullPlan
+from cqc.runtime.pull.pull_window import FAR_US
 from cqc.runtime.state.shared_state import SharedState
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class NestedQuery:
         make_circuit: MakeCircuit,
         look: Callable[[], None],
     ) -> None:
-        self._query = _with_a_stream(query)
+        self._query = with_a_stream(query)
         self._sources = sources
         self._states = states
         self._make_circuit = make_circuit
@@ -82,7 +83,7 @@ class NestedQuery:
                 rows = tuple(positions[inside] for positions in rows)
         for item, each in enumerate(self._query.items):
             if each.rows is not None:
-                last = np.isin(rows[item], _last_rows(states[item], each.rows, end_us))
+                last = np.isin(rows[item], last_rows(states[item], each.rows, end_us))
                 rows = tuple(positions[last] for positions in rows)
         window = np.zeros(len(rows[0]), np.int64)
         return self.plan.answer_rows(window, self._fetch(states, rows), 1)
@@ -103,6 +104,15 @@ class NestedQuery:
         columns = self.plan.outputs(self._fetch(states, rows), int(inside.sum()))
         return columns, times[inside]
 
+    def all_rows(
+        self, by: int, at_us: int
+    ) -> tuple[NDArray[np.int64], Callable[[int, int], Column]]:
+        """The event times and columns of all rows, in the order of one item's rows."""
+        states, rows = self._rows(-FAR_US, FAR_US, -FAR_US, at_us)
+        order = np.argsort(rows[by], kind="stable")
+        rows = tuple(positions[order] for positions in rows)
+        return states[by].ts_at(rows[by]), self._fetch(states, rows)
+
     def _rows(
         self, oldest_us: int, end_us: int, begin_us: int, at_us: int
     ) -> tuple[list[SharedState], Positions]:
@@ -113,27 +123,9 @@ class NestedQuery:
             relation = query.items[at].relation
             since = oldest_us if relation.made_by and not relation.is_windowed else begin_us
             packet = source.packet(since, end_us, at_us)
-            states[fold(relation.name)] = _filled(relation, packet)
+            states[fold(relation.name)] = filled(relation, packet)
             self._look()
-        own = [states[fold(item.relation.name)] for item in query.items]
-        if len(own) == 1:
-            state = own[0]
-            found = StreamFilter([column.type for column in state.relation.columns])
-            found.add(0, query.filters[0])
-            return own, (found.match(state.packet()).tuples_of(0) + state.first,)
-        circuit = self._make_circuit(states)
-        node, seat = circuit.add(query, past=True)
-        try:
-            parts = []
-            for each in circuit.past(node):
-                rows = each.rows_of(seat)
-                parts.append(tuple(each.positions[place][rows] for place in node.positions))
-        finally:
-            circuit.remove(query.name)
-        nothing = np.zeros(0, np.int64)
-        if not parts:
-            return own, tuple(nothing for _ in own)
-        return own, tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+        return found_rows(query, states, self._make_circuit)
 
     def _fetch(
         self, states: Sequence[SharedState], rows: Positions
@@ -145,6 +137,39 @@ class NestedQuery:
         return column
 
 
+def found_rows(
+    query: NormalQuery, states: Mapping[str, SharedState], make_circuit: MakeCircuit
+) -> tuple[list[SharedState], Positions]:
+    """By FROM item, the state and the positions of the rows that satisfy the conditions of a query."""
+    states = dict(states)
+    for item in query.items:
+        name = fold(item.relation.name)
+        if len(item.relation.columns) > len(states[name].relation.columns):
+            # Tables alone: one of them stands for a stream.
+            states[name] = filled(item.relation, states[name].packet())
+    own = [states[fold(item.relation.name)] for item in query.items]
+    if len(own) == 1:
+        state = own[0]
+        found = StreamFilter([column.type for column in state.relation.columns])
+        found.add(0, query.filters[0])
+        if not len(state):
+            return own, (np.zeros(0, np.int64),)
+        return own, (found.match(state.packet()).tuples_of(0) + state.first,)
+    circuit = make_circuit(states)
+    node, seat = circuit.add(query, past=True)
+    try:
+        parts = []
+        for each in circuit.past(node):
+            rows = each.rows_of(seat)
+            parts.append(tuple(each.positions[place][rows] for place in node.positions))
+    finally:
+        circuit.remove(query.name)
+    nothing = np.zeros(0, np.int64)
+    if not parts:
+        return own, tuple(nothing for _ in own)
+    return own, tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+
+
 def longest_span(bounds: TimeBounds, timed: Sequence[int]) -> int | None:
     """How far the event times of a combination can lie apart; None when nothing bounds that."""
     spans = [bounds.most_us[first][second] for first in timed for second in timed]
@@ -152,7 +177,7 @@ def longest_span(bounds: TimeBounds, timed: Sequence[int]) -> int | None:
     return max(known, default=0) if len(known) == len(spans) else None
 
 
-def _last_rows(state: SharedState, count: int, end_us: int) -> NDArray[np.int64]:
+def last_rows(state: SharedState, count: int, end_us: int) -> NDArray[np.int64]:
     """The positions of the last tuples of a stream inside an END bound."""
     positions = np.arange(state.first, state.head)
     times = state.ts_at(positions)
@@ -161,10 +186,10 @@ def _last_rows(state: SharedState, count: int, end_us: int) -> NDArray[np.int64]
     return positions[order[len(order) - min(count, len(order)) :]]
 
 
-def _filled(relation: Relation, packet: Packet) -> SharedState:
+def filled(relation: Relation, packet: Packet) -> SharedState:
     """A state with the rows of a view."""
     state = SharedState(relation)
-    if len(relation.columns) > len(packet.columns):  # the time of `_with_a_stream`
+    if len(relation.columns) > len(packet.columns):  # the time of `with_a_stream`
         zeros = Column(ColumnType.BIGINT, np.zeros(len(packet), np.int64))
         packet = Packet((*packet.columns, zeros), packet.ts_us, packet.arrival)
     if len(packet):
@@ -172,11 +197,12 @@ def _filled(relation: Relation, packet: Packet) -> SharedState:
     return state
 
 
-def _with_a_stream(query: NormalQuery) -> NormalQuery:
+def with_a_stream(query: NormalQuery) -> NormalQuery:
     """A join begins with a stream: where there are only rows of windows and tables, let the first rows be one, all at 0."""
     if len(query.items) == 1 or any(item.relation.is_stream for item in query.items):
         return query
-    relation = next(item.relation for item in query.items if item.relation.is_windowed)
+    windowed = [item.relation for item in query.items if item.relation.is_windowed]
+    relation = windowed[0] if windowed else query.items[0].relation
     timed = replace(
         relation,
         columns=(*relation.columns, Declared("", ColumnType.BIGINT)),

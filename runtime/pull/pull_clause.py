@@ -14,6 +14,7 @@ import numpy as np
 from cqc.runtime.adapt import settings
 from cqc.runtime.pull.absent_body import AbsentBody
 from cqc.runtime.pull.pull_plan import Answer, PullPlan
+from cqc.runtime.pull.pull_window import FAR_US
 from cqc.runtime.pull.ready_outputs import MaterialisedOutputs
 
 if TYPE_CHECKING:
@@ -117,6 +118,14 @@ class PullClause:
         if not inside.all():
             rows, times = tuple(positions[inside] for positions in rows), times[inside]
         return self.plan.outputs(self._fetch(rows), len(times)), times
+
+    def all_rows(self, by: int) -> tuple[NDArray[np.int64], Fetch]:
+        """The event times and columns of all rows that are kept, in the order in which the tuples of one item came."""
+        self.kept.settle()
+        rows = self.kept.rows(-FAR_US, FAR_US)
+        order = np.argsort(rows[self._items[by]], kind="stable")
+        rows = tuple(positions[order] for positions in rows)
+        return self.kept.newest_times(rows), self._fetch(rows)
 
     def table(self, begin_us: int, end_us: int, at_us: int | None = None) -> pa.Table:
         """The same as users get it, a slice of outputs that lie ready where there are any."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cqc.compiler.graph.derive import bases_of
+from cqc.compiler.graph.derive import bases_of, parts_of
 from cqc.compiler.graph.nodes import QueryNode
 from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.catalog import fold
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.every_schedule import Due
     from cqc.runtime.pull.nested_query import MakeCircuit
     from cqc.runtime.pull.pull_query import AnyClause, AnyLine, Asked
+    from cqc.runtime.pull.view_rows import Decider
     from cqc.runtime.pull.view_sources import Sources
     from cqc.runtime.state.shared_state import SharedState
 
@@ -76,6 +77,10 @@ def _no_circuit(states: Mapping[str, SharedState]) -> Circuit:
     raise RunError("queries over views are not answered here")
 
 
+def _no_decider(query: NormalQuery) -> Decider:
+    raise RunError("queries over views are not answered here")
+
+
 class PullQueries:
     """All queries with BEGIN-END.
 
@@ -86,6 +91,7 @@ class PullQueries:
         maintenance: when results are worked out; changes cost and never an answer.
         watch: says when an answer takes too long, or is not wanted any more.
         make_circuit: operators over some states, for one question about views.
+        decider: makes the rows of a view with windows or OVER.
     """
 
     def __init__(
@@ -97,6 +103,7 @@ class PullQueries:
         maintenance: Maintenance = Maintenance.AUTO,
         watch: WorkWatch | None = None,
         make_circuit: MakeCircuit | None = None,
+        decider: Callable[[NormalQuery], Decider] | None = None,
     ) -> None:
         self._states = states
         self._lines = lines
@@ -116,6 +123,7 @@ class PullQueries:
             self.retention.oldest_of,
             make_circuit or _no_circuit,
             self._periodic.look,
+            decider or _no_decider,
         )
         # Combinations of the retained past that a new query may make.
         self.most_past: int | None = None
@@ -239,7 +247,7 @@ class PullQueries:
         sources = self._views.use(normal, circuit, from_now=from_now)
         assert sources.query is not None
         clause = NestedClause(sources.query)
-        relations = [item.relation for item in normal.items]
+        relations = [item.relation for part in parts_of(normal) for item in part.items]
         lines = {name: self._line(name, from_now) for name in bases_of(relations)}
         for name in sources.names:
             self._users_of[name] += 1

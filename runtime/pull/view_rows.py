@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from cqc.runtime.columns.columns import Column, concatenate, null_column
+from cqc.runtime.columns.columns import Column, concatenate, null_column, take
 from cqc.runtime.columns.event_time import time_column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.pull.nested_query import longest_span
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Pull
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.pull.nested_absence import NestedAbsence
     from cqc.runtime.pull.nested_query import NestedQuery
     from cqc.runtime.pull.pull_clause import PullClause
     from cqc.runtime.pull.pull_query import AnyLine
@@ -88,10 +89,52 @@ class KeptBranch:
         return self.clause.newest_between(oldest_us, begin_us, end_us)
 
 
+class Decider(Protocol):
+    """What makes the rows of a query with windows or OVER, of rows in the order of the arrival of one item."""
+
+    by: int
+
+    def answer(self, ts_us: NDArray[np.int64], fetch: Callable[[int, int], Column]) -> Rows:
+        """Its rows, and the event time of each, as if the input ended now."""
+
+
+class DecidedBranch:
+    """A branch with windows or OVER: its rows are made of all that is kept, whatever the window is.
+
+    Args:
+        decider: makes rows of rows.
+        past: the event times of all rows that the query reads, in the order of arrival, and their columns; given the instant asked about.
+    """
+
+    def __init__(
+        self,
+        decider: Decider,
+        past: Callable[[int], tuple[NDArray[np.int64], Callable[[int, int], Column]]],
+    ) -> None:
+        self._decider = decider
+        self._past = past
+
+    def window_rows(self, begin_us: int, end_us: int, at_us: int) -> tuple[Column, ...]:
+        """Rows with event time are asked for by it."""
+        return self.timed_rows(begin_us, end_us, at_us)[0]
+
+    def rows_at(self, instants: Instants) -> Rows:
+        """EVERY does not go with windows."""
+        raise NotImplementedError
+
+    def timed_rows(self, begin_us: int, end_us: int, at_us: int) -> Rows:
+        """The rows whose event time is inside a window."""
+        columns, times = self._decider.answer(*self._past(at_us))
+        inside = np.flatnonzero((times >= begin_us) & (times <= end_us))
+        if len(inside) == len(times):
+            return columns, times
+        return tuple(take(column, inside) for column in columns), times[inside]
+
+
 class NestedBranch:
     """A branch that reads other views."""
 
-    def __init__(self, nested: NestedQuery) -> None:
+    def __init__(self, nested: NestedQuery | NestedAbsence) -> None:
         self.nested = nested
 
     def window_rows(self, begin_us: int, end_us: int, at_us: int) -> tuple[Column, ...]:
@@ -159,6 +202,9 @@ class ViewRows:
     def _rows(
         self, branch: Branch, pull: Pull | None, begin_us: int, end_us: int, at_us: int
     ) -> Rows:
+        if pull is None and not self._relation.is_stream:  # of tables alone, whatever the window
+            columns = branch.window_rows(begin_us, end_us, at_us)
+            return columns, np.zeros(len(columns[0]), np.int64)
         if pull is None:
             return branch.timed_rows(begin_us, end_us, at_us)
         if pull.every_us is not None:

@@ -79,6 +79,7 @@ class Entry:
     recent: float = 0.0  # results of late, each counting less as time goes by
     recent_at: float = 0.0  # by the clock that only goes up
     gone: bool = False  # unregistered or stopped, and everybody may know
+    warnings: tuple[str, ...] = ()  # what its author should know
     by_client: bool = False  # registered by a request, so no file decides whether it stays
     stopped: str = (
         ""  # why the service no longer answers it; it stays in the list until it is unregistered

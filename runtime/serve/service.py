@@ -223,7 +223,14 @@ class Service:
             if by_client:
                 raise Refusal(Status.TOO_LARGE, str(error)) from error
             return self._note_stopped(text, name, owner, str(error))
-        return self._note(handle.name, text, owner, time.perf_counter() - started, by_client)
+        entry = self._note(handle.name, text, owner, time.perf_counter() - started, by_client)
+        return self._warned(entry, handle.warnings)
+
+    def _warned(self, entry: Entry, warnings: tuple[str, ...]) -> Entry:
+        entry.warnings = warnings
+        for warning in warnings:
+            self._report(f"warning: {warning}")
+        return entry
 
     def _note_stopped(self, text: str, name: str | None, owner: str, why: str) -> Entry:
         """A file's query that cannot begin has its place in the list all the same."""
@@ -259,7 +266,8 @@ class Service:
         started = time.perf_counter()
         handle = self.engine.register(text, name=old.name)
         seconds = time.perf_counter() - started
-        return self._note(handle.name, text, owner, seconds, True, replaced=old), True
+        entry = self._note(handle.name, text, owner, seconds, True, replaced=old)
+        return self._warned(entry, handle.warnings), True
 
     def _try_out(self, text: str) -> None:
         """See that the retained past does not have too much for a query, under a name that it keeps for a moment only.

@@ -92,7 +92,7 @@ def source_files(relation: Relation, path: str | Path | None = None) -> list[Sou
         if place.is_dir():
             return _files_in(place, default, relation)
         if not place.exists():
-            raise RunError(f"there is no {place} to read {relation.name} from")
+            raise RunError(f"there is no {place} to read {relation.name} from{_if_pattern(place)}")
     except OSError as error:
         raise _cannot_read(place, error) from error
     _refuse_other_packing(place)
@@ -103,6 +103,13 @@ def source_files(relation: Relation, path: str | Path | None = None) -> list[Sou
             "or say WITH (format = ...)"
         )
     return [SourceFile(place, format_)]
+
+
+def _if_pattern(place: Path) -> str:
+    """What to write instead, for those who expect that `*` stands for many files."""
+    if not {"*", "?", "["} & set(place.name):
+        return ""
+    return f"; patterns are not looked up: name the folder {place.parent}, of which every data file is read"
 
 
 def source_path(relation: Relation, path: str | Path | None = None) -> Path:

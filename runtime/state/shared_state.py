@@ -161,7 +161,7 @@ class SharedState:
     def purge(self, before_us: int) -> int:
         """Forget tuples older than `before_us`, as far as positions allow. Returns how many were forgotten."""
         live = self._newest.values[self.first - self.base : self.head - self.base]
-        gone = int(np.searchsorted(live, before_us))
+        gone = int(live.searchsorted(before_us))
         self.first += gone
         if gone and self._capacity > _LEAST_CAPACITY and _SPARSE * len(self) <= self._capacity:
             self._give_back()

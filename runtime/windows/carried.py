@@ -14,10 +14,11 @@ import numpy as np
 
 from cqc.compiler.meaning.bound import EndKind, OverFunction
 from cqc.runtime.columns.columns import Column, take
+from cqc.runtime.columns.saved_columns import loaded_array, loaded_column
 from cqc.runtime.pull.aggregate.aggregates import count_column, finish, has_partials
 from cqc.runtime.pull.aggregate.partials import absorb_partials_by_group
 from cqc.runtime.pull.over.over_values import at_places, frame_partials
-from cqc.runtime.windows.waiting_rows import joined_columns, loaded_array, loaded_column
+from cqc.runtime.windows.waiting_rows import joined_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,8 +24,7 @@ class CompletePartitions:
         self._next_us = ALL_SEEN
         # A window is past when the watermark has reached its end, an instant when it is greater.
         self._of_instants = plan.decided.waits_for_equals
-        late = plan.window is not None and plan.window.end_comes_late
-        self._waits = self._of_instants or late
+        self._waits = self._of_instants or plan.decided.ends_late
 
     def take(self, rows: Rows) -> None:
         rows = self._plan.in_windows(rows, NOTHING_SEEN if self._of_instants else self._closed_us)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.columns.event_time import instants
 from cqc.runtime.expressions.compile_expression import compile_expression
 from cqc.runtime.pull.pull_plan import PullPlan
 from cqc.runtime.windows.waiting_rows import Rows, fetch_of, places_in
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
+    from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.windows.waiting_rows import Fetch, Place
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 class DecidedPlan:
     """What one or more queries with the same clauses do."""
 
-    def __init__(self, node: QueryNode) -> None:
+    def __init__(self, node: QueryNode | NormalQuery) -> None:
         decided = node.decided
         assert decided is not None
         self.decided = decided
@@ -49,8 +51,12 @@ class DecidedPlan:
             columns = node.items[decided.by].relation.columns
             needed |= {(decided.by, at): column.type for at, column in enumerate(columns)}
             needed = dict(sorted(needed.items()))
-        for end in self.ends:
-            needed.pop(end, None)
+        if self.window is not None:
+            for end in self.ends:
+                needed.pop(end, None)
+        if decided.end is not None:
+            needed[decided.by, decided.end.column] = decided.end.type
+            needed = dict(sorted(needed.items()))
         self.places = tuple(needed)
         self.types = tuple(needed.values())
         self._kept = None if decided.kept is None else compile_expression(decided.kept)
@@ -72,7 +78,7 @@ class DecidedPlan:
     def in_windows(self, rows: Rows, after_us: int) -> Rows:
         """Each row once for each of its windows that end after an instant, without those that WHERE leaves out."""
         if self.window is None:
-            return rows
+            return self._with_passed_ends(rows, after_us)
         tuples, end_us = window_ends(self.window, rows.ts_us)
         if tuples is None:
             rows = Rows(rows.ts_us, end_us, rows.columns)
@@ -84,6 +90,17 @@ class DecidedPlan:
             rows = rows.take(np.flatnonzero(open_))
         kept = self.kept_rows(rows)
         return rows if kept is None else rows.take(kept)
+
+    def _with_passed_ends(self, rows: Rows, after_us: int) -> Rows:
+        """Rows whose windows a view has passed on."""
+        end = self.decided.end
+        if end is None:
+            return rows
+        at = self.places.index((self.decided.by, end.column))
+        end_us = instants(rows.columns[at])[0] + end.add_us
+        rows = Rows(rows.ts_us, end_us, rows.columns)
+        open_ = end_us > after_us
+        return rows if open_.all() else rows.take(np.flatnonzero(open_))
 
     def kept_rows(
         self, rows: Rows, start_us: NDArray[np.int64] | None = None

@@ -62,7 +62,7 @@ def holder_of(plan: DecidedPlan) -> Holder:
     match plan.decided.decision:
         case Decision.GROUPS:
             return GroupedWindows(plan)
-        case Decision.SESSIONS:
+        case Decision.SESSIONS | Decision.SESSION_ROWS:
             return Sessions(plan)
         case Decision.COMPLETE:
             return CompletePartitions(plan)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
+from cqc.runtime.columns.saved_columns import loaded, loaded_array, loaded_column, saved
 from cqc.runtime.pull.aggregate.partial_groups import (
     PartialGroups,
     PartialLane,
@@ -21,7 +22,7 @@ from cqc.runtime.pull.aggregate.partial_groups import (
     selected_groups,
 )
 from cqc.runtime.windows.holder import Decisions
-from cqc.runtime.windows.waiting_rows import Rows, loaded, loaded_array, loaded_column, saved
+from cqc.runtime.windows.waiting_rows import Rows
 
 if TYPE_CHECKING:
     from cqc.runtime.pull.pull_plan import Answer
@@ -61,8 +62,7 @@ class GroupedWindows:
             self._count = self._dense = len(self._parts[0].window)
 
     def decide(self, watermark_us: int) -> list[Decisions]:
-        window = self._plan.window
-        if window is not None and window.end_comes_late and abs(watermark_us) != ALL_SEEN:
+        if self._plan.decided.ends_late and abs(watermark_us) != ALL_SEEN:
             watermark_us = max(watermark_us - 1, NOTHING_SEEN)
         if watermark_us < self._next_us or not (self._parts or self._rows):
             if watermark_us != ALL_SEEN:

@@ -19,11 +19,12 @@ import pyarrow.compute as pc
 from cqc.compiler.meaning.bound import ColumnRef, EndKind, OverFunction
 from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
+from cqc.runtime.columns.saved_columns import loaded, loaded_array, loaded_column, saved
 from cqc.runtime.pull.aggregate.grouping import canonical
 from cqc.runtime.pull.over.ordering import SortKey, sorted_rows
 from cqc.runtime.windows.carried import Carried, is_carried
 from cqc.runtime.windows.holder import Decisions
-from cqc.runtime.windows.waiting_rows import Rows, loaded, loaded_array, loaded_column, saved
+from cqc.runtime.windows.waiting_rows import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

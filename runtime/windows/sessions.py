@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.compiler.meaning.bound import Decision
 from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.pull.aggregate.grouping import number_rows
 from cqc.runtime.windows.holder import Decisions
@@ -92,6 +93,9 @@ class Sessions:
         kept = self._plan.kept_rows(rows, start_us)
         if kept is not None:
             rows, session, start_us = rows.take(kept), session[kept], start_us[kept]
+        if self._plan.decided.decision is Decision.SESSION_ROWS:
+            columns = self._plan.answers.outputs(self._plan.fetch(rows, start_us), len(rows))
+            return [Decisions(rows.end_us, columns)] if len(rows) else []
         answer = self._plan.answers.answer_rows(session, self._plan.fetch(rows, start_us), 0)
         if not len(answer.window):
             return []

@@ -7,13 +7,15 @@ get wrong.
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta
+import re
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import cqc
 from cqc.compiler.functions.argument_rules import NUMBER, ArgumentRule
 from cqc.compiler.meaning.types import ColumnType as T
 from tests.support.oracle.duckdb_judge import EPOCH
+from tests.support.oracle.times import from_ymd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from tests.support.oracle.scalars import Row, Value
 
 # Two columns of each kind, so that arguments can differ. `little` is BIGINT too, for positions and counts.
-KINDS = ("whole", "little", "real", "text", "flag", "moment")
+KINDS = ("whole", "little", "real", "text", "flag", "moment", "day")
 TYPES = {
     "whole": T.BIGINT,
     "little": T.BIGINT,
@@ -32,6 +34,7 @@ TYPES = {
     "text": T.STRING,
     "flag": T.BOOLEAN,
     "moment": T.TIMESTAMP,
+    "day": T.DATE,
 }
 COLUMNS = [(f"{kind}_{number}", TYPES[kind]) for kind in KINDS for number in (1, 2)]
 STREAM = f"CREATE STREAM s (ts BIGINT, {', '.join(f'{n} {t.value}' for n, t in COLUMNS)});"
@@ -55,7 +58,16 @@ VALUES: dict[str, list[Value]] = {
         "e\u0301x",
     ],
     "flag": [True, False],
-    "moment": [0, 1_704_067_205_500_000, -1],
+    "moment": [
+        0,
+        1_704_067_205_500_000,
+        -1,
+        1_709_208_000_000_000,
+        951_782_400_000_000,
+        1_711_848_600_000_000,
+        -62_135_596_800_000_000,
+    ],
+    "day": [0, -1, 19_782, 19_783, 11_016, -719_162, 2_932_896, 18_628],
 }
 CONSTANTS = {
     "whole": ["0", "1", "-3", "9223372036854775807"],
@@ -63,12 +75,32 @@ CONSTANTS = {
     "real": ["0.5", "-2.5", "1e7"],
     "text": ["''", "'a'", "'X'", "'École'", "' '"],
     "flag": ["TRUE", "FALSE"],
-    "moment": ["TIMESTAMP '2024-01-01 00:00:05'"],
+    "moment": ["TIMESTAMP '2024-01-01 00:00:05'", "TIMESTAMP '2024-02-29 23:59:59.999999'"],
+    "day": ["DATE '2024-02-29'", "DATE '2023-01-01'"],
 }
 
 
 # Arguments that random values would hardly ever hit, by function and place.
 _PATTERNS = ["'a|X'", "'(a)(b)?'", "'[A-Z]'", "'[0-9]+'", "'b*'", "'(\\w+) '", "text_1"]
+_FORMATS = [
+    "'yyyy-MM-dd HH:mm:ss'",
+    "'yyyy/M/d'",
+    "'EEEE, d MMM h:mm a'",
+    "'HH:mm:ss.SSS'",
+    "'yy ''Q''q D'",
+]
+_READ = ["'yyyy-MM-dd HH:mm:ss'", "'dd.MM.yyyy'", "'HH:mm'"]
+_TIME_TEXTS = [
+    "'2024-02-29 13:45:06'",
+    "'29.02.2024'",
+    "'30.02.2024'",
+    "'13:45'",
+    "moment_1",
+    "day_1",
+    "whole_1",
+]
+_UNITS = ["HOUR", "MONTH", "QUARTER", "YEAR", "WEEK", "DAY", "MICROSECOND", "SECOND"]
+_ZONES = ["'Europe/Berlin'", "'America/New_York'", "'Asia/Kolkata'", "'UTC'", "text_1"]
 SPECIAL: dict[str, dict[int, list[str]]] = {
     "format_string": {
         0: ["'%s and %s'", "'%d'", "'%s'", "'%05.1f|'", "'100%%'", "'%q'", "'%s %s %s %s'"]
@@ -113,9 +145,52 @@ SPECIAL: dict[str, dict[int, list[str]]] = {
             "'a'",
         ],
     },
+    "date_trunc": {
+        0: [
+            "'YEAR'",
+            "'quarter'",
+            "'MON'",
+            "'week'",
+            "'DD'",
+            "'Hour'",
+            "'minute'",
+            "'second'",
+            "'millisecond'",
+            "'nope'",
+        ]
+    },
+    "date_format": {1: _FORMATS},
+    "from_unixtime": {0: ["little_1", "real_1", "whole_1"], 1: _FORMATS},
+    "to_timestamp": {0: _TIME_TEXTS, 1: _READ},
+    "to_date": {0: _TIME_TEXTS[:-1], 1: _READ},
+    "unix_timestamp": {0: _TIME_TEXTS[:-1], 1: _READ},
+    "next_day": {1: ["'MO'", "'Tue'", "'sunday'", "'x'", "text_1"]},
+    "timestampadd": {0: _UNITS, 1: ["1", "-13", "little_1", "100000", "whole_1"]},
+    "timestampdiff": {0: _UNITS},
+    "make_date": {
+        0: ["2024", "1900", "little_1"],
+        1: ["2", "12", "13", "little_1"],
+        2: ["29", "31", "1"],
+    },
+    "make_timestamp": {
+        0: ["2024", "1900", "little_1"],
+        1: ["2", "12", "13", "little_1"],
+        2: ["29", "31", "1"],
+        3: ["0", "23", "24"],
+        4: ["0", "59", "60"],
+        5: ["0.5", "60", "59.999999", "60.5", "real_1"],
+        6: _ZONES,
+    },
+    "from_utc_timestamp": {1: _ZONES},
+    "to_utc_timestamp": {1: _ZONES},
+    "hex": {0: ["whole_1", "real_1", "text_1", "flag_1", "NULL"]},
     "url_decode": {0: ["'a%20b+c'", "'%zz'", "'%C3%A9'", "text_1"]},
     "levenshtein": {2: ["1", "3", "little_1"]},
 }
+
+
+ONLY = ("date_format", "from_unixtime", "from_utc_timestamp", "hex", "to_utc_timestamp")
+"""Functions for which the oracle knows these arguments and no others."""
 
 
 def random_rows(random: Random, count: int, more_letters: str = "") -> list[Row]:
@@ -144,10 +219,13 @@ def random_value(random: Random, kind: str, more_letters: str = "") -> Value:
         )
     if kind == "moment":
         return random.randrange(FIRST_US, LAST_US)
+    if kind == "day":
+        return random.randrange(FIRST_US // DAY_US, LAST_US // DAY_US)
     return "".join(random.choice(LETTERS + more_letters) for _ in range(random.randrange(9)))
 
 
 LETTERS = "aabXé É日😀 .%-1'\t/"
+DAY_US = 86_400_000_000
 FIRST_US, LAST_US = -62_135_596_800_000_000, 253_402_300_800_000_000  # the years 1 to 9999
 
 
@@ -160,7 +238,7 @@ def random_call(random: Random, entry: ScalarEntry) -> str:
     special = SPECIAL.get(entry.name, {})
     arguments = [
         random.choice(special[at])
-        if at in special and (rule.written_out or random.random() < 0.8)
+        if at in special and (rule.written_out or entry.name in ONLY or random.random() < 0.8)
         else argument(random, rule, together)
         for at, rule in enumerate(rules)
     ]
@@ -201,24 +279,43 @@ def plain(value: object) -> Value:
     """A value as the judges have it: instants are microseconds."""
     if isinstance(value, datetime):
         return (value - EPOCH) // timedelta(microseconds=1)
+    if isinstance(value, date):
+        return (value - EPOCH.date()).days
     return value  # type: ignore[return-value]  # what is left is a number, a text or NULL
+
+
+def far_time(text: str) -> Value:
+    """Days or microseconds of a time beyond Python's calendar, which is delivered as text."""
+    found = re.fullmatch(r"([+-]?\d+)-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{6}))?Z)?", text)
+    if found is None:
+        return text
+    days = from_ymd(int(found[1]), int(found[2]), int(found[3]))
+    if found[4] is None or days is None:
+        return days
+    clock = (int(found[4]) * 60 + int(found[5])) * 60 + int(found[6])
+    return days * DAY_US + clock * 1_000_000 + int(found[7] or 0)
 
 
 def same(left: Value, right: Value) -> bool:
     """Equal in type and value; functions that no processor rounds the same may differ in the last digit."""
+    if isinstance(left, str) and isinstance(right, int):
+        left = far_time(left)
     if isinstance(left, float) and isinstance(right, float):
         return math.isclose(left, right, rel_tol=1e-14) or (math.isnan(left) and math.isnan(right))
     return type(left) is type(right) and left == right
 
 
+def as_time(type_: T, value: Value) -> object:
+    if value is None or type_ not in (T.TIMESTAMP, T.DATE):
+        return value
+    assert isinstance(value, int)
+    if type_ is T.DATE:
+        return EPOCH.date() + timedelta(days=value)
+    return EPOCH + timedelta(microseconds=value)
+
+
 def with_moments(types: Sequence[T], rows: Sequence[Row]) -> list[list[object]]:
     """The rows with their instants as datetimes, as one hands them to an engine."""
     return [
-        [
-            EPOCH + timedelta(microseconds=value)  # type: ignore[arg-type]  # a number
-            if type_ is T.TIMESTAMP and value is not None
-            else value
-            for type_, value in zip(types, row, strict=True)
-        ]
-        for row in rows
+        [as_time(type_, value) for type_, value in zip(types, row, strict=True)] for row in rows
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.errors_catalogue import make
-from cqc.compiler.rewrites.absence_patterns import unbounded_pair
+from cqc.compiler.rewrites.absence_patterns import kept_by_key, unbounded_pair
 from cqc.compiler.wording.expressions import name_text
 
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ def check_absence_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
         pair = unbounded_pair(query)
         if pair is not None:
             return [_unbounded(query, *pair)]
+        for inside in kept_by_key(query):
+            item = query.all_items[inside]
+            hint = f"Add a lower bound, such as `{_time(item)} >= {_around(query)} - 14 DAYS`."
+            detail = f"Nothing says how long ago a tuple of {item.alias} may have been."
+            return [make("CQ087", item.span, name=query.name, detail=detail, hint=hint)]
     if not normal.patterns and normal.bounds.contradictory:
         return [make("CQ090", query.span, name=query.name)]
     return []
@@ -46,6 +51,11 @@ def _unbounded(query: Query, waiting: int, awaited: int) -> Diagnostic:
         hint=f"Add `WINDOW {late}`, or `MAXWINDOW 6 SEC`.",
         more=(second.span,),
     )
+
+
+def _around(query: Query) -> str:
+    """The event time of the first stream around an EXISTS."""
+    return next(_time(item) for item in query.items if item.relation.is_stream)
 
 
 def _time(item: Item) -> str:

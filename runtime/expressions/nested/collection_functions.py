@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
-from cqc.runtime.columns.columns import Column, take, text_column
+from cqc.runtime.columns.columns import Column, is_known, spread, take, text_column
+from cqc.runtime.columns.comparisons import compare
 from cqc.runtime.columns.nested import (
     column_of_inner,
     field_of,
@@ -25,8 +26,6 @@ from cqc.runtime.columns.nested import (
     offsets_of,
     structs_of,
 )
-from cqc.runtime.expressions.comparisons import compare
-from cqc.runtime.expressions.expression_kernels import is_known, spread
 from cqc.runtime.expressions.nested.lambdas import picked, rows_of_elements, value_at_key
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 
 from cqc.compiler.meaning.bound import ArithmeticOp
 from cqc.compiler.meaning.types import DecimalType
+from cqc.runtime.columns.columns import is_known, spread
 from cqc.runtime.columns.sortable_columns import decimal_column, digits_of, divided
-from cqc.runtime.expressions.expression_kernels import is_known, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

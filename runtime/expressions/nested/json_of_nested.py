@@ -14,13 +14,12 @@ import pyarrow as pa
 
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
 from cqc.runtime.columns.arrow_out import to_objects
-from cqc.runtime.columns.columns import Column, null_column, text_column
+from cqc.runtime.columns.columns import Column, null_column, spread, text_column
 from cqc.runtime.columns.nested import column_of_inner, inner_of_column, nested_of
 from cqc.runtime.columns.nested_values import nested_of_values
 from cqc.runtime.columns.number_text import java_text
 from cqc.runtime.columns.python_columns import column_of_values
 from cqc.runtime.columns.reading import Reading
-from cqc.runtime.expressions.expression_kernels import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,15 +6,15 @@ exists(args, a -> a ILIKE '%x%')     rows  0 [p, xq]  1 []  2 [x]   elements p x
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType
-from cqc.runtime.columns.columns import Column, null_column, take
+from cqc.runtime.columns.columns import Column, is_known, null_column, spread, take
+from cqc.runtime.columns.comparisons import compare
 from cqc.runtime.columns.nested import (
     column_of_inner,
     field_of,
@@ -24,8 +24,6 @@ from cqc.runtime.columns.nested import (
     nested_of,
     offsets_of,
 )
-from cqc.runtime.expressions.comparisons import compare
-from cqc.runtime.expressions.expression_kernels import is_known, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,4 +190,3 @@ HIGHER_ORDER: dict[str, Callable[[Node, Node, int, ColumnType], Node]] = {
     "filter": _filter,
     "transform": _transform,
 }
-_ = pc, Any

@@ -210,8 +210,10 @@ class JoinNode:
         started = perf_counter()
         found = self.executor.take_packet(relation, packet, keep_all=keep_all)
         if found is not None:
-            self.counts.tuples_in += len(packet.ts_us)
-            self.counts.seconds += self._paused() - started
+            self.limits.watch.pause()
+            counts = self.counts
+            counts.tuples_in += len(packet.ts_us)
+            counts.seconds += perf_counter() - started
         return found
 
     def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:

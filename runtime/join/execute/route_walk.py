@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cqc.runtime.join.execute.route_steps import RouteSteps
     from cqc.runtime.join.plan.route_planner import RoutePlanner
     from cqc.runtime.join.plan.routes import Branch, Routes
+    from cqc.runtime.join.step.fused_probe import FusedProbe
     from cqc.runtime.join.step.probe_step import Rows
 
 _FIRST_PART = 64  # tuples that start a join, before it is known what they find
@@ -89,21 +90,24 @@ class RouteWalk:
 
         They are those of the `offered` tuples that somebody wants.
         """
-        queues = self._queues
-        queues.came(routes.branches, rows.count)
-        if not self._goes_through(routes, rows, turn):
+        queues, through = self._queues, routes.through
+        if through is not None and self._goes_through(through, rows, turn):
+            before = self._part_rows.get(item, _FIRST_PART)
+            self._part_rows[item] = through.start_rows(rows.count, offered, before)
+        else:
             queues.came(routes.branches, 0)
             oldest_us = rows.oldest_us
             self._teaching = self._planner.observing
             for branch in routes.branches:
                 self._arrive(branch, rows, oldest_us, turn)
             self._teaching = False
-        self._learn_part(item, routes.branches, offered)
+            self._learn_part(item, routes.branches, offered)
         limits = self._limits
         if limits.watch.clock() > limits.watch.look_at:
             limits.look(self._members, rows.lineage, rows.count)
-        while (queue := self._queues.next_ready()) is not None:
-            self._take(queue, turn)
+        if queues:
+            while (queue := queues.next_ready()) is not None:
+                self._take(queue, turn)
 
     def _learn_part(self, item: int, branches: Sequence[Branch], offered: int) -> None:
         """How many tuples start together the next time."""
@@ -119,12 +123,11 @@ class RouteWalk:
         """What was begun is forgotten."""
         self._teaching = False
 
-    def _goes_through(self, routes: Routes, rows: Rows, turn: Turn) -> bool:
+    def _goes_through(self, through: FusedProbe, rows: Rows, turn: Turn) -> bool:
         """Take starting rows through as many levels at once as may be, and through the others one by one; FALSE: through none."""
-        through = routes.through if self._steps.goes_through else None
-        if through is None or turn.more or self._planner.observing or not self._queues.lets_through:
+        if turn.more or self._planner.observing or not self._queues.lets_through:
             return False
-        if not through.fits(self._queues, rows.count):
+        if not self._steps.goes_through or not through.fits(self._queues, rows.count):
             return False
         passed = self._steps.go_through(through, rows, turn.packet_first, self._queues)
         if passed is None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.runtime.adapt import settings
 from cqc.runtime.columns.array_addresses import address, carray, pointer
 from cqc.runtime.join.step.probe_kernels import GAVE_UP, MOST_STEPS, NO_LIMIT, extend_by_key
 from cqc.runtime.join.step.probe_step import Rows, gather_keys, gather_values
@@ -108,6 +109,11 @@ class FusedProbe:
         if not self._queues:
             self._queues = [queues.of(branch) for branch in self._branches]
         return self._queues[0].size.cuts(rows) >= rows
+
+    def start_rows(self, rows: int, offered: int, before: int) -> int:
+        """How many new tuples to let in at a time, after so many of the offered ones went through."""
+        fits = self._queues[0].size.most * offered // rows
+        return max(1, min(4 * before, settings.TRAIN_MOST, fits))
 
     def open_to(self, begin: int) -> int:
         """How far rows may go through from the level `begin` on: up to the first level that is to be looked at alone."""

@@ -91,10 +91,7 @@ class Rows:
         self.ts = np.empty((self._times, room), np.int64)
         self.lineage = np.empty((room, self._words), np.uint64)
         self.block = (self.positions, self.ts, self.lineage)  # a RowBlock, for kernels
-
-    @property
-    def room(self) -> int:
-        return self.positions.shape[1]
+        self.room = room
 
     @property
     def nbytes(self) -> int:
@@ -138,11 +135,14 @@ class ProbeStep:
         self._work = work
         self._bound = plan.bound
         self._edges = plan.edges
+        self.by_key = bool(plan.edges)
         self._own_forms = np.array([edge.bound_form for edge in plan.edges], np.int64)
         self._forms = np.array([edge.target_form for edge in plan.edges], np.int64)
         self.phases: PhaseOrder | None = None  # None: always the fused kernel
         self._prepare_windows(plan.windows, words)
         self._prepare_thetas(self._hub_first(plan.thetas), words)
+        # Whether the level only compares keys of two items.
+        self.is_pair = len(plan.bound) == 1 and self.by_key and not self._lists
         self._lane_columns = np.zeros(0, np.int64)
         self._scratch(_ROOM)
         self._hub_arguments = (self._hub, self._hub_lists, self._loosest)
@@ -205,18 +205,9 @@ class ProbeStep:
         """The items that are bound before this level, in their order."""
         return [each.item for each in self._bound]
 
-    @property
-    def by_key(self) -> bool:
-        return bool(self._edges)
-
     def order_phases(self, counts: PhaseCounts) -> None:
         """Look at attribute, join and window conditions in the join's order, or in one that adapts."""
         self.phases = PhaseOrder(counts, by_key=self.by_key, has_thetas=self._lists > 0)
-
-    @property
-    def is_pair(self) -> bool:
-        """Whether the level only compares keys of two items."""
-        return len(self._bound) == 1 and self.by_key and not self._lists
 
     @property
     def starters(self) -> tuple[Any, ...]:

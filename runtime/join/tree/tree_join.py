@@ -371,7 +371,7 @@ class TreeJoin:
             state = node.state
             rows += state.count if node.children else 0
             size += state.count * state.row_bytes
-            if node.parent is not None and state.drop_dead():
+            if state.count >= state.full_at and node.parent is not None and state.drop_dead():
                 for gate, _ in node.watchers:
                     gate.renew()
         self.peak_rows = max(self.peak_rows, rows)

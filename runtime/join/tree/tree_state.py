@@ -54,7 +54,7 @@ class TreeState:
         self.parked: list[int] = []  # how many rows wait at each gate
         self._gather_columns()
         self._allocate(_LEAST_ROOM)
-        self._settled = 0  # rows after the last bulk drop
+        self.full_at = _LEAST_ROOM  # rows, when dead ones are looked for
 
     @property
     def room(self) -> int:
@@ -168,7 +168,7 @@ class TreeState:
 
     def drop_dead(self) -> bool:
         """Forget dead rows, when enough came since the last time; whether rows were numbered anew."""
-        if self.count < 2 * self._settled + _LEAST_ROOM:
+        if self.count < self.full_at:
             return False
         kept = living(self.positions, self.ts, 0, self.count, self.dead)
         kept = kept[self.where[kept] != _GONE]
@@ -176,7 +176,7 @@ class TreeState:
         while room < 2 * len(kept):
             room *= 2
         self._move(kept, room)
-        self._settled = len(kept)
+        self.full_at = 2 * len(kept) + _LEAST_ROOM
         return True
 
     def forget(self, rows: NDArray[np.int64]) -> None:

@@ -64,6 +64,7 @@ class QueryInfo(BaseModel):
     stopped: str | None = Field(
         None, description="Why the service answers it no more; null while it runs."
     )
+    warnings: list[str] = Field([], description="What its author should know of it.")
 
 
 class Fact(BaseModel):

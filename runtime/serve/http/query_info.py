@@ -92,6 +92,7 @@ def info_of(row: QueryRow, *, brief: bool = False) -> QueryInfo:
         columns=[ColumnInfo(name=name, type=type_) for name, type_ in entry.columns],
         text=text,
         stopped=entry.stopped or None,
+        warnings=list(entry.warnings),
     )
 
 

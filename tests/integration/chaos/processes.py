@@ -61,7 +61,7 @@ class Watched:
                     stderr=log,
                     env=environment,
                     start_new_session=True,
-                    preexec_fn=prepare,
+                    preexec_fn=lambda: hear_and(prepare),
                 )
             finally:
                 if stdout is not None:
@@ -170,6 +170,13 @@ class Watched:
             raise Fault(UNCLEAR, 1, f"exit code {code}, {len(errors)} errors: {said[-500:]!r}")
         if not any(name in errors[0] for name in names):
             raise Fault(UNCLEAR, 1, f"no word of {' or '.join(names)}: {errors[0]!r}")
+
+
+def hear_and(prepare: Callable[[], None] | None) -> None:
+    """In the new process: hear Ctrl-C, also where the harness was started as a job that ignores it, and `prepare`."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if prepare is not None:
+        prepare()
 
 
 def tree(pid: int) -> list[int]:

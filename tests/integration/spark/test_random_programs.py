@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from tests.integration.spark.executor import SparkExecutor
+from cqc.runtime.cases.spark_executor import SparkExecutor
 from tests.language.executors import EngineExecutor
 from tests.support.generators import random_case
 

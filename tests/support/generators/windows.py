@@ -22,7 +22,17 @@ class WindowCase:
 
 
 def random_window_case(
-    seed: int, kinds: tuple[str, ...] = ("groups", "session", "over", "complete", "rows", "view")
+    seed: int,
+    kinds: tuple[str, ...] = (
+        "groups",
+        "session",
+        "over",
+        "complete",
+        "rows",
+        "view",
+        "joined",
+        "passed",
+    ),
 ) -> WindowCase:
     rng = Random(seed)
     is_number = rng.random() < 0.5
@@ -71,6 +81,8 @@ def random_query(rng: Random, kind: str) -> str:
         "complete": random_complete,
         "rows": random_window_rows,
         "view": random_over_view,
+        "joined": random_joined_windows,
+        "passed": random_passed_windows,
     }[kind](rng)
 
 
@@ -236,5 +248,51 @@ def random_over_view(rng: Random) -> str:
             f"SELECT k, x, ROW_NUMBER() OVER (PARTITION BY k) AS n, SUM(x) OVER (RANGE 3 SECONDS PRECEDING) AS t FROM ({inner}) AS v",
             f"SELECT k, x, LAG(x) OVER (PARTITION BY k) AS n FROM ({inner}) AS v QUALIFY COUNT(*) OVER (ROWS 1 PRECEDING) = 2",
             f"SELECT k, x FROM ({inner}) AS v WHERE x >= 1",
+        ]
+    )
+
+
+def random_joined_windows(rng: Random) -> str:
+    """Items that are bounded by equal window columns, with and without partners; sessions beside a table."""
+    size = rng.choice([2, 3, 5])
+    kind = rng.choice(["JOIN", "LEFT JOIN", "FULL JOIN", "EXISTS", "SESSION"])
+    one = rng.choice([f"TUMBLE(s, {size} SEC)", f"HOP(s, 1 SEC, {size} SEC)"])
+    two = rng.choice([one, f"TUMBLE(s, {size * 2} SEC)"])
+    column = rng.choice(["window_start", "window_end"])
+    grouped = f"(SELECT k, COUNT(*) AS x, window_start, window_end FROM {two} GROUP BY k, window_start, window_end)"
+    other = grouped if rng.random() < 0.4 else two
+    on = f"a.k = b.k AND a.{column} = b.{column}" + rng.choice(["", " AND a.x < b.x"])
+    more = rng.choice(["", "", " MAXWINDOW 2 SEC"])
+    if kind == "SESSION":
+        return (
+            "SELECT w.k, COUNT(*) AS n, MIN(n.title) AS t, window_start FROM SESSION(s PARTITION BY k, 2 SEC) AS w, names n"
+            " WHERE w.k = n.k AND x > 0 AND (j > 0 OR n.title = 'first') GROUP BY window_end, w.k"
+        )
+    if kind == "EXISTS":
+        negated = rng.choice(["", "NOT "])
+        return f"SELECT a.k, a.x, a.window_end FROM {one} AS a WHERE {negated}EXISTS (SELECT 1 FROM {other} AS b WHERE {on}{more})"
+    return f"SELECT a.k, a.x, b.x AS y, a.window_end, b.window_end AS e FROM {one} AS a {kind} {other} AS b ON {on}{more}"
+
+
+def random_passed_windows(rng: Random) -> str:
+    """Window columns that a view passes on, in GROUP BY and PARTITION BY."""
+    size = rng.choice([2, 3, 5])
+    source = rng.choice([f"TUMBLE(s, {size} SEC)", f"HOP(s, 1 SEC, {size} SEC)"])
+    joined = f"FROM {source} AS a {rng.choice(['JOIN', 'LEFT JOIN'])} {source} AS b ON a.k = b.k AND a.window_end = b.window_end"
+    inner = rng.choice(
+        [
+            f"SELECT k, COUNT(*) AS x, window_start AS b, window_end AS e FROM {source} GROUP BY window_end, k",
+            f"SELECT ts, k, x, window_start AS b, window_end AS e FROM {source} WHERE x > 0",
+            f"SELECT a.k, b.x, a.window_start AS b, a.window_end AS e {joined}",
+            "SELECT k, SUM(x) AS x, window_start AS b, window_end AS e FROM SESSION(s PARTITION BY k, 2 SEC) GROUP BY window_end, k",
+        ]
+    )
+    start = "b" if "SESSION" not in inner and rng.random() < 0.4 else "e"
+    return rng.choice(
+        [
+            f"SELECT {start}, SUM(x) AS a, COUNT(*) AS n FROM ({inner}) AS v GROUP BY {start}",
+            f"SELECT k, MAX(x) AS a FROM ({inner}) AS v WHERE x > 0 GROUP BY k, {start} HAVING COUNT(*) > 0",
+            f"SELECT k, x, RANK() OVER (PARTITION BY {start} ORDER BY x DESC) AS r FROM ({inner}) AS v",
+            f"SELECT k, x FROM ({inner}) AS v QUALIFY RANK() OVER (PARTITION BY {start} ORDER BY x) <= 1",
         ]
     )

@@ -19,7 +19,9 @@ from tests.support.oracle.scalars import Row, Scope, Value, evaluate, is_true
 
 Functions = Mapping[str, Callable[..., Value]]
 HOUR_US = 3_600_000_000
-Limits = list[tuple[int, int, int]]  # earlier item, later item, microseconds
+# Earlier item, later item, microseconds; (item, column) stands for the instant in a window column.
+Node = int | tuple[int, int]
+Limits = list[tuple[Node, Node, int]]
 Missing = tuple[
     set[int], JoinTree, "bound.Expression | None"
 ]  # beside what, which side, under which condition
@@ -311,13 +313,18 @@ class Absence:
     def is_time(self, condition: bound.Expression) -> bool:
         mentioned = list(columns(condition))
         return bool(mentioned) and all(
-            self.items[each.item].relation.event_time == each.column for each in mentioned
+            self.items[each.item].relation.event_time == each.column
+            or window_end_after(self.items[each.item], each.column) is not None
+            for each in mentioned
         )
 
     def limits_of(self, condition: bound.Expression) -> Limits:
         """`later <= earlier + us` for a comparison of two event times, whether equality is inside or not."""
         if not isinstance(condition, bound.Comparison):
             return []
+        of_windows = self.window_limits(condition)
+        if of_windows:
+            return of_windows
         if isinstance(condition.left, bound.FunctionCall) and condition.left.name == "abs":
             return []  # random queries have none
         items = sorted({column.item for column in columns(condition)})
@@ -336,6 +343,20 @@ class Absence:
             found.append((minus, plus, -base))
         if condition.op in (ComparisonOp.GT, ComparisonOp.GE, ComparisonOp.EQ):
             found.append((plus, minus, base))
+        return found
+
+    def window_limits(self, condition: bound.Comparison) -> Limits:
+        """Equal columns of windows: they are one instant, and neither item is after the end of its window."""
+        named = list(columns(condition))
+        if condition.op is not ComparisonOp.EQ or len({each.item for each in named}) != 2:
+            return []
+        places = [(each.item, each.column) for each in named]
+        ends = [window_end_after(self.items[item], column) for item, column in places]
+        found: Limits = [(places[0], places[1], 0), (places[1], places[0], 0)]
+        for place, us in zip(places, ends, strict=True):
+            if us is None:
+                return []
+            found.append((place, place[0], us))
         return found
 
     def difference_us(self, condition: bound.Comparison, times: Mapping[int, int]) -> int:
@@ -360,19 +381,47 @@ class Absence:
         self,
         known: Mapping[int, Member],
         present: set[int],
-        limits: Sequence[tuple[int, int, int]],
+        limits: Limits,
     ) -> int | None:
         """The largest time of an item that is not known, as far as the limits allow."""
         times = {at: member.ts_us for at, member in known.items() if member.ts_us is not None}
         wanted = [at for at in present if at not in known and self.items[at].relation.is_stream]
-        most: dict[int, int] = dict(times)
+        most: dict[Node, int] = dict(times)
+        for node in (each for limit in limits for each in limit[:2]):
+            if isinstance(node, tuple) and node[0] in known:
+                value = known[node[0]].row[node[1]]
+                assert isinstance(value, int | float)
+                type_ = self.items[node[0]].relation.columns[node[1]].type
+                most[node] = value if type_ is ColumnType.TIMESTAMP else round(value * 1_000_000)
         for _ in range(len(self.items) + 1):
             for earlier, later, us in limits:
-                if earlier in most and later not in times:
+                if earlier in most and later not in known:
                     reached = most[earlier] + us
                     most[later] = min(most.get(later, reached), reached)
         reached_at = [most[at] for at in wanted if at in most]
         return max(reached_at, default=None)
+
+
+def window_end_after(item: bound.Item, column: int) -> int | None:
+    """How long after its value the window of a column ends; None where it is no column of TUMBLE or HOP."""
+    own = len(item.relation.columns)
+    if column >= own:
+        window = item.window
+        assert window is not None
+        of_session = window.kind is bound.WindowKind.SESSION
+        return 0 if column > own else None if of_session else window.size_us
+    view = item.relation.view
+    if view is None or not item.relation.is_stream:
+        return None
+    at = column - (1 if view.adds_time else 0)
+    if at < 0:
+        return None
+    ends = set()
+    for branch in view.branches:
+        output = branch.outputs[at].expression
+        is_column = branch.pull is None and isinstance(output, bound.ColumnRef)
+        ends.add(window_end_after(branch.items[output.item], output.column) if is_column else None)
+    return ends.pop() if len(ends) == 1 else None
 
 
 def latest(one: int | None, two: int | None) -> int | None:

@@ -105,7 +105,7 @@ def pull_answer(
         for combination in found
     ]
     if query.has_absence:
-        scopes = absence_scopes(query, data, now_us, functions or {})
+        scopes = absence_scopes(query, data, now_us, functions or {}, window)
     times = [0] * len(scopes) if query.has_absence else [result_time_us(each) for each in found]
     if query.pull.is_aggregate:
         scopes = [scope for scope in groups(query, scopes) if is_true(query.pull.having, scope)]
@@ -125,17 +125,14 @@ def absence_answer(query: bound.Query, data: Data, functions: Functions) -> list
 
 
 def absence_scopes(
-    query: bound.Query, data: Data, now_us: int | None, functions: Functions
+    query: bound.Query, data: Data, now_us: int | None, functions: Functions, window: bound.Pull
 ) -> list[Scope]:
     """The rows of a pull query with outer joins or EXISTS: everything is judged among what BEGIN-END leaves."""
-    assert query.pull is not None
     if now_us is None:
         return []
     choices = [
         _members(
-            inside_bounds(
-                item, query.pull, tuples(item, data, functions, (query.pull, now_us)), now_us
-            )
+            inside_bounds(item, window, tuples(item, data, functions, (window, now_us)), now_us)
         )
         for item in query.all_items
     ]
@@ -477,6 +474,7 @@ def decided_answer(
     rows = [row for row in in_windows(decided, found, functions) if is_true(decided.kept, row[0])]
     if not decided.is_aggregate:
         at_end = decided.decision is bound.Decision.COMPLETE and not decided.waits_for_equals
+        at_end |= decided.decision is bound.Decision.SESSION_ROWS
         plain = [(scope, ts_us) for scope, ts_us, _ in rows]
         ends = {id(scope.rows): end_us for scope, _, end_us in rows}
         answer = [
@@ -530,6 +528,12 @@ def windows_of(
 ) -> list[tuple[int, int]]:
     window, ts_us = decided.window, combination[decided.by].ts_us
     assert ts_us is not None
+    if decided.end is not None:
+        value = combination[decided.by].row[decided.end.column]
+        assert isinstance(value, int | float)
+        whole = decided.end.type is ColumnType.TIMESTAMP
+        us = (int(value) if whole else round(value * 1_000_000)) + decided.end.add_us
+        return [(us, us)]
     if window is None:
         return [(ts_us, ts_us)]
     if window.kind is bound.WindowKind.SESSION:

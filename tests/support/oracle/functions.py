@@ -17,6 +17,7 @@ import re2
 from cqc.compiler.meaning.types import ColumnType
 from tests.support.oracle import casts
 from tests.support.oracle.patterns import like
+from tests.support.oracle.times import TIME_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -317,7 +318,7 @@ def format_string(template: Value, *values: Value) -> Value:
             made, template = made + shown(value), template[2:]
         elif template.startswith("%05.1f"):
             if value is None:
-                made += " null"
+                made += "    n"  # the precision cuts the word
             elif not isinstance(value, float):
                 return None
             else:
@@ -614,4 +615,15 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "like": lambda text, pattern, escape: like(text, pattern, escape, fold_case=False),
     "ilike": lambda text, pattern, escape: like(text, pattern, escape, fold_case=True),
     "rlike": regex,
+    **{
+        name: java_int(*places)(TIME_FUNCTIONS[name])
+        for name, places in (
+            ("date_add", (1,)),
+            ("date_sub", (1,)),
+            ("add_months", (1,)),
+            ("make_date", (0, 1, 2)),
+            ("make_timestamp", (0, 1, 2, 3, 4)),
+        )
+    },
 }
+FUNCTIONS = {**TIME_FUNCTIONS, **FUNCTIONS}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.cases.cells import to_datetime
 from cqc.runtime.columns.columns import to_arrow
 from cqc.runtime.deliver.results import results_of
 from cqc.runtime.intake.typed_batch import Intake
@@ -21,7 +22,6 @@ from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorSt
 from cqc.runtime.spark.distributed.spec import Header, Layout, Spec, digest
 from cqc.runtime.spark.distributed.stage_one import StageOne
 from tests.language.executors import plain, shown, time_us
-from tests.language.values import to_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,7 +22,7 @@ from tests.support.generators import random_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.language.cqt import LanguageCase
+    from cqc.runtime.cases.case_file import LanguageCase
 
 NOT_SPREAD = ("section_5_", "section_6_", "section_7_")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cqc
+from cqc.runtime.cases.spark_executor import SparkExecutor
 from tests.integration.spark.distributed.test_cells import refused_in_a_sentence
-from tests.integration.spark.executor import SparkExecutor
 from tests.language.executors import EngineExecutor, plain, time_us
 from tests.language.test_language import GOOD, run_case
 from tests.support.generators import random_case
@@ -18,9 +18,9 @@ from tests.support.generators import random_case
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cqc.runtime.cases.case_file import LanguageCase
     from cqc.runtime.spark.distributed.handle import DistributedHandle
     from cqc.runtime.spark.session.session import Session
-    from tests.language.cqt import LanguageCase
     from tests.language.executors import Timed
 
 

@@ -93,6 +93,8 @@ def test_an_empty_folder_has_no_rows(tmp_path: Path) -> None:
 def test_what_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"there is no .*gone.csv to read s from"):
         open_source(TIMED, tmp_path / "gone.csv")
+    with pytest.raises(RunError, match=r"patterns are not looked up: name the folder .*logs, of"):
+        open_source(TIMED, tmp_path / "logs" / "*.csv")
     with pytest.raises(RunError, match="s has no data: use --bind s=PATH"):
         open_source(TIMED)
     by_connection = relation({"ts": T.BIGINT}, options={"format": "kafka"})

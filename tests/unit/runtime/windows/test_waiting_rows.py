@@ -4,7 +4,8 @@ import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import from_python, to_python
-from cqc.runtime.windows.waiting_rows import Rows, loaded, loaded_array, saved, window_column
+from cqc.runtime.columns.saved_columns import loaded, loaded_array, saved
+from cqc.runtime.windows.waiting_rows import Rows, window_column
 
 TYPES = (
     ColumnType.STRING,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.spark.executor import SparkExecutor
+from cqc.runtime.cases.spark_executor import SparkExecutor
 from tests.language.test_language import GOOD, run_case
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cqc.runtime.cases.case_file import LanguageCase
     from cqc.runtime.spark.session.session import Session
-    from tests.language.cqt import LanguageCase
 
 
 def marked(case: LanguageCase) -> object:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import cqc
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
-from tests.language.executors import Inputs, Timed, plain, time_us
-from tests.language.values import to_datetime
+from cqc.runtime.cases.cells import Value, to_datetime
+from cqc.runtime.cases.executor import Inputs, Row, Timed, plain, time_us
+from cqc.runtime.spark.handle import Handle, start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
-
+    from cqc.compiler import Program
     from cqc.compiler.meaning.bound import Query
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.spark.session.session import Session
-    from tests.support.oracle.scalars import Row, Value
 
 SPARK_TYPES = {
     ColumnType.BIGINT: "bigint",
@@ -35,13 +33,13 @@ SPARK_TYPES = {
 class SparkExecutor:
     """The streaming query starts with the first rows of a stream, when the tables are known."""
 
-    def __init__(self, program: cqc.Program, session: Session, folder: Path) -> None:
+    def __init__(self, program: Program, session: Session, folder: Path) -> None:
         self.program = program
         self.session = session
         self.folder = folder
         self.queries = {query.name: query for query in program.queries}
         self.tables: dict[str, list[Row]] = {}
-        self.handle: cqc.spark.Handle | None = None
+        self.handle: Handle | None = None
         self.files = 0
 
     def push(self, inputs: Inputs) -> None:
@@ -57,17 +55,17 @@ class SparkExecutor:
         if rows:
             handle.process_all_available()
 
-    def started(self) -> cqc.spark.Handle:
+    def started(self) -> Handle:
         if self.handle is None:
             relations = self.program.catalog.relations.values()
-            self.handle = cqc.spark.start(
+            self.handle = start(
                 self.program,
                 self.session.spark,
                 {relation.name: self.source(relation) for relation in relations},
             )
         return self.handle
 
-    def source(self, relation: Relation) -> DataFrame:
+    def source(self, relation: Relation) -> Any:  # a DataFrame
         spark = self.session.spark
         columns = ", ".join(f"`{each.name}` {SPARK_TYPES[each.type]}" for each in relation.columns)
         if not relation.is_stream:

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.language.cqt import read_cases, split_cells
-from tests.language.executors import OracleExecutor
+from cqc.runtime.cases.case_file import CaseError, read_cases, split_cells
+from tests.language.executors import EXECUTORS
 from tests.language.test_language import run_case
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import cqc
-    from tests.language.executors import Executor
 
 TEXT = """\
 # a comment
@@ -47,21 +44,20 @@ def test_cases_share_the_declarations_of_their_file(tmp_path: Path) -> None:
     assert second.of_kind("error")[0].place == "2:8"
 
 
-def test_a_wrong_expectation_fails(tmp_path: Path) -> None:
-    def make(program: cqc.Program, seed: int) -> Executor:
-        return OracleExecutor(program)
-
-    run_case(read_cases(write(tmp_path))[0], make)
-    with pytest.raises(AssertionError, match="missing"):
-        run_case(read_cases(write(tmp_path, expected="6"))[0], make)
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_wrong_expectation_fails(tmp_path: Path, executor: str) -> None:
+    run_case(read_cases(write(tmp_path))[0], EXECUTORS[executor])
+    with pytest.raises(AssertionError, match="1 missing, 1 not expected"):
+        run_case(read_cases(write(tmp_path, expected="6"))[0], EXECUTORS[executor])
 
 
 def test_a_step_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.cqt"
     path.write_text("=== one\nSELECT 1;\n--- expects q1\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="expects q1"):
+    with pytest.raises(CaseError, match=r"bad\.cqt:3: cannot read `--- expects q1`"):
         read_cases(path)
 
 
 def test_a_bar_inside_quotes_is_text() -> None:
     assert list(split_cells("1 | 'a|b' | c")) == ["1", "'a|b'", "c"]
+    assert list(split_cells("'it''s|' | it's | b")) == ["'it''s|'", "it's", "b"]

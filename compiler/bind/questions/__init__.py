@@ -1,0 +1,1 @@
+"""EXISTS and IN over a query: what is asked of it."""
