@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.literals import bind_number, duration_us, scaled
+from cqc.compiler.bind.nested import wrong_type
 from cqc.compiler.bind.options import bind_options
 from cqc.compiler.bind.scope import Environment, Scope
 from cqc.compiler.bind.sinks import bind_sink
@@ -157,6 +158,10 @@ def _columns(scope: Scope, node: syntax.CreateRelation) -> tuple[Column, ...]:
             scope.report("CQ021", declared.name.span, column=name, relation=node.name.text)
         else:
             columns[fold(name)] = Column(name, declared.type, _path(scope, declared))
+            wrong = wrong_type(declared.type)
+            if wrong is not None:
+                shown = declared.type.value
+                scope.report("CQ155", declared.span, type=shown, detail=wrong)
     return with_fields(tuple(columns.values()))
 
 

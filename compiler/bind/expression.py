@@ -18,7 +18,7 @@ from cqc.compiler.bind.literals import (
     bind_timestamp,
     duration_us,
 )
-from cqc.compiler.bind.nested import bind_higher_order, fields_of, item_of
+from cqc.compiler.bind.nested import bind_higher_order, fields_of, item_of, wrong_type
 from cqc.compiler.bind.operators import arithmetic, coerce, compare, meet, negate, typed, unite
 from cqc.compiler.bind.over import bind_over, may_stand_here
 from cqc.compiler.bind.patterns import bind_match, bind_match_call, is_written_out
@@ -389,6 +389,10 @@ def _equals(scope: Scope, operand: Expression | None, when: syntax.Expression) -
 def _cast(scope: Scope, node: syntax.Cast) -> Expression | None:
     operand = bind_expression(scope, node.operand)
     if operand is None:
+        return None
+    wrong = wrong_type(node.type, declared=False)
+    if wrong is not None:
+        scope.report("CQ155", node.span, type=node.type.value, detail=wrong)
         return None
     if not can_cast(operand.type, node.type):
         scope.report("CQ049", node.span, type=operand.type.value, target=node.type.value)

@@ -21,8 +21,10 @@ from cqc.compiler.meaning.bound import (
 )
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import (
+    MOST_DIGITS,
     ArrayType,
     ColumnType,
+    DecimalType,
     MapType,
     StructType,
     array_of,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.bind.scope import Scope
     from cqc.compiler.diagnostics.source import Span
-    from cqc.compiler.meaning.bound import Expression
+    from cqc.compiler.meaning.bound import Expression, Query
     from cqc.compiler.syntax import tree as syntax
 
     Bind = Callable[[Scope, syntax.Expression], Expression | None]
@@ -200,3 +202,34 @@ def _written_type(argument: Expression) -> ColumnType | None:
         if made.is_nested:
             return made
     return None
+
+
+def wrong_type(type_: ColumnType, *, declared: bool = True) -> str | None:
+    """What is wrong with a type that was written; None where nothing is."""
+    if isinstance(type_, DecimalType):
+        fits = 1 <= type_.digits <= MOST_DIGITS and type_.scale <= type_.digits
+        return None if fits else f"A DECIMAL has 1 to {MOST_DIGITS} digits, the point among them."
+    if isinstance(type_, ArrayType):
+        return wrong_type(type_.element, declared=declared)
+    if isinstance(type_, MapType):
+        if declared and type_.key is not _STRING:
+            return "The keys of a MAP are STRING."
+        return wrong_type(type_.key, declared=declared) or wrong_type(type_.item, declared=declared)
+    if isinstance(type_, StructType):
+        if len({fold(name) for name, _ in type_.fields}) < len(type_.fields):
+            return "The fields of a STRUCT have different names."
+        found = (wrong_type(inner, declared=declared) for _, inner in type_.fields)
+        return next((each for each in found if each is not None), None)
+    return None
+
+
+def field_of(query: Query, whole: Expression, number: int, type_: ColumnType) -> Expression:
+    """A field of an output of a query: a column where it is one."""
+    has_groups = (query.pull is not None and query.pull.is_aggregate) or query.decided is not None
+    if isinstance(whole, ColumnRef) and whole.item < len(query.items) and not has_groups:
+        relation = query.items[whole.item].relation
+        own = relation.field(whole.column, number)
+        if own is not None:
+            return ColumnRef(whole.item, own, type_, whole.span)
+    place = Literal(number, _BIGINT, whole.span)
+    return FunctionCall(FIELD, (whole, place), type_, whole.span)

@@ -120,14 +120,27 @@ def _star(scope: Scope, node: syntax.Star) -> Iterator[BoundOutput]:
             report_unknown_alias(scope, node.qualifier)
             return
         items = range(item, item + 1)
-    several = len(scope.own_items) > 1
+    several = len(scope.own_items) > 1 or bool(scope.element_columns)
+    named = None if node.qualifier is None else fold(node.qualifier.text)
     for at in items:
         relation = scope.relations[at]
+        elements = _elements(scope, at)
         for position, column in enumerate(relation.columns if relation is not None else ()):
-            if column.inside is not None:
+            alias = elements.get(position, scope.aliases[at])
+            if column.inside is not None or (named is not None and fold(alias) != named):
                 continue
-            name = f"{scope.aliases[at]}.{column.name}" if several else column.name
+            name = f"{alias}.{column.name}" if several else column.name
             yield BoundOutput(name, ColumnRef(at, position, column.type, node.span), node.span)
+
+
+def _elements(scope: Scope, item: int) -> dict[int, str]:
+    """The columns of an item that come from UNNEST, with its alias."""
+    return {
+        position: alias
+        for alias, (at, columns) in scope.element_columns.items()
+        if at == item
+        for position, _ in columns.values()
+    }
 
 
 def source_name(text: str) -> str:

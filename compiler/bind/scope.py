@@ -102,6 +102,7 @@ class Scope:
         "by_alias",
         "columns",
         "diagnostics",
+        "element_columns",
         "environment",
         "first_aggregate",
         "grouped",
@@ -153,6 +154,7 @@ class Scope:
         self.outputs: dict[str, Expression | None] = {}
         self.grouped: frozenset[Expression] | None = None  # None: the query has no groups
         self.windows: list[TableWindow | None] = []  # of each item
+        self.element_columns: dict[str, tuple[int, Columns]] = {}  # of UNNEST, by folded alias
         self.variables: list[dict[str, Expression]] = []  # of the lambdas around, by folded name
         self.passed: list[Known] = []  # the window columns that views pass on, of each item
         self.is_pull = False  # has BEGIN-END
@@ -268,6 +270,8 @@ def _qualified(scope: Scope, node: syntax.ColumnName, qualifier: syntax.Name) ->
     variable = scope.variable(qualifier)
     if variable is not None:
         return fields_of(scope, variable, names)
+    if fold(qualifier.text) in scope.element_columns:
+        return _element_column(scope, node, qualifier)
     item = scope.by_alias.get(fold(qualifier.text))
     known = (
         None if item is None else (scope.columns[item] or _NO_COLUMNS).get(fold(node.column.text))
@@ -286,6 +290,20 @@ def _qualified(scope: Scope, node: syntax.ColumnName, qualifier: syntax.Name) ->
         return None
     _report_unknown_in_item(scope, node, item)
     return None
+
+
+def _element_column(
+    scope: Scope, node: syntax.ColumnName, qualifier: syntax.Name
+) -> Expression | None:
+    """`alias.column` of UNNEST, else a field of its element."""
+    item, columns = scope.element_columns[fold(qualifier.text)]
+    known = columns.get(fold(node.column.text))
+    if known is not None:
+        column = ColumnRef(item, known[0], known[1], qualifier.span.to(node.column.span))
+        return fields_of(scope, column, node.fields)
+    position, type_ = next(iter(columns.values()))
+    element = ColumnRef(item, position, type_, qualifier.span)
+    return fields_of(scope, element, (node.column, *node.fields))
 
 
 def _nested_column(scope: Scope, name: syntax.Name) -> Expression | None:

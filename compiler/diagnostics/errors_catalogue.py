@@ -122,6 +122,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ145": (_ERROR, "{what} cannot be used here yet"),
     "CQ146": (_ERROR, "OVER by windows and OVER by event time in one query"),
     # Warnings
+    "CQ147": (_WARNING, "query {name} keeps something for every key for ever"),
     "CQ150": (_ERROR, "{type} has no field {name}"),
     "CQ151": (_ERROR, "{function} does not go with {types}"),
     "CQ152": (_ERROR, "{type} has no values at {index}"),
@@ -129,7 +130,6 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ154": (_ERROR, "{operator} has no meaning for {type}"),
     "CQ155": (_ERROR, "{type} is no type of a column"),
     "CQ156": (_ERROR, "UNNEST cannot stand here"),
-    "CQ147": (_WARNING, "query {name} keeps something for every key for ever"),
     "CQ090": (_WARNING, "query {name} can never match"),
     "CQ091": (_WARNING, "the hint is not used"),
     "CQ092": (_WARNING, "every tuple of {left} is joined with every one of {right}"),

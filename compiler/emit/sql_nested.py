@@ -12,6 +12,10 @@ from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapTy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cqc.compiler.emit.sql_dialect import Dialect
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.views import Unnest
+
     Write = Callable[[bound.Expression], str]
     Identifier = Callable[[str], str]
 
@@ -129,3 +133,30 @@ def _number(expression: bound.Expression) -> int:
     assert isinstance(expression, bound.Literal)
     assert isinstance(expression.value, int)
     return expression.value
+
+
+def unnested_text(relation: Relation, unnest: Unnest, text: str, words: Dialect) -> str:
+    """The rows of a view with one for each element of an array or map."""
+    names = [words.identifier(column.name) for column in relation.declared]
+    own, element = names[: unnest.output], names[unnest.output]
+    assert relation.view is not None
+    array = element
+    if isinstance(relation.view.query.outputs[unnest.output].expression.type, MapType):
+        array = f"map_entries({element})"
+    if words.is_spark:
+        outer = "OUTER " if unnest.outer else ""
+        shown = ", ".join([*own, "`@`.e AS " + element])
+        if not unnest.ordinality:
+            return (
+                f"SELECT {shown}\nFROM (\n{text}\n)\nLATERAL VIEW {outer}explode({array}) `@` AS e"
+            )
+        shown += f", CAST(`@`.n + 1 AS BIGINT) AS {names[-1]}"
+        return f"SELECT {shown}\nFROM (\n{text}\n)\nLATERAL VIEW {outer}posexplode({array}) `@` AS n, e"
+    parts = f"CASE WHEN len({array}) > 0 THEN {array} ELSE [NULL] END" if unnest.outer else array
+    columns = [*own, f"unnest({parts}) AS {element}"]
+    if unnest.ordinality:
+        number = f"generate_subscripts({parts}, 1)"
+        if unnest.outer:
+            number = f"CASE WHEN len({array}) > 0 THEN {number} END"
+        columns.append(f"{number} AS {names[-1]}")
+    return f"SELECT {', '.join(columns)}\nFROM (\n{text}\n)"

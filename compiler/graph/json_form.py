@@ -22,7 +22,7 @@ from cqc.compiler.meaning.absence import Guard, KeyPair, Pattern
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import Column, Relation, fold
 from cqc.compiler.meaning.types import ColumnType, type_of_text
-from cqc.compiler.meaning.views import DerivedStream
+from cqc.compiler.meaning.views import DerivedStream, Unnest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,6 +77,14 @@ def _relations(graph: Graph) -> dict[str, Relation]:
     return {**dict(sorted(found.items())), **{each.name: each for each in views}}
 
 
+def _unnest(unnest: Unnest) -> Plain:
+    return {
+        "output": unnest.output,
+        "outer": unnest.outer,
+        "ordinality": unnest.ordinality,
+    }
+
+
 def _relation(relation: Relation) -> Plain:
     made_by = relation.made_by
     view: Plain = {}
@@ -91,6 +99,7 @@ def _relation(relation: Relation) -> Plain:
                 "numeric_time": made_by.numeric_time,
                 "inner": [each.name for each in made_by.inner],
                 "branches": [_branch(branch) for branch in made_by.branches],
+                **({} if made_by.unnest is None else {"unnest": _unnest(made_by.unnest)}),
             }
         }
     return {
@@ -369,6 +378,7 @@ def _read_relation(stored: Plain, known: Mapping[str, Relation]) -> Relation:
             view["level"],
             tuple(known[fold(name)] for name in view["inner"]),
             view["numeric_time"],
+            unnest=None if "unnest" not in view else Unnest(**view["unnest"]),
         )
     return Relation(
         stored["name"],

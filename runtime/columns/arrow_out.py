@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from cqc.runtime.columns.nested import (
     offsets_of,
     parts_type,
 )
-from cqc.runtime.columns.sortable_columns import bytes_of_hex, digits_of
+from cqc.runtime.columns.sortable_columns import bytes_of_hex, decimals_of_arrow
 from cqc.runtime.columns.timestamp_text import to_date, to_datetime
 
 if TYPE_CHECKING:
@@ -42,13 +41,7 @@ def to_arrow(column: Column) -> pa.Array:
     type_ = column.type
     mask = None if column.valid is None else pa.array(~column.valid)
     if isinstance(type_, DecimalType):
-        digits = digits_of(column).tolist()
-        known = [True] * len(digits) if column.valid is None else column.valid.tolist()
-        made = [
-            Decimal(int(each)).scaleb(-type_.scale) if ok else None
-            for each, ok in zip(digits, known, strict=True)
-        ]
-        return pa.array(made, arrow_type(type_))
+        return decimals_of_arrow(column, arrow_type(type_))
     if type_ is ColumnType.BINARY:
         made = bytes_of_hex(column.values)
         if column.valid is None:

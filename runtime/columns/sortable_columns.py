@@ -160,6 +160,20 @@ def decimals_of_texts(type_: DecimalType, texts: Any) -> tuple[Column, NDArray[n
     return decimal_column(type_, digits[codes], valid), failed if failed.any() else None
 
 
+def decimals_of_arrow(column: Column, type_: pa.DataType) -> pa.Array:
+    """A DECIMAL column as Arrow's own decimals."""
+    digits = digits_of(column)
+    if digits.dtype == object:
+        high = np.array([int(each) >> 64 for each in digits], np.int64)
+        low = np.array([int(each) & 0xFFFFFFFFFFFFFFFF for each in digits], np.uint64)
+    else:
+        high, low = digits >> 63, digits.view(np.uint64)
+    data = np.stack([low, high.view(np.uint64)], axis=1).astype("<u8").tobytes()
+    valid = column.valid
+    mask = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(type_, len(digits), [mask, pa.py_buffer(data)])
+
+
 def number_texts(column: Column) -> pa.StringArray:
     """A DECIMAL column as people write it, all digits; NULL is ''."""
     assert isinstance(column.type, DecimalType)
