@@ -30,6 +30,7 @@ COMMANDS = {
     "test": "Run the cases of .cqt files: input rows, and what must come out.",
     "backtest": "Show what would have fired over recorded data.",
     "init": "Make a small project that runs.",
+    "import": "Make programs of the rules of other systems (sigma).",
     "explain": "Explain a program, run it and show what was measured (--analyze), or explain an error code.",
     "serve": "Run programs as a long-running service.",
     "register": "Register a query with a running service.",
@@ -47,6 +48,8 @@ COMMANDS = {
 }
 CLIENT_COMMANDS = {"register", "queries", "invoke", "unregister", "watch", "sinks"}
 
+FILES = {"import": "import_rules"}  # those whose name cannot be a module's
+
 PROGRAM_HAS_ERRORS, FAILED = 1, 3
 
 
@@ -59,7 +62,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        file = "client" if cmd_name in CLIENT_COMMANDS else cmd_name
+        file = "client" if cmd_name in CLIENT_COMMANDS else FILES.get(cmd_name, cmd_name)
         module = importlib.import_module(f"cqc.cli.commands.{file}")
         raise_on_interrupt()  # whoever runs it catches that
         command: click.Command = getattr(module, f"{cmd_name}_command")

@@ -72,6 +72,7 @@ def normalise(query: Query) -> NormalQuery:
         query.join_hint,
         query.destinations,
         query.decided,
+        alert=query.alert,
     )
 
 

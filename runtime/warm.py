@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MODULES = (
     "cqc.runtime.absence.guard_entries",
+    "cqc.runtime.alerts.key_numbers",
+    "cqc.runtime.alerts.alert_kernels",
     "cqc.runtime.intake.far_ahead",
     "cqc.runtime.columns.event_time",
     "cqc.runtime.columns.repeated_text",

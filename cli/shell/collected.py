@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.cli.shell.session import Table
+from cqc.runtime.sinks.alert_text import flat
 from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.protocol import shape_of_block, time_label
 from cqc.runtime.sinks.table import cell_texts
@@ -31,7 +32,7 @@ class Collected:
 
     def write(self, blocks: Sequence[ResultBlock]) -> None:
         """Take the results of one micro-batch."""
-        for block in blocks:
+        for block in map(flat, blocks):
             self._count += len(block)
             room = len(block) if self._limit is None else self._limit - len(self._rows)
             if room <= 0 or not len(block):

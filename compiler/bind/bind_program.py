@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.declarations import Declarations
+from cqc.compiler.bind.options.sinks import bind_destinations
 from cqc.compiler.bind.scope import Environment, Scope
-from cqc.compiler.bind.sinks import bind_destinations
 from cqc.compiler.bind.sub_queries import split_questions
 from cqc.compiler.bind.views import bind_select, bind_view
 from cqc.compiler.diagnostics.errors_catalogue import make
@@ -84,12 +84,12 @@ def bind_program(
     bound: list[Query] = []
     unselected: list[Query] = []
     for name, node in zip(names, queries, strict=True):
-        query, found = bind_select(environment, node.select, name)
+        query, found = bind_select(environment, node.select, name, alert=_alert(node))
         query = _addressed(environment, query, node, catalog, found, declarations.broken_sinks)
         diagnostics.extend(found)
         if query is not None:
             bound.append(query)
-        elif _is_wrong_in_outputs_only(node.select, found):
+        elif not node.is_alert and _is_wrong_in_outputs_only(node.select, found):
             rest, _ = bind_select(environment, _without_outputs(node.select), name)
             unselected += [rest] if rest is not None else []
     return Bound(catalog, tuple(bound), tuple(diagnostics), tuple(unselected))
@@ -121,6 +121,10 @@ def _without_outputs(node: syntax.Select) -> syntax.Select:
     )
 
 
+def _alert(node: syntax.CreateQuery) -> syntax.CreateQuery | None:
+    return node if node.is_alert else None
+
+
 def _addressed(
     environment: Environment,
     query: Query | None,
@@ -130,7 +134,7 @@ def _addressed(
     broken: Collection[str] = (),
 ) -> Query | None:
     """The query with where its results go; None after saying what is wrong with that."""
-    if not node.into and not node.options:
+    if not node.into and not node.options and not node.is_alert:
         return query
     scope = Scope(environment)
     destinations = bind_destinations(scope, node, catalog.sinks, broken)
@@ -154,7 +158,7 @@ def bind_query(
     """
     idle_us = catalog.settings.key_idle_us
     environment = Environment(catalog.readable, functions, {}, queries=queries, key_idle_us=idle_us)
-    query, found = bind_select(environment, node.select, name)
+    query, found = bind_select(environment, node.select, name, alert=_alert(node))
     return _addressed(environment, query, node, catalog, found), found
 
 

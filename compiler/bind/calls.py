@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.bind.nested import WRITTEN_RESULTS, written_result
 from cqc.compiler.bind.operators import cast_hint, coerce, meet, unite
 from cqc.compiler.bind.patterns import as_match, wrong_regular_expression
-from cqc.compiler.bind.time_calls import simplified, words_are_right
+from cqc.compiler.bind.times.time_calls import simplified, words_are_right
 from cqc.compiler.diagnostics.suggest import did_you_mean, function_hint
 from cqc.compiler.functions.registry import (
     SCALAR_FUNCTIONS,

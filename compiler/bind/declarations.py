@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.literals import bind_number, duration_us, scaled
 from cqc.compiler.bind.nested import wrong_type
-from cqc.compiler.bind.options import bind_options
+from cqc.compiler.bind.options.options import bind_options
+from cqc.compiler.bind.options.sinks import bind_sink
 from cqc.compiler.bind.scope import Environment, Scope
-from cqc.compiler.bind.sinks import bind_sink
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.suggest import did_you_mean, listed
 from cqc.compiler.meaning.catalog import Column, Relation, Settings, fold, with_fields

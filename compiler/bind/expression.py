@@ -23,7 +23,7 @@ from cqc.compiler.bind.operators import arithmetic, coerce, compare, meet, negat
 from cqc.compiler.bind.over import bind_over, may_stand_here
 from cqc.compiler.bind.patterns import bind_match, bind_match_call, is_written_out
 from cqc.compiler.bind.scope import bind_column
-from cqc.compiler.bind.time_calls import as_extract, is_calendar, move_by_months, with_unit
+from cqc.compiler.bind.times.time_calls import as_extract, is_calendar, move_by_months, with_unit
 from cqc.compiler.meaning.bound import (
     And,
     ArithmeticOp,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.literals import duration_us, whole_number
-from cqc.compiler.bind.table_functions import bind_table_function, kind_of, widened
-from cqc.compiler.bind.unnest import bind_unnest
+from cqc.compiler.bind.table_functions import bind_table_function, bind_unnest, kind_of, widened
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.suggest import did_you_mean
 from cqc.compiler.meaning.bound import Item

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind.alerts import bind_alert, check_alert, warn_of_silence
 from cqc.compiler.bind.decided import (
     bind_decided,
     groups_windows,
@@ -29,8 +30,8 @@ from cqc.compiler.bind.outputs import bind_outputs
 from cqc.compiler.bind.pull_clauses import bind_pull
 from cqc.compiler.bind.scope import Environment, Scope
 from cqc.compiler.bind.sub_queries import bind_questions, split_questions
+from cqc.compiler.bind.table_functions import without_unnests
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
-from cqc.compiler.bind.unnest import without_unnests
 from cqc.compiler.bind.window_clause import bind_window
 from cqc.compiler.bind.window_items import as_views, both_conditions, with_session_view
 from cqc.compiler.diagnostics.diagnostic import Severity
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.bind.scope import BindSubQuery
     from cqc.compiler.diagnostics.diagnostic import Diagnostic
+    from cqc.compiler.meaning.alerts import Alert
     from cqc.compiler.meaning.bound import Decided, Expression, Item, JoinShape, Output, Pull
     from cqc.compiler.syntax import tree as syntax
 
@@ -55,14 +57,20 @@ def bind_one_select(
     *,
     as_view: bool,
     is_asked: bool = False,
+    alert: syntax.CreateQuery | None = None,
 ) -> tuple[Query | None, list[Diagnostic]]:
     """One SELECT without WITH and UNION, with everything found wrong or doubtful; the query is None when there are errors.
 
     `as_view`: it makes a view, whose window may be that of its readers, and which may be over tables alone. `is_asked`: its
-    window is that of its readers, whatever its clauses are.
+    window is that of its readers, whatever its clauses are. `alert`: the statement whose query it is.
     """
     scope = Scope(environment, bind_sub_query, may_have_no_stream=as_view)
-    query = _bind(scope, node, name, as_view=as_view, is_asked=is_asked)
+    if alert is None and node.alert is not None:
+        hint = "Write `CREATE ALERT name AS SELECT ...`."
+        scope.report("CQ170", node.alert.span, clause=node.alert.first, hint=hint)
+    if alert is not None and not check_alert(scope, alert):
+        return None, scope.diagnostics
+    query = _bind(scope, node, name, as_view=as_view, is_asked=is_asked, statement=alert)
     beyond_push = any(each.code in ("CQ137", "CQ138") for each in scope.diagnostics)
     if query is None and as_view and not is_asked and beyond_push:
         # OVER beyond what push allows: the window is that of the readers.
@@ -71,7 +79,13 @@ def bind_one_select(
 
 
 def _bind(
-    scope: Scope, node: syntax.Select, name: str, *, as_view: bool, is_asked: bool
+    scope: Scope,
+    node: syntax.Select,
+    name: str,
+    *,
+    as_view: bool,
+    is_asked: bool,
+    statement: syntax.CreateQuery | None = None,
 ) -> Query | None:
     items = bind_from(scope, node.items, node.joins)
     node = without_unnests(node)
@@ -89,9 +103,17 @@ def _bind(
     scope.over_allowed = False
     pull: Pull | None = None
     decided: Decided | None = None
+    alert: Alert | None = None
     windowed = [item for item in items or () if item.relation.is_windowed]
     is_pull = _has_pull_clauses(scope, node) or is_asked or bool(as_view and windowed)
-    if is_decided(scope, node):
+    if statement is not None:
+        if items is None:
+            return None
+        is_pull = False
+        if windowed:
+            _refuse_windowed(scope, windowed[0])
+        alert = bind_alert(scope, statement, items, outputs)
+    elif is_decided(scope, node):
         if items is None:
             return None
         is_pull = False
@@ -126,6 +148,9 @@ def _bind(
     if pull is not None:
         _warn_if_empty(scope, node, name, pull)
     hint = None if tree is not None or exists else _join_hint(scope, node, items, pull)
+    if alert is not None:
+        assert statement is not None
+        warn_of_silence(scope, name, alert, (statement.name or node).span)
     if decided is not None:
         _warn_of_keys(scope, node, name, decided, outputs)
     return Query(
@@ -142,6 +167,7 @@ def _bind(
         decided=decided,
         tree=tree,
         exists=exists,
+        alert=alert,
     )
 
 

@@ -16,8 +16,8 @@ from cqc.compiler.bind.outer_joins import bind_joins, check_preserved, place_win
 from cqc.compiler.bind.outputs import bind_outputs
 from cqc.compiler.bind.questions.asked_questions import over_rows
 from cqc.compiler.bind.scope import Scope
+from cqc.compiler.bind.table_functions import without_unnests
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
-from cqc.compiler.bind.unnest import without_unnests
 from cqc.compiler.bind.window_clause import bind_window
 from cqc.compiler.bind.window_items import as_views
 from cqc.compiler.meaning.join_tree import Exists, Joined, JoinKind, product_of

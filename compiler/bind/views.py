@@ -34,15 +34,22 @@ _UNION = "union"  # the name of the branches in the query over them; no user see
 
 
 def bind_select(
-    environment: Environment, node: syntax.Select, name: str, *, as_view: bool = False
+    environment: Environment,
+    node: syntax.Select,
+    name: str,
+    *,
+    as_view: bool = False,
+    alert: syntax.CreateQuery | None = None,
 ) -> tuple[Query | None, list[Diagnostic]]:
     """The bound query with everything found wrong or doubtful; the query is None when there are errors.
 
-    `as_view`: it makes a view (`bind_one_select`).
+    `as_view`: it makes a view; `alert`: it is that of an alert (`bind_one_select`).
     """
     environment, found = _with_entries(environment, node)
-    if not node.union:
-        query, more = bind_one_select(environment, node, name, _sub_query, as_view=as_view)
+    if not node.union or alert is not None:
+        query, more = bind_one_select(
+            environment, node, name, _sub_query, as_view=as_view, alert=alert
+        )
         return (None if has_errors(found) else query), [*found, *more]
     alias = syntax.Name(_UNION, node.span)
     branches, more = _branches(environment, node)

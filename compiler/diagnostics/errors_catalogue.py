@@ -121,7 +121,15 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CQ144": (_ERROR, "SESSION needs GROUP BY of {missing}"),
     "CQ145": (_ERROR, "{what} cannot be used here yet"),
     "CQ146": (_ERROR, "OVER by windows and OVER by event time in one query"),
+    # Alerts
+    "CQ170": (_ERROR, "{clause} belongs to CREATE ALERT"),
+    "CQ171": (_ERROR, "an alert cannot have {what}"),
+    "CQ172": (_ERROR, "FROM of an alert is one stream or view"),
+    "CQ173": (_ERROR, "the text {name} has braces that mean nothing"),
+    "CQ174": (_ERROR, "no text of an alert can be called {name}"),
+    "CQ175": (_ERROR, "{name} in WITH of an alert is {expected}"),
     # Warnings
+    "CQ176": (_WARNING, "a key of alert {name} that falls silent fires for ever"),
     "CQ147": (_WARNING, "query {name} keeps something for every key for ever"),
     "CQ150": (_ERROR, "{type} has no field {name}"),
     "CQ151": (_ERROR, "{function} does not go with {types}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.emit.explain_absence import absence_facts
+from cqc.compiler.emit.explain_alert import alert_facts
 from cqc.compiler.emit.explain_decided import decided_facts
 from cqc.compiler.graph.lower import restore
 from cqc.compiler.graph.picture import expression_atoms
@@ -107,6 +108,8 @@ def _facts(query: NormalQuery) -> Iterator[tuple[str, str]]:
         yield "asks", _pull_text(query)
     if query.decided is not None:
         yield from decided_facts(query, query.decided)
+    if query.alert is not None:
+        yield from alert_facts(query, query.alert)
     yield "delivers", ", ".join(name_text(output.name) for output in query.outputs)
     if query.destinations is not None:
         if query.destinations.into:

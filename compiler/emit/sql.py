@@ -70,6 +70,10 @@ def query_sql(
         timed: Whether a first column has the result time (`@ts`) or instant (`@at`); with EVERY it always has.
     """
     words = DIALECTS[dialect]
+    if query.alert is not None:
+        raise CannotWriteError(
+            "an alert remembers for each key what came before, observation by observation"
+        )
     if query.decided is not None:
         tables = ViewTables(query, words, _branch_writer(words))
         shown = Shown.TIME if timed or query.decided.is_at else Shown.NOTHING

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 _CLAUSES = frozenset(
     {
         "FROM", "WHERE", "WINDOW", "MAXWINDOW", "BEGIN", "EVERY", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT",
-        "WITH", "UNION",
+        "WITH", "UNION", "PER", "FOR", "CLEAR", "KEEP", "ONCE", "NO",
     }
 )  # fmt: skip
-_CONDITIONS = frozenset({"WHERE", "WINDOW", "HAVING", "QUALIFY"})
+_CONDITIONS = frozenset({"WHERE", "WINDOW", "HAVING", "QUALIFY", "CLEAR"})
+_WORDS = {"GROUP": 2, "ORDER": 2, "UNION": 2, "CLEAR": 2, "KEEP": 2, "ONCE": 2, "NO": 3}
 _JOINS = frozenset({"JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "OUTER"})
 _COLUMN = 7  # where the content of clauses begins
 _DEEPEST_LIST = 40  # a list is not aligned with its bracket further to the right than this
@@ -121,7 +122,10 @@ def _starts_clause(words: list[Word], at: int) -> bool:
     if word.is_name or word.depth:
         return False
     if word.kind == "WITH" and at + 1 < len(words) and words[at + 1].kind == "(":
-        return False  # texts of a query, beside its name
+        # Texts of a query stand beside its name, those of an alert at its end.
+        return any(each.kind == "SELECT" and not each.is_name for each in words[:at])
+    if word.kind == "EVERY" and previous.kind == "ONCE" and not previous.is_name:
+        return False
     if word.kind == "FROM":
         return previous.kind != "DISTINCT"  # IS DISTINCT FROM
     if word.kind in _JOINS:
@@ -130,10 +134,10 @@ def _starts_clause(words: list[Word], at: int) -> bool:
 
 
 def _keyword_length(clause: list[Word]) -> int:
-    """How many words the keyword of a clause has: two for GROUP BY, none for a join, which is written as it comes."""
+    """How many words the keyword of a clause has: none for a join, which is written as it comes."""
     if clause[0].kind in _JOINS:
         return 0
-    return 2 if clause[0].kind in ("GROUP", "ORDER", "UNION") else 1
+    return _WORDS.get(clause[0].kind, 1)
 
 
 def _start_with_comments(lines: Lines, word: Word, margin: str, indent: int) -> None:

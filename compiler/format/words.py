@@ -135,6 +135,8 @@ def _outputs(select: syntax.Select) -> Iterator[syntax.SelectItem | syntax.Star]
         for item in branch.items:
             if item.query is not None:
                 yield from _outputs(item.query)
+        if branch.alert is not None:
+            yield from branch.alert.per
 
 
 def _written(kind: str, text: str, stays: bool) -> str:

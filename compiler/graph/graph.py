@@ -133,6 +133,7 @@ class Graph:
             query.join_hint,
             query.destinations,
             query.decided,
+            alert=query.alert,
         )
         self._queries[name] = node
         _attach(body, name, node)

@@ -17,7 +17,7 @@ from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.graph.lower import Lowered, in_own_order, lower
 from cqc.compiler.graph.picture import derived_relations, draw
 from cqc.compiler.graph.share import is_body_of
-from cqc.compiler.meaning import bound, normal
+from cqc.compiler.meaning import alerts, bound, normal
 from cqc.compiler.meaning.absence import Guard, KeyPair, Pattern
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import Column, Relation, fold
@@ -217,6 +217,7 @@ def _query(node: QueryNode) -> Plain:
         "join_hint": _plain(node.join_hint),
         "destinations": _plain(node.destinations),
         "decided": _plain(node.decided),
+        "alert": _plain(node.alert),
         **({"patterns": [_pattern(each, node) for each in node.patterns]} if node.patterns else {}),
     }
 
@@ -270,7 +271,7 @@ RECORDS: dict[str, type] = {
             normal.ExpressionAtom,
         ),
         *(normal.AllOf, normal.AnyOf, normal.EquiJoin, normal.ThetaJoin, normal.Residual),
-        *(normal.TimeBounds, KeyPair),
+        *(normal.TimeBounds, KeyPair, bound.Destinations, alerts.Alert, alerts.Text),
     )
 }
 _ENUMS: dict[tuple[str, str], type[Enum]] = {
@@ -461,6 +462,7 @@ def _read_query(stored: Plain, body: Plain, relations: Mapping[str, Relation]) -
         _read(stored.get("join_hint")),
         _read(stored.get("destinations")),
         _read(stored.get("decided")),
+        alert=_read(stored.get("alert")),
     )
     return Stored(query, parts, body["number"], body["host"])
 

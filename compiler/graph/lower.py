@@ -123,6 +123,7 @@ def restore(node: QueryNode) -> NormalQuery:
         node.join_hint,
         node.destinations,
         node.decided,
+        alert=node.alert,
     )
 
 

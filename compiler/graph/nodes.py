@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.meaning.absence import Pattern
+    from cqc.compiler.meaning.alerts import Alert
     from cqc.compiler.meaning.bound import Decided, Destinations, Item, JoinShape, Output, Pull
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import EquiJoin, Formula, Residual, ThetaJoin, TimeBounds
@@ -98,6 +99,7 @@ class QueryNode:
     # Of a query with outer joins or EXISTS; its bodies are those of the patterns, and `body` is that of the first.
     patterns: tuple[Pattern, ...] = ()
     parts: tuple[Body, ...] = field(default=(), repr=False)
+    alert: Alert | None = None
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -229,6 +231,7 @@ class OperatorKind(Enum):
     ABSENCE = "Absence"
     AGGREGATE = "Aggregate"
     DECIDED = "Decided"
+    ALERT = "Alert"
     DELIVER = "Deliver"
 
 

@@ -203,6 +203,11 @@ class _Drawing:
                 self._use(OperatorKind.DECIDED, decided, query.name, 1)
                 self._connect(before, decided)
                 before = [decided]
+            if query.alert is not None:
+                alert = f"alert:{query.name}"
+                self._use(OperatorKind.ALERT, alert, query.name, 1)
+                self._connect(before, alert)
+                before = [alert]
             again = f"deliver:{query.name}" in self._labels and bool(query.patterns)
             count = 0 if again else 1
             deliver = self._use(OperatorKind.DELIVER, f"deliver:{query.name}", query.name, count)

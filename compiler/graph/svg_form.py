@@ -41,6 +41,7 @@ _COLOURS = {
     OperatorKind.RESIDUAL: "#ead1dc",
     OperatorKind.HISTORY: "#fce5cd",
     OperatorKind.ABSENCE: "#d0e0e3",
+    OperatorKind.ALERT: "#f9cb9c",
     OperatorKind.AGGREGATE: "#d9d2e9",
     OperatorKind.DELIVER: "#eeeeee",
 }

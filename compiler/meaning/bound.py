@@ -21,6 +21,7 @@ from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import Span
+    from cqc.compiler.meaning.alerts import Alert
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.join_tree import Exists, JoinTree
 
@@ -649,6 +650,7 @@ class Query:
     decided: Decided | None = None
     tree: JoinTree | None = None  # with outer joins: how the items come together; ON is there then
     exists: tuple[Exists, ...] = ()  # conjuncts of WHERE
+    alert: Alert | None = None
 
     @property
     def has_absence(self) -> bool:

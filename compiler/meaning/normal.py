@@ -21,6 +21,7 @@ from cqc.compiler.diagnostics.record import record
 if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.meaning.absence import Pattern
+    from cqc.compiler.meaning.alerts import Alert
     from cqc.compiler.meaning.bound import (
         ComparisonOp,
         Decided,
@@ -208,3 +209,4 @@ class NormalQuery:
     patterns: tuple[
         Pattern, ...
     ] = ()  # of a query with outer joins or EXISTS: its rows; all else is that of the first
+    alert: Alert | None = None

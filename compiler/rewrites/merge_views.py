@@ -48,7 +48,7 @@ def _can_merge(query: Query, at: int) -> bool:
     if view is None or len(view.branches) > 1 or view.unnest is not None:
         return False
     inner = view.query
-    if query.decided is not None or inner.decided is not None:
+    if query.decided is not None or inner.decided is not None or query.alert is not None:
         return False  # rows that wait are made, and read, as they are
     if inner.has_absence:
         return False

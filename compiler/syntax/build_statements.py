@@ -253,6 +253,28 @@ class StatementPieces(ExpressionPieces):
     def limit(self, word: int, number: int) -> Clause:
         return Clause("LIMIT", word, self.number(number))
 
+    def per(self, word: int, *parts: Part) -> Clause:
+        return Clause("PER", word, List(pieces_of(parts)))
+
+    def hold(self, word: int, duration: Piece) -> Clause:
+        return Clause("FOR", word, duration)
+
+    def clear_when(self, word: int, _when: int, condition: Piece) -> Clause:
+        return Clause("CLEAR WHEN", word, condition)
+
+    def keep_firing(self, word: int, _firing: int, duration: Piece) -> Clause:
+        return Clause("KEEP FIRING", word, duration)
+
+    def once_every(self, word: int, _every: int, duration: Piece) -> Clause:
+        return Clause("ONCE EVERY", word, duration)
+
+    def no_data(self, word: int, _data: int, _after: int, duration: Piece) -> Clause:
+        return Clause("NO DATA AFTER", word, duration)
+
+    def severity(self, word: int, text: int) -> Piece:
+        made = self.string(text).make
+        return Piece(made, word, text)
+
     def group_by(self, word: int, _by: int, *parts: Part) -> Clause:
         return Clause("GROUP BY", word, List(pieces_of(parts)))
 
@@ -323,7 +345,8 @@ class StatementPieces(ExpressionPieces):
         repeated = [clause for clause in clauses if not clause.is_first_in(given)]
         repeated += _repeated(items.inner if isinstance(items, List) else [])
         lists = (outputs.make, items.make, conditions.make)
-        make = _select_maker(distinct is not None, lists, given, (word, last))
+        alert = _alert_maker(given, [clause for clause in clauses if clause.keyword in _ALERT])
+        make = _select_maker(distinct is not None, lists, given, (word, last), alert)
         return SelectPiece(make, word, last, inner, repeated)
 
     def with_entry(
@@ -440,6 +463,34 @@ class StatementPieces(ExpressionPieces):
 
         return SelectPiece(make, word, last, [select], select.repeated)
 
+    def create_alert(
+        self,
+        word: int,
+        _alert: int,
+        name: int,
+        severity: Piece | None,
+        into: Piece | None,
+        _as: int,
+        select: SelectPiece,
+        options: Piece | None,
+    ) -> SelectPiece:
+        make_select, last = select.make, (options or select).last
+        make_into, make_options = maker_of(into), maker_of(options)
+        make_severity = maker_of(severity)
+
+        def make(t: Tokens) -> syntax.CreateQuery:
+            return syntax.CreateQuery(
+                name_at(t, name),
+                make_select(t),
+                span_of(t, word, last),
+                () if make_into is None else make_into(t),
+                () if make_options is None else make_options(t),
+                True,
+                make_optional(make_severity, t),
+            )
+
+        return SelectPiece(make, word, last, [select], select.repeated)
+
     def create_sink(self, word: int, _sink: int, name: int, options: Piece) -> Piece:
         make_options, last = options.make, options.last
 
@@ -513,6 +564,7 @@ def _select_maker(
     lists: tuple[Make, Make, Make],
     given: dict[str, Make],
     ends: tuple[int, int],
+    make_alert: Make | None = None,
 ) -> Make:
     """How to make a Select from its lists (outputs, FROM items, ON conditions) and its clauses by keyword."""
     make_outputs, make_items, make_conditions = lists
@@ -547,6 +599,32 @@ def _select_maker(
             qualify=make_optional(qualify, t),
             joins=joins,
             unbounded=is_unbounded,
+            alert=make_optional(make_alert, t),
+        )
+
+    return make
+
+
+_ALERT = ("PER", "FOR", "CLEAR WHEN", "KEEP FIRING", "ONCE EVERY", "NO DATA AFTER")
+
+
+def _alert_maker(given: dict[str, Make], clauses: Sequence[Clause]) -> Make | None:
+    """How to make the clauses of CREATE ALERT; None where there is none of them."""
+    if not clauses:
+        return None
+    per, hold, clear, keep, once, no_data = (given.get(word) for word in _ALERT)
+    begins = clauses[0]
+
+    def make(t: Tokens) -> syntax.AlertClauses:
+        return syntax.AlertClauses(
+            () if per is None else per(t),
+            make_optional(hold, t),
+            make_optional(clear, t),
+            make_optional(keep, t),
+            make_optional(once, t),
+            make_optional(no_data, t),
+            begins.keyword,
+            span_of(t, begins.first, begins.last),
         )
 
     return make

@@ -461,6 +461,23 @@ class GroupingSets:
 
 
 @record
+class AlertClauses:
+    """The clauses of a SELECT that CREATE ALERT has: PER, FOR, CLEAR WHEN, KEEP FIRING, ONCE EVERY, NO DATA AFTER.
+
+    `first` is the one that comes first in the text, `span` its place.
+    """
+
+    per: tuple[SelectItem | Star, ...]
+    hold: Duration | None
+    clear: Expression | None
+    keep: Duration | None
+    once: Duration | None
+    no_data: Duration | None
+    first: str
+    span: Span = field(compare=False, repr=False)
+
+
+@record
 class Select:
     """One SELECT with its clauses. `JOIN .. ON c` adds its item to `items` and c to `join_conditions`.
 
@@ -489,6 +506,7 @@ class Select:
     unbounded: bool = False  # MAXWINDOW UNBOUNDED
     qualify: Expression | None = None
     joins: tuple[Join, ...] = ()
+    alert: AlertClauses | None = None
 
 
 # Statements
@@ -548,13 +566,18 @@ class CreateRelation:
 
 @record
 class CreateQuery:
-    """`CREATE QUERY name INTO sinks WITH (texts) AS select`, or a bare SELECT (name is None)."""
+    """`CREATE QUERY name INTO sinks WITH (texts) AS select`, or a bare SELECT (name is None).
+
+    `CREATE ALERT name SEVERITY text INTO sinks AS select WITH (texts)` is one too: an alert is a query in all else.
+    """
 
     name: Name | None
     select: Select
     span: Span = field(compare=False, repr=False)
     into: tuple[Name, ...] = ()
     options: tuple[Option, ...] = ()
+    is_alert: bool = False
+    severity: StringLiteral | None = None
 
 
 @record
@@ -578,7 +601,7 @@ class CreateView:
 
 @record
 class Drop:
-    """`DROP QUERY name` or `DROP VIEW name`; `what` is QUERY or VIEW."""
+    """`DROP QUERY name`, `DROP ALERT name` or `DROP VIEW name`; `what` is QUERY, ALERT or VIEW."""
 
     what: str
     name: Name

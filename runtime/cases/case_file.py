@@ -20,7 +20,8 @@ share them. A case is a title, the rest of its program, and steps in the order i
     --- input NAME [(columns)]         rows that arrive; columns left out are NULL
     --- register / --- unregister NAME a query comes (as CREATE QUERY .. AS ..) or goes
     --- invoke NAME [(columns)] [at INSTANT]   a pull query is asked, and these rows are its answer
-    --- results NAME [(columns)]       what a push or EVERY query delivers in all: `time | values`
+    --- results NAME [(columns)]       what a push or EVERY query delivers in all: `time | values`,
+                                       of an alert `time | state | since | count | values`
     --- columns NAME                   the names of a query's outputs
     --- error CODE [line:column]       the program must be refused with it
     --- warning CODE                   the program compiles and is warned about

@@ -19,6 +19,7 @@ from cqc.runtime.sinks.protocol import shape_of_query
 if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.meaning.bound import Query
+    from cqc.runtime.deliver.results import Result
 
 Row = tuple[Value, ...]
 Timed = tuple[int, Row]
@@ -94,8 +95,17 @@ class EngineExecutor:
         found: dict[str, list[Timed]] = {name: [] for name in self.queries}
         for result in self.engine.drain():
             time = result.ts if result.at is None else result.at
-            found[result.query].append((time_us(time), tuple(map(plain, result.row.values()))))
+            found[result.query].append((time_us(time), row_of(result)))
         return found
+
+
+def row_of(result: Result) -> Row:
+    """The values of a result; those of an alert come after its state, since when, and how often."""
+    row = tuple(map(plain, result.row.values()))
+    if result.alert is None:
+        return row
+    told = result.alert
+    return (told["state"], plain(told["since"]), told["count"], *row)
 
 
 def shown(value: Value, type_: ColumnType) -> object:

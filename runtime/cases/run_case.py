@@ -12,6 +12,7 @@ from cqc.compiler import CompileError, compile_sources
 from cqc.compiler.diagnostics.source import SourceFile
 from cqc.compiler.embed import decode_source, files_of
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.cases.case_file import CaseError, split_cells
 from cqc.runtime.cases.cells import (
     at_path,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Diagnostic, Program
     from cqc.compiler.meaning.bound import Query
-    from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.cases.case_file import LanguageCase, Step
     from cqc.runtime.cases.executor import Executor, Inputs, Row
 
@@ -272,13 +272,13 @@ class _Run:
 
     def chosen(self, step: Step, query: Query) -> list[int]:
         """The positions of the outputs that a step is about."""
-        names = [fold(output.name) for output in query.outputs]
+        names = [fold(name) for name, _ in _columns(query)]
         if step.columns is None:
             return list(range(len(names)))
         try:
             return [names.index(fold(each)) for each in step.columns]
         except ValueError as error:
-            listing = ", ".join(output.name for output in query.outputs)
+            listing = ", ".join(name for name, _ in _columns(query))
             raise CaseError(
                 f"{self.place(step)}: {query.name} has the outputs {listing}, not {', '.join(step.columns)}"
             ) from error
@@ -297,7 +297,8 @@ class _Run:
             ) from error
 
     def types(self, query: Query, chosen: Sequence[int]) -> list[ColumnType]:
-        return [query.outputs[at].expression.type for at in chosen]
+        columns = _columns(query)
+        return [columns[at][1] for at in chosen]
 
     def written(self, query: Query, chosen: Sequence[int], values: Sequence[object]) -> list[str]:
         types = self.types(query, chosen)
@@ -321,6 +322,16 @@ class _Run:
 
     def place(self, step: Step | None) -> str:
         return f"{self.case.path}:{self.case.line if step is None else step.line}"
+
+
+def _columns(query: Query) -> list[tuple[str, ColumnType]]:
+    """The values of a result by name and type: the outputs, after what an alert tells."""
+    outputs = [(output.name, output.expression.type) for output in query.outputs]
+    if query.alert is None:
+        return outputs
+    since = shape_of_query(query).time_type
+    told = [("state", ColumnType.STRING), ("since", since), ("count", ColumnType.BIGINT)]
+    return told + outputs
 
 
 def _expect_errors(outcome: Outcome, error: CompileError) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.cases.cells import Value, to_datetime
-from cqc.runtime.cases.executor import Inputs, Row, Timed, plain, time_us
+from cqc.runtime.cases.executor import Inputs, Row, Timed, plain, row_of, time_us
+from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.spark.handle import Handle, start
 
 if TYPE_CHECKING:
@@ -101,9 +102,7 @@ class SparkExecutor:
         query = self.queries[name]
         at: object = None
         if at_us is not None:
-            numeric = (
-                query.items[query.stream_items[0]].relation.time_type is not ColumnType.TIMESTAMP
-            )
+            numeric = shape_of_query(query).time_type is not ColumnType.TIMESTAMP
             at = at_us / 1e6 if numeric else to_datetime(at_us)
         table = self.started().invoke(name, at=at)
         columns = [column.to_pylist() for column in table.columns]
@@ -116,7 +115,7 @@ class SparkExecutor:
         found: dict[str, list[Timed]] = {name: [] for name in self.queries}
         for result in handle.results():
             time = result.ts if result.at is None else result.at
-            found[result.query].append((time_us(time), tuple(map(plain, result.row.values()))))
+            found[result.query].append((time_us(time), row_of(result)))
         return found
 
 

@@ -16,6 +16,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.arrow_out import to_objects
 from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.timestamp_text import to_datetime
+from cqc.runtime.deliver.alert_columns import STATES, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.columns.columns import Column
+    from cqc.runtime.deliver.alert_columns import AlertColumns
 
 NO_TIME = -(2**63)  # the instant of an invocation before anything was seen
 _SECOND_US = 1_000_000
@@ -44,6 +46,7 @@ class ResultBlock:
     times_us: NDArray[np.int64]
     time_type: ColumnType
     is_at: bool
+    alert: AlertColumns | None = None  # of the same rows as `columns`
 
     def __len__(self) -> int:
         return len(self.times_us)
@@ -99,7 +102,7 @@ class ResultGroup:
             begin = end
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """One result row.
 
@@ -108,6 +111,7 @@ class Result:
         row: output names and values: int, float, str, bool, datetime (in UTC) for TIMESTAMP, date for DATE, None for NULL.
         ts: the result time: a datetime in UTC, or a number of seconds where event time is numeric. None when `at` is set.
         at: the instant asked about, for queries with BEGIN-END. None when `ts` is set.
+        alert: of an alert: `state`, `severity`, `key`, `since`, `count`, and the texts of WITH. None for other queries.
 
     Example:
         >>> import cqc
@@ -121,6 +125,13 @@ class Result:
     row: dict[str, Any]
     ts: datetime | float | str | None = None
     at: datetime | float | str | None = None
+    alert: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        shown = f"query={self.query!r}, row={self.row!r}, ts={self.ts!r}, at={self.at!r}"
+        return (
+            f"Result({shown})" if self.alert is None else f"Result({shown}, alert={self.alert!r})"
+        )
 
 
 def in_time_order(blocks: Sequence[ResultBlock]) -> list[ResultBlock]:
@@ -148,14 +159,19 @@ def results_of(blocks: Sequence[ResultBlock]) -> Iterator[Result]:
     rows = _shared_rows(blocks)
     times = [time_values(block.times_us, block.time_type) for block in blocks]
     positions = [block.positions().tolist() for block in blocks]
+    alerts = [None if block.alert is None else alerts_of(block) for block in blocks]
     block_of, place = merge(blocks)
     for at, within in zip(block_of.tolist(), place.tolist(), strict=True):
         block = blocks[at]
         row = dict(zip(block.names, rows[at][positions[at][within]], strict=True))
         time = times[at][within]
-        yield (
-            Result(block.query, row, at=time) if block.is_at else Result(block.query, row, ts=time)
-        )
+        told = alerts[at]
+        if told is not None:
+            yield Result(block.query, row, ts=time, alert=told[within])
+        elif block.is_at:
+            yield Result(block.query, row, at=time)
+        else:
+            yield Result(block.query, row, ts=time)
 
 
 def rows_of(
@@ -203,6 +219,29 @@ def time_value(us: int, type_: ColumnType) -> datetime | float | str | None:
 def python_values(column: Column) -> list[Any]:
     """The values of a column as users see them: datetimes for instants, seconds for durations, dicts and lists for nested ones."""
     return to_objects(column)
+
+
+def alerts_of(block: ResultBlock) -> list[dict[str, Any]]:
+    """What each result of an alert says beside its row, as users see it."""
+    assert block.alert is not None
+    picks = block.positions()
+    alert = block.alert.take(picks)
+    keys = [python_values(column) for column in alert.key_columns]
+    named = [dict(zip(alert.key_names, each, strict=True)) for each in zip(*keys, strict=True)]
+    texts = [(text.name, text_of(text, block.columns, picks).to_pylist()) for text in alert.texts]
+    return [
+        {
+            "state": STATES[state],
+            "severity": alert.severity,
+            "key": named[at] if keys else {},
+            "since": time_value(since, block.time_type),
+            "count": count,
+            **{name: values[at] for name, values in texts},
+        }
+        for at, (state, since, count) in enumerate(
+            zip(alert.states.tolist(), alert.since_us.tolist(), alert.counts.tolist(), strict=True)
+        )
+    ]
 
 
 def _sorted_block(block: ResultBlock) -> ResultBlock:

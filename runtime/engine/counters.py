@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.alerts.active_keys import active_keys
 from cqc.runtime.engine.turns import Turns, reads
 from cqc.runtime.intake.intake_warnings import intake_warnings
 from cqc.runtime.metrics.engine import DeliveryMetrics, EngineMetrics, PacketMetrics, StateMetrics
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.adapt.packet_size import Packets
     from cqc.runtime.adapt.work_watch import WorkWatch
+    from cqc.runtime.alerts.active_keys import ActiveKey
+    from cqc.runtime.alerts.alert_queries import AlertQueries
     from cqc.runtime.deliver.deliver import Deliveries
     from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
@@ -39,6 +42,7 @@ class EngineCounters:
     _deliveries: Deliveries
     _pulls: PullQueries
     _decided: DecidedQueries
+    _alerts: AlertQueries
     _queries: RunningQueries
     _absent: AbsentQueries
 
@@ -271,6 +275,30 @@ class EngineCounters:
         """The operators that run."""
         return self._circuit
 
+    @reads
+    def alert_counts(self) -> dict[str, tuple[int, int]]:
+        """For each alert how many keys are pending, and how many firing."""
+        return self._alerts.counts()
+
+    @reads
+    def alerts(self, name: str | None = None, most: int = 1_000) -> list[ActiveKey]:
+        """The keys of alerts that are pending or firing, those that began first before others.
+
+        Args:
+            name: of one alert; all by default.
+            most: so many of each alert at most.
+
+        Example:
+            >>> import cqc
+            >>> engine = cqc.Engine(cqc.compile(
+            ...     "CREATE STREAM s (ts BIGINT, k STRING, x BIGINT);"
+            ...     "CREATE ALERT a AS SELECT x FROM s WHERE x > 1 PER k NO DATA AFTER 1 HOUR"))
+            >>> engine.push("s", [{"ts": 1, "k": "a", "x": 2}])
+            >>> [(key.alert, key.state, key.key, key.since) for key in engine.alerts()]
+            [('a', 'firing', {'k': 'a'}, 1)]
+        """
+        return active_keys(self._alerts, name, most)
+
     @property
     def absent(self) -> AbsentQueries:
         """The queries whose rows depend on what is not there."""
@@ -279,7 +307,10 @@ class EngineCounters:
     @property
     def waits_for_time(self) -> bool:
         """Whether some results of push queries come with the watermark and not with a tuple (ROWS windows, absence, TUMBLE, OVER)."""
-        return bool(self._circuit.row_joins) or len(self._absent) + len(self._decided) > 0
+        return (
+            bool(self._circuit.row_joins)
+            or len(self._absent) + len(self._decided) + len(self._alerts) > 0
+        )
 
     @property
     def watch(self) -> WorkWatch:
@@ -290,7 +321,11 @@ class EngineCounters:
 
     def _own_bytes(self, name: str) -> int:
         """What is kept for a query beside the tuples and the joins."""
-        return self._pulls.kept_bytes(name) + self._decided.kept_bytes(name)
+        return (
+            self._pulls.kept_bytes(name)
+            + self._decided.kept_bytes(name)
+            + self._alerts.kept_bytes(name)
+        )
 
     def _stream_counts(self) -> dict[str, StreamCount]:
         return {line.relation.name: line.count.copy() for line in self.lines.values()}
@@ -307,4 +342,5 @@ class EngineCounters:
             + self._circuit.failures
             + self._pulls.failures
             + self._decided.failures
+            + self._alerts.failures
         )

@@ -25,6 +25,7 @@ from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.physical.strategy import Strategy
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.adapt.work_watch import Unwanted
+from cqc.runtime.alerts.alert_queries import AlertQueries
 from cqc.runtime.deliver.deliver import Deliveries
 from cqc.runtime.deliver.drained import Drained
 from cqc.runtime.deliver.results import rows_of
@@ -117,7 +118,7 @@ class Engine(EngineCounters):
         states = self._relations.states
         # Rows that wait are needed, not only their number.
         waits = _has_absence(program, wanted) or any(
-            program.normal(name).decided for name in wanted
+            program.normal(name).decided or program.normal(name).alert for name in wanted
         )
         self._circuit = Circuit(states, strategy, counts_only=not collect and not waits)
         self._deliveries = Deliveries()
@@ -134,6 +135,7 @@ class Engine(EngineCounters):
             decider=AllDecided,
         )
         self._decided = DecidedQueries()
+        self._alerts = AlertQueries()
         self._views = DerivedStreams(
             self._relations, self._circuit, self._pulls, self._absent, self._decided
         )
@@ -145,6 +147,7 @@ class Engine(EngineCounters):
             self._views,
             self._absent,
             self._decided,
+            self._alerts,
             keep_past=keep_past,
             collect=collect,
         )
@@ -155,6 +158,7 @@ class Engine(EngineCounters):
             self._views,
             self._absent,
             self._decided,
+            self._alerts,
         )
         self._finished = False
         self._ends: list[dict[str, int]] = []  # how far the streams were when an input had ended
@@ -337,7 +341,7 @@ class Engine(EngineCounters):
                 changed[query.name] = (query.text, new)
         self._program = program
         for name, (text, normal) in changed.items():
-            self._queries.remove(name)
+            self._remove(name)
             self._queries.add(normal, text, self._relations.arrivals())
         self._path.purge.look_again()
         return list(changed)
@@ -412,8 +416,12 @@ class Engine(EngineCounters):
     @changes
     def unregister(self, query: QueryHandle | str) -> None:
         """Remove a query and what only it used; its results that wait stay drainable."""
-        self._queries.remove(self._queries.book.name_of(query))
+        self._remove(self._queries.book.name_of(query))
         self._path.purge.look_again()
+
+    def _remove(self, name: str) -> None:
+        """Drop a query; an alert tells what is resolved by that."""
+        self._path.keep([], self._queries.remove(name, self._relations.watermarks()))
 
     @changes
     def bound(self, *, found: int, past: int, seconds: float | None = None) -> None:
@@ -529,6 +537,7 @@ class Engine(EngineCounters):
             self._decided.save(),
             list(self._ends),
             self._absent.save(),
+            self._alerts.save(),
         )
         return Snapshot(state, self._relations.tuples(since or {}))
 
@@ -547,7 +556,7 @@ class Engine(EngineCounters):
         """
         state, left = snapshot.state, {name: each.packet for name, each in snapshot.tuples.items()}
         for name in list(self._queries.book.running):
-            self._queries.remove(name)
+            self._queries.remove(name, self._relations.watermarks())
         with noted_in(None):  # faults of functions were told when they happened
             ends = list(state.ends)
             for query in state.queries:
@@ -564,6 +573,7 @@ class Engine(EngineCounters):
         self._pulls.resume(state.next_instants)
         self._decided.load(state.decided)
         self._absent.load(state.key_times)
+        self._alerts.load(state.alerts)
         self._queries.book.gone = dict(state.results_of_gone)
         for query in state.queries:
             self._queries.count_from(query.name, query.results)

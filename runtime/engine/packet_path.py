@@ -20,6 +20,7 @@ from cqc.runtime.join.execute.join_node import push_packet
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cqc.runtime.alerts.alert_queries import AlertQueries
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.deliver.deliver import Deliveries
     from cqc.runtime.deliver.results import ResultBlock, ResultGroup
@@ -46,6 +47,7 @@ class PacketPath:
         views: the views that push queries read.
         absent: queries whose rows depend on what is not there.
         decided: queries whose rows wait for the watermark.
+        alerts: queries of CREATE ALERT.
         keep_past: keep tuples for pull queries that are registered later.
         collect: with False results are counted and do not wait to be drained.
     """
@@ -59,6 +61,7 @@ class PacketPath:
         views: DerivedStreams,
         absent: AbsentQueries,
         decided: DecidedQueries,
+        alerts: AlertQueries,
         *,
         keep_past: bool,
         collect: bool,
@@ -71,6 +74,7 @@ class PacketPath:
         self._pulls = pulls
         self._absent = absent
         self._decided = decided
+        self._alerts = alerts
         self._replays = False  # what is found was held before
         self._keep_past = keep_past
         self._collect = collect
@@ -134,6 +138,8 @@ class PacketPath:
             found += push_packet(state, joins, packet, keep_all=keep_all, more=more)
         for each in self._circuit.selections_of(name):
             found.append(each.process(packet, first))
+        if not self._replays and self._alerts.watches(name):
+            self._alerts.observe(name, packet, found)
         return self._note(found) if found else found
 
     def insert(self, name: str, packet: Packet) -> None:
@@ -240,7 +246,11 @@ class PacketPath:
 
     def _decisions(self) -> list[ResultBlock]:
         """What the watermark decides now."""
-        return self._decided.due(self._relations.watermarks()) if len(self._decided) else []
+        if not len(self._decided) + len(self._alerts):
+            return []
+        watermarks = self._relations.watermarks()
+        blocks = self._decided.due(watermarks) if len(self._decided) else []
+        return blocks + self._alerts.due(watermarks)
 
     def _note(self, found: list[Found]) -> list[Found]:
         """Let pull queries keep what was found; what is left to deliver. It can be read until the states are purged."""

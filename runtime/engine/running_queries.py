@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.alerts.alert_queries import AlertQueries
     from cqc.runtime.deliver.deliver import Deliveries
+    from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.engine.derived_streams import DerivedStreams
@@ -50,6 +52,7 @@ class RunningQueries:
         views: DerivedStreams,
         absent: AbsentQueries,
         decided: DecidedQueries,
+        alerts: AlertQueries,
     ) -> None:
         self.book = QueryBook()
         self._views = views
@@ -59,6 +62,7 @@ class RunningQueries:
         self._deliveries = deliveries
         self._pulls = pulls
         self._decided = decided
+        self._alerts = alerts
 
     def add(self, query: NormalQuery, text: str | None, since: Mapping[str, int]) -> None:
         """Answer a query from now on.
@@ -86,6 +90,9 @@ class RunningQueries:
         added.seconds_before = self._circuit.seconds(node.name)
         if node.decided is not None:
             self._decided.add(node, seat, since)
+            return
+        if node.alert is not None:
+            self._alerts.add(node, seat, since)
             return
         if node.pull is None:
             self._deliveries.add(node, seat)
@@ -131,24 +138,28 @@ class RunningQueries:
                 f"query {node.name} would make too many combinations of the past"
             ) from error
 
-    def remove(self, name: str) -> None:
-        """Drop a query and what only it used."""
+    def remove(self, name: str, watermarks: Mapping[str, int]) -> list[ResultBlock]:
+        """Drop a query and what only it used; an alert that fires is resolved by that at its watermark."""
         self._circuit.watch.forget(name)
         if name in self._absent:
             results, node = self.results(name), self.node(name)
             self._absent.remove(name)
             self._views.leave(node)
             self.book.remove(name, results)
-            return
+            return []
         if name in self._asked:
             results = self.results(name)
             self._pulls.remove_absent(name, self._circuit)
             del self._asked[name]
             self.book.remove(name, results)
-            return
+            return []
         results, node = self.results(name), self._circuit.query(name)
+        told: list[ResultBlock] = []
         if node.decided is not None:
             self._decided.remove(node)
+        elif node.alert is not None:
+            told = self._alerts.remove(node, watermarks)
+            results += sum(map(len, told))
         elif node.pull is None:
             self._deliveries.remove(node, self._circuit.seat(name))
         else:
@@ -156,6 +167,7 @@ class RunningQueries:
         self._circuit.remove(name)
         self._views.leave(node)
         self.book.remove(name, results)
+        return told
 
     def node(self, name: str) -> QueryNode:
         """How a query stands in the shared graph."""
@@ -172,6 +184,8 @@ class RunningQueries:
         node = self.node(name)
         if node.decided is not None:
             return self._decided.results_of(name)
+        if node.alert is not None:
+            return self._alerts.results_of(name)
         if node.pull is not None:
             return self._pulls.results_of(name)
         return self._circuit.seat(name).results - self.book.running[name].results_before
@@ -204,6 +218,8 @@ class RunningQueries:
         node = self.node(name)
         if node.decided is not None:
             self._decided.set_results(name, results)
+        elif node.alert is not None:
+            self._alerts.set_results(name, results)
         elif node.pull is not None:
             self._pulls.set_results(name, results)
         else:

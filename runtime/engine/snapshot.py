@@ -48,6 +48,7 @@ class EngineState:
     # How many tuples of each stream had come when an input ended: what was missing then was delivered, and gets no partner.
     ends: list[dict[str, int]] = field(default_factory=list)
     key_times: dict[str, list[str]] = field(default_factory=dict)  # of EXISTS over a whole past
+    alerts: list[dict[str, Any]] = field(default_factory=list)  # what is known of their keys
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -62,6 +63,7 @@ class EngineState:
             data.get("decided", []),
             data.get("ends", []),
             data.get("key_times", {}),
+            data.get("alerts", []),
         )
 
     def without_gone(self, wanted: Mapping[str, str]) -> EngineState:

@@ -53,7 +53,7 @@ def execute(engine: Engine, statement: syntax.Statement) -> pa.Table | QueryHand
             return show(engine, statement.what)
         case syntax.Describe():
             return describe(engine, statement.name.text)
-        case syntax.Drop(what="QUERY"):
+        case syntax.Drop(what="QUERY" | "ALERT"):
             engine.unregister(statement.name.text)
         case syntax.Drop():
             drop_view(engine, statement.name.text)
@@ -137,7 +137,18 @@ def show(engine: Engine, what: str) -> pa.Table:
             sinks = [(each.name, each.type) for each in catalog.sinks.values()]
             return _table(("name", "type"), sinks)
         case _:
-            return _table(("name", "kind", "text"), [])
+            return _alerts(engine)
+
+
+def _alerts(engine: Engine) -> pa.Table:
+    """The alerts with how many of their keys are pending and firing."""
+    counts, texts = engine.alert_counts(), engine.query_texts()
+    rows = []
+    for name, (pending, firing) in counts.items():
+        alert = engine.node(name).alert
+        assert alert is not None
+        rows.append((name, alert.severity or "", str(pending), str(firing), _shown(texts[name])))
+    return _table(("name", "severity", "pending", "firing", "text"), rows)
 
 
 def _shown(text: str) -> str:
@@ -206,7 +217,7 @@ def _kind_of(relation: Relation) -> str:
 def _kind(engine: Engine, name: str) -> str:
     pull = engine.node(name).pull
     if pull is None:
-        return "push"
+        return "push" if engine.node(name).alert is None else "alert"
     return "pull" if pull.every_us is None else "every"
 
 

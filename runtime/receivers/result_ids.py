@@ -1,6 +1,6 @@
 """The id of a result: the same in every run that gives the same row, whatever crashed in between.
 
-It is the first 128 bits of SHA-256 over the canonical JSON of [program, query, result time, null, row, n]. Equal results of one query at
+It is the first 128 bits of SHA-256 over the canonical JSON of [program, query, result time, null, row, n]; an alert has [state, key] in the place of null. Equal results of one query at
 one time are numbered: n is 0 for the first of them. A later micro-batch may bring one more of the same, as long as the watermark
 has not passed its time; so the numbers given out are kept that long, and are part of a commit.
 """
@@ -11,8 +11,11 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from sortedcontainers import SortedDict
 
+from cqc.runtime.deliver.alert_columns import STATES
 from cqc.runtime.deliver.results import merge
 from cqc.runtime.receivers.canonical_json import canonical_rows, canonical_text, canonical_times
 from cqc.runtime.sinks.lines import LineStyle, line_arrays
@@ -20,9 +23,21 @@ from cqc.runtime.sinks.lines import LineStyle, line_arrays
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cqc.runtime.deliver.results import ResultBlock
 
 _KEY_BYTES = 16
+
+
+def _alerts(block: ResultBlock, rows: NDArray[np.int64]) -> pa.StringArray:
+    """The state and the key of results of an alert."""
+    assert block.alert is not None
+    alert = block.alert.take(rows)
+    keys = canonical_rows(alert.key_names, alert.key_columns, len(rows))
+    states = pa.array(STATES).take(pa.array(alert.states))
+    return pc.binary_join_element_wise(',["', states, '",', keys, "],", "")
 
 
 class ResultIds:
@@ -40,6 +55,8 @@ class ResultIds:
             ",",
             canonical_times,
             canonical_rows,
+            _alerts,
+            alert_first=True,
         )
         # For each query, by result time: how many of each result there were. Times that are past are taken out from the front.
         self._given: dict[str, SortedDict[int, dict[bytes, int]]] = {}

@@ -34,6 +34,7 @@ def make_marks(engine: Engine, registry: Registry) -> Marks:
         "streams": {name: asdict(each) for name, each in state.lines.items()},
         "instants": state.next_instants,
         "decided": state.decided,
+        "alerts": state.alerts,
     }
 
 
@@ -59,6 +60,7 @@ def restore_marks(
         [QueryState(each.name, each.text, {}) for each in entries if not wanted[each.number]],
         next_instants=marks["instants"],
         decided=marks.get("decided", []),
+        alerts=marks.get("alerts", []),
     )
     engine.restore(Snapshot(state))
     for entry in entries:

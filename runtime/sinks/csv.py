@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.runtime.sinks.alert_text import flat
 from cqc.runtime.sinks.csv_text import csv_field, csv_json_rows, csv_rows, csv_times
 from cqc.runtime.sinks.lines import LineStyle, result_lines
 from cqc.runtime.sinks.output import Output
@@ -51,7 +52,7 @@ class CsvSink:
         self._output.write((",".join(map(csv_field, header)) + "\n").encode())
 
     def write(self, blocks: Sequence[ResultBlock]) -> None:
-        for text in result_lines(blocks, self._style):
+        for text in result_lines([flat(block) for block in blocks], self._style):
             self._output.write(text)
         self._output.flush()
 
@@ -73,7 +74,7 @@ class CsvFolderSink:
             self._begin(query, shape)
 
     def write(self, blocks: Sequence[ResultBlock]) -> None:
-        for block in blocks:
+        for block in map(flat, blocks):
             if not len(block):
                 continue
             if not self._files.has(block.query):

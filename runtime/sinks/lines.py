@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from cqc.runtime.columns.columns import Column, take
 from cqc.runtime.deliver.results import ResultBlock, merge
+from cqc.runtime.sinks.alert_text import json_alerts
 from cqc.runtime.sinks.json_text import json_key, json_rows, json_times
 
 if TYPE_CHECKING:
@@ -30,13 +31,18 @@ LINES_AT_ONCE = 200_000  # bounds the text in memory; more does not make it fast
 
 @dataclass(frozen=True, slots=True)
 class LineStyle:
-    """How a line is put together: head, time, middle, row, and a line end."""
+    """How a line is put together: head, time, middle, row, and a line end.
+
+    `alerts` is what stands before the line end where the block is of an alert; with `alert_first` before the row, in the place of the middle.
+    """
 
     head: Callable[[ResultBlock], str]
     middle: Callable[[ResultBlock], str]
     end: str
     times: Callable[[NDArray[np.int64], ColumnType], pa.StringArray]
     rows: Callable[[Sequence[str], Sequence[Column], int], pa.StringArray]
+    alerts: Callable[[ResultBlock, NDArray[np.int64]], pa.StringArray] | None = None
+    alert_first: bool = False
 
 
 def _json_head(block: ResultBlock) -> str:
@@ -44,7 +50,13 @@ def _json_head(block: ResultBlock) -> str:
     return f'{{"query": {json_key(block.query)}, "{label}": '
 
 
-JSON_LINES = LineStyle(_json_head, lambda block: ', "row": ', "}\n", json_times, json_rows)
+def _json_alerts(block: ResultBlock, rows: NDArray[np.int64]) -> pa.StringArray:
+    return pc.binary_join_element_wise(', "alert": ', json_alerts(block, rows), "")
+
+
+JSON_LINES = LineStyle(
+    _json_head, lambda block: ', "row": ', "}\n", json_times, json_rows, _json_alerts
+)
 
 
 def result_lines(
@@ -91,10 +103,19 @@ def _families(blocks: Sequence[ResultBlock]) -> list[int]:
     numbers: dict[tuple[object, ...], int] = {}
     return [
         numbers.setdefault(
-            (id(block.columns), block.names, block.is_at, block.time_type), len(numbers)
+            (id(block.columns), block.names, block.is_at, block.time_type, *_told(block)),
+            len(numbers),
         )
         for block in blocks
     ]
+
+
+def _told(block: ResultBlock) -> tuple[object, ...]:
+    """What alerts of one family have in common."""
+    alert = block.alert
+    if alert is None:
+        return ()
+    return alert.severity, alert.texts, alert.key_names, id(alert.states)
 
 
 def _family_lines(
@@ -111,6 +132,13 @@ def _family_lines(
     positions = np.concatenate([block.positions() for block in mine])[flat]
     times = np.concatenate([block.times_us for block in mine])[flat]
     heads = pa.array([style.head(block) for block in mine])
+    if first.alert is not None and style.alerts is not None:
+        told, rows = style.alerts(first, positions), _row_texts(positions, first, style)
+        middle = (told, rows) if style.alert_first else (style.middle(first), rows, told)
+        times_of = _time_texts(times, first, style)
+        return pc.binary_join_element_wise(
+            heads.take(pa.array(local)), times_of, *middle, style.end, ""
+        )
     return pc.binary_join_element_wise(
         heads.take(pa.array(local)),
         _time_texts(times, first, style),

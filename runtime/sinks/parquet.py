@@ -18,6 +18,7 @@ from cqc.runtime.columns.arrow_out import arrow_type, to_arrow
 from cqc.runtime.columns.columns import ARROW_TYPES
 from cqc.runtime.deliver.results import NO_TIME, ResultBlock, merge
 from cqc.runtime.errors import RunError
+from cqc.runtime.sinks.alert_text import flat
 from cqc.runtime.sinks.csv import common_shape
 from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.json_text import json_rows
@@ -135,6 +136,7 @@ def schema_of_shape(shape: Shape) -> pa.Schema:
 
 def table_of_block(block: ResultBlock) -> pa.Table:
     """A block as an Arrow table: the time first, then the outputs."""
+    block = flat(block)
     label = time_label(shape_of_block(block))
     arrays = [_times(block), *map(to_arrow, block.own_columns())]
     return pa.table(arrays, names=[label, *block.names])
@@ -176,6 +178,7 @@ def _named_table(block: ResultBlock) -> pa.Table:
 
 
 def _json_table(block: ResultBlock) -> pa.Table:
+    block = flat(block)
     times = csv_times(block.times_us, block.time_type)
     nothing = pa.nulls(len(block), pa.string())
     rows = json_rows(block.names, block.own_columns(), len(block))

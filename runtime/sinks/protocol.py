@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.sinks.alert_text import alert_label, flat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +42,13 @@ class Shape:
 
 def shape_of_query(query: Query) -> Shape:
     """The shape of a query's results."""
+    names = tuple(output.name for output in query.outputs)
+    types = tuple(output.expression.type for output in query.outputs)
+    if query.alert is not None:
+        names, types = (*names, alert_label(names)), (*types, ColumnType.STRING)
     return Shape(
-        tuple(output.name for output in query.outputs),
-        tuple(output.expression.type for output in query.outputs),
+        names,
+        types,
         _time_type(query),
         query.pull is not None or (query.decided is not None and query.decided.is_at),
     )
@@ -60,6 +65,7 @@ def _time_type(query: Query) -> ColumnType:
 
 def shape_of_block(block: ResultBlock) -> Shape:
     """The shape that a block shows."""
+    block = flat(block)
     types = tuple(column.type for column in block.columns)
     return Shape(block.names, types, block.time_type, block.is_at)
 

@@ -21,6 +21,7 @@ from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.date_text import format_date_column
 from cqc.runtime.columns.sortable_columns import base64_texts, number_texts
 from cqc.runtime.columns.timestamp_text import format_column
+from cqc.runtime.sinks.alert_text import flat
 from cqc.runtime.sinks.csv_text import csv_times
 from cqc.runtime.sinks.json_text import double_texts, json_values
 from cqc.runtime.sinks.output import Output
@@ -123,7 +124,7 @@ class _Held:
 
     def add(self, blocks: Sequence[ResultBlock]) -> bool:
         """Hold back more rows. Returns whether they are too many."""
-        for block in blocks:
+        for block in map(flat, blocks):
             if len(block):
                 self._blocks.setdefault((block.query, block.names), []).append(block)
                 self._rows += len(block)

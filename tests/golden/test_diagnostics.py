@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cqc.compiler import compile  # noqa: A004 - the public name
-from cqc.compiler.bind import sinks
+from cqc.compiler.bind.options import sinks
 from cqc.compiler.diagnostics.diagnostic import (
     CompileError,
     Diagnostic,

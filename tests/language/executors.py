@@ -17,7 +17,15 @@ from cqc.runtime.cases.executor import (
     shown,
     time_us,
 )
-from tests.support.oracle.brute_force import Data, every_answers, pull_answer, push_answer
+from tests.support.oracle.brute_force import (
+    Data,
+    alert_answer,
+    every_answers,
+    latest_us,
+    pull_answer,
+    push_answer,
+    shown_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,12 +77,30 @@ class OracleExecutor:
     def results_of(self, name: str) -> list[Timed]:
         query, first = self.since[name]
         last = self.left.get(name)
+        if query.alert is not None:
+            return self.results_of_alert(query, first, last)
         if query.pull is None:
             data = self.data(first, last)
             return push_answer(query, data.streams, data.tables)
         if query.pull.every_us is not None:
             return every_answers(query, self.data(0, last))
         return []
+
+    def results_of_alert(self, query: Query, first: int, last: int | None) -> list[Timed]:
+        """What an alert tells; one that was dropped stands at the watermark of everything that had come by then."""
+        dropped_us = None
+        if last is not None:
+            delay_us = query.items[0].relation.delay_us
+            dropped_us = (latest_us(query, self.data(0, last)) or 0) - delay_us
+        found = alert_answer(query, self.data(first, last), dropped_us=dropped_us)
+        relation = query.items[0].relation
+        return [
+            (
+                each.ts_us,
+                (each.state, shown_time(relation, each.since_us), each.count, *each.row),
+            )
+            for each in found
+        ]
 
     def data(self, first: int, last: int | None) -> Data:
         streams: dict[str, list[tuple[Row, int]]] = {}

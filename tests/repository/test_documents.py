@@ -83,7 +83,9 @@ def test_every_option_that_is_named_exists(page: Path) -> None:
     for command in COMMANDS:
         found = group.get_command(context, command)
         assert found is not None
-        known.update(name for parameter in found.params for name in parameter.opts)
+        inside = found.commands.values() if isinstance(found, click.Group) else ()
+        for each in (found, *inside):
+            known.update(name for parameter in each.params for name in parameter.opts)
     assert not sorted(set(OPTION.findall(page.read_text(encoding="utf-8"))) - known)
 
 

@@ -55,7 +55,9 @@ def test_links_in_the_facade_are_relative_and_match_the_mapping() -> None:
         link.name: str(link.readlink()) for link in (ROOT / "cqc").iterdir() if link.is_symlink()
     }
     mapped = {
-        package.partition(".")[2]: folder for package, folder in SETUPTOOLS["package-dir"].items()
+        package.partition(".")[2]: folder
+        for package, folder in SETUPTOOLS["package-dir"].items()
+        if package.partition(".")[0] == "cqc"
     }
     assert links == {name: f"../{folder}" for name, folder in mapped.items() if name}
 

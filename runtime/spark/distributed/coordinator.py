@@ -573,6 +573,10 @@ def check_distributable(query: NormalQuery) -> None:
     Raises:
         RunError: when it cannot.
     """
+    if query.alert is not None:
+        raise RunError(
+            f"alert {query.name} looks at the observations of a key in one place: run it without --distribute"
+        )
     if query.decided is not None:
         raise RunError(
             f"query {query.name} has windows or OVER, whose rows wait in one place: run it without --distribute"

@@ -21,6 +21,7 @@ from cqc.compiler.meaning.catalog import Relation, fold
 from cqc.compiler.meaning.types import ColumnType
 from tests.support.oracle.absence import Absence, Made, Member
 from tests.support.oracle.aggregates import aggregate, group_key
+from tests.support.oracle.alerts import Told, told
 from tests.support.oracle.nested import unnested, with_fields
 from tests.support.oracle.over import over_values
 from tests.support.oracle.scalars import Row, Scope, Value, compare, evaluate, is_true
@@ -66,7 +67,15 @@ def push_answer(
     tables: Mapping[str, Sequence[Row]],
     functions: Functions | None = None,
 ) -> list[tuple[int, Row]]:
-    """All results with their result times, in result-time order (2.1)."""
+    """All results with their result times, in result-time order (2.1).
+
+    Those of an alert have its state, `since` in microseconds and the count before the outputs.
+    """
+    if query.alert is not None:
+        return [
+            (each.ts_us, (each.state, each.since_us, each.count, *each.row))
+            for each in alert_answer(query, Data(streams, tables), functions)
+        ]
     if query.decided is not None:
         return decided_answer(query, query.decided, Data(streams, tables), functions or {})
     if query.has_absence:
@@ -78,6 +87,25 @@ def push_answer(
         if inside_rows(query, combination, choices)
     ]
     return sorted(answer, key=lambda result: result[0])
+
+
+def alert_answer(
+    query: bound.Query,
+    data: Data,
+    functions: Functions | None = None,
+    dropped_us: int | None = None,
+) -> list[Told]:
+    """What an alert tells of the whole input, or of what is decided where it is dropped (8.1)."""
+    assert query.alert is not None
+    observed = []
+    for member in tuples(query.items[0], data, functions):
+        assert member.ts_us is not None
+        past = dropped_us is not None and (
+            member.ts_us >= dropped_us if query.alert.of_view else member.ts_us > dropped_us
+        )
+        if not past:
+            observed.append((member.row, member.ts_us))
+    return told(query, observed, functions or {}, dropped_us)
 
 
 def pull_answer(

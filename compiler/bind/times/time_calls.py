@@ -11,10 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.literals import whole_number
-from cqc.compiler.bind.operators import coerce
 from cqc.compiler.diagnostics.suggest import did_you_mean
-from cqc.compiler.meaning.bound import FunctionCall, Literal
+from cqc.compiler.meaning.bound import Cast, FunctionCall, Literal
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.date_formats import format_pieces
 from cqc.compiler.meaning.time_patterns import pieces_of
@@ -125,10 +123,16 @@ def simplified(call: FunctionCall) -> Expression:
     value, *patterns = call.arguments
     is_text = value.type is ColumnType.STRING
     if call.name in _CAST_TO and not (is_text and patterns):
-        return coerce(value, _CAST_TO[call.name])
+        return _cast(value, _CAST_TO[call.name])
     if call.name == "unix_timestamp" and not is_text:
-        return replace(call, arguments=(coerce(value, ColumnType.TIMESTAMP),))
+        return replace(call, arguments=(_cast(value, ColumnType.TIMESTAMP),))
     return call
+
+
+def _cast(value: Expression, target: ColumnType) -> Expression:
+    if isinstance(value, Literal) and value.value is None:
+        return Literal(None, target, value.span)
+    return value if value.type is target else Cast(value, target, value.span)
 
 
 def is_calendar(node: syntax.Expression) -> bool:
@@ -140,8 +144,8 @@ def move_by_months(
     scope: Scope, operator: str, time: Expression, node: syntax.Duration, span: Span
 ) -> Expression | None:
     """`time + INTERVAL '1' MONTH`: a DATE stays one."""
-    count = whole_number(node.number.strip()) if _is_whole(node.number) else None
-    if count is None or abs(count) > 2**31:
+    count = int(node.number) if _is_whole(node.number) else None
+    if count is None:
         scope.report("CQ059", node.span, text=node.number, hint="`INTERVAL '1' MONTH`.")
         return None
     if time.type not in (ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.NULL):
@@ -160,4 +164,4 @@ def move_by_months(
 
 def _is_whole(number: str) -> bool:
     text = number.strip().lstrip("+-")
-    return text.isascii() and text.isdigit()
+    return text.isascii() and text.isdigit() and len(text) < 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.options import option_text
+from cqc.compiler.bind.options.options import option_text
 from cqc.compiler.diagnostics.suggest import did_you_mean, listed
 from cqc.compiler.meaning.bound import Destinations
 from cqc.compiler.meaning.catalog import SinkDeclaration, fold
@@ -104,7 +104,9 @@ def bind_destinations(
                 or f"Declare it: `CREATE SINK {name.text} WITH (type = 'webhook', url = '...')`.",
             )
     texts: dict[str, str] = {}
-    for option in node.options:
+    for option in (
+        () if node.is_alert else node.options
+    ):  # an alert tells its texts with each result
         if fold(option.key.text) in map(fold, texts):
             scope.report("CQ026", option.key.span, key=option.key.text)
         texts[option.key.text] = option_text(option.value)

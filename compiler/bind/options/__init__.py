@@ -1,0 +1,1 @@
+"""WITH of streams, tables and sinks, and where queries send their results."""

@@ -1,0 +1,1 @@
+"""Programs made of the rules of other systems: Sigma and EQL."""

@@ -1,0 +1,78 @@
+"""The streams that imported rules read: which columns they use, and the CREATE STREAM statements for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cqc.compiler.meaning.catalog import fold
+from cqc.importers.program_text import identifier, text
+
+if TYPE_CHECKING:
+    from cqc.importers.mapping import Mapping, Place
+
+TIME = "ts"
+DELAY = "1 MINUTE"
+
+
+@dataclass
+class Stream:
+    """One stream and the fields that rules use, by folded name as first written."""
+
+    name: str
+    place: Place
+    fields: dict[str, str] = field(default_factory=dict)
+
+    def column(self, name: str) -> str:
+        """Use a field; returns the expression that reads it as text."""
+        if fold(name) == TIME:
+            return f"CAST({TIME} AS STRING)"
+        return identifier(self.fields.setdefault(fold(name), name))
+
+    def declaration(self, delay: str) -> str:
+        """Its CREATE STREAM."""
+        lines = [f"{TIME} TIMESTAMP" + _from(self.place.timestamp)]
+        names = sorted(self.fields.values(), key=fold)
+        lines += [f"{identifier(each)} STRING" + _from(self.place.path_of(each)) for each in names]
+        if delay:
+            lines.append(f"WATERMARK FOR {TIME} AS {TIME} - INTERVAL {delay}")
+        options = ", ".join(f"{key} = {text(value)}" for key, value in self.place.options.items())
+        ending = f"\n  WITH ({options})" if options else ""
+        return (
+            f"CREATE STREAM {identifier(self.name)} (\n  " + ",\n  ".join(lines) + f"){ending};\n"
+        )
+
+
+class Streams:
+    """All streams of an import, by name."""
+
+    def __init__(self, mapping: Mapping, delay: str = DELAY) -> None:
+        self._mapping, self._delay = mapping, delay
+        self.found: dict[str, Stream] = {}
+
+    def of(self, product: str | None, category: str | None, service: str | None) -> Stream:
+        """The stream of a log source."""
+        place = self._mapping.place(product, category, service)
+        return self.named(place.stream, place)
+
+    def named(self, name: str, place: Place) -> Stream:
+        """A stream by its name; the first to ask says where its fields are."""
+        stream = self.found.get(fold(name))
+        if stream is None:
+            stream = self.found[fold(name)] = Stream(name, place)
+        return stream
+
+    def add_columns_for_keywords(self, stream: Stream) -> None:
+        """Rules without field names look at all columns: declare those that the log source has."""
+        for name in stream.place.columns:
+            stream.column(name)
+
+    @property
+    def declarations(self) -> str:
+        """All CREATE STREAM statements, by name."""
+        streams = sorted(self.found.values(), key=lambda each: each.name)
+        return "\n".join(each.declaration(self._delay) for each in streams)
+
+
+def _from(path: str | None) -> str:
+    return "" if path is None else f" FROM {text(path)}"
