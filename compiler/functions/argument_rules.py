@@ -13,6 +13,7 @@ from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapTy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
 
 
 class TypeSet(frozenset[ColumnType]):
@@ -28,9 +29,10 @@ class TypeSet(frozenset[ColumnType]):
     def __contains__(self, type_: object) -> bool:
         return frozenset.__contains__(self, type_) or isinstance(type_, self.kinds)
 
-    def __or__(self, other: object) -> TypeSet:  # type: ignore[override]  # of a set, with its kinds
+    def __or__(self, other: AbstractSet[object]) -> TypeSet:
         kinds = other.kinds if isinstance(other, TypeSet) else ()
-        return TypeSet(frozenset.__or__(self, other), *self.kinds, *kinds)  # type: ignore[operator]
+        more = [each for each in other if isinstance(each, ColumnType)]
+        return TypeSet([*self, *more], *self.kinds, *kinds)
 
 
 _NUMBERS = frozenset((ColumnType.BIGINT, ColumnType.DOUBLE))

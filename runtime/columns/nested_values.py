@@ -206,7 +206,7 @@ def _parsed(text: str) -> Any:
 class _Fraction(float):
     """A double that remembers its digits, for DECIMAL and for text."""
 
-    __slots__ = ("digits",)
+    digits: Decimal
 
 
 def _number(text: str) -> float:

@@ -226,7 +226,7 @@ class Evaluator:
         if name == bound.FIELD:
             return field_node(self.node(arguments[0]), _number_of(arguments[1]), type_)
         if name == bound.ITEM:
-            return item_node(*[self.node(argument) for argument in arguments], type_)
+            return item_node(self.node(arguments[0]), self.node(arguments[1]), type_)
         if name in HIGHER_ORDER:
             body = arguments[1]
             assert isinstance(body, bound.FunctionCall)

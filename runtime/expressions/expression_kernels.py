@@ -20,12 +20,12 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import (
     DTYPES,
     Column,
-    is_known,
     null_column,
     select,
-    spread,
     text_column,
 )
+from cqc.runtime.columns.columns import is_known as is_known
+from cqc.runtime.columns.columns import spread as spread
 from cqc.runtime.columns.comparisons import compare, truth
 from cqc.runtime.expressions.casts import cast, null_where
 from cqc.runtime.expressions.user_functions import call_user_function

@@ -100,8 +100,8 @@ def _moved(digits: NDArray[Any], places: int) -> NDArray[Any]:
         return digits
     power = 10**places
     if digits.dtype != object and len(digits) and int(np.abs(digits).max()) < _LARGE // power:
-        return digits * power
-    return digits.astype(object) * power
+        return np.asarray(digits * power)
+    return np.asarray(digits.astype(object) * power)
 
 
 def _rounded(

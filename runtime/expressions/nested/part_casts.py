@@ -112,8 +112,8 @@ def _from_decimal(given: DecimalType, column: Column, target: ColumnType) -> Mad
     if target is ColumnType.BOOLEAN:
         return Column(target, np.asarray(digits != 0, np.bool_), column.valid), None
     if target is _DOUBLE:
-        values = [int(each) / power for each in digits.tolist()]
-        return Column(target, np.array(values, np.float64), column.valid), None
+        doubles = [int(each) / power for each in digits.tolist()]
+        return Column(target, np.array(doubles, np.float64), column.valid), None
     if target is _BIGINT:
         whole = [_towards_zero(int(each), power) for each in digits.tolist()]
         fits = np.array([-(2**63) <= each < 2**63 for each in whole], np.bool_)
