@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind.nested import WRITTEN_RESULTS, written_result
 from cqc.compiler.bind.operators import cast_hint, coerce, meet, unite
 from cqc.compiler.bind.patterns import as_match, wrong_regular_expression
 from cqc.compiler.bind.times.time_calls import simplified, words_are_right
@@ -123,7 +124,8 @@ def _user_call(
     scope: Scope, node: syntax.Call, name: str, arguments: Arguments, returns: ColumnType
 ) -> Expression | None:
     for argument in arguments:
-        if argument.type is _INTERVAL:
+        is_text = argument.type in (ColumnType.STRING, _NULL)
+        if argument.type is _INTERVAL or (argument.type.held_as_text and not is_text):
             return _refuse(scope, name, argument, "a column's type")
     typed = tuple(coerce(a, _DOUBLE) if a.type is _NULL else a for a in arguments)
     return UserCall(name, typed, returns, node.span)
@@ -205,11 +207,33 @@ def _scalar_call(
     converted = converted_arguments(scope, entry, name, arguments)
     if converted is None or not words_are_right(scope, entry.name, converted):
         return None
+    if entry.meets is not None:
+        met = _met(scope, entry, name, converted)
+        if met is None:
+            return None
+        converted = met
+    if entry.name in WRITTEN_RESULTS:
+        return written_result(scope, entry.name, converted, span)
     result = entry.result_type([argument.type for argument in converted])
     if result is _NULL:
         return Literal(None, _NULL, span)
     call = FunctionCall(entry.name, tuple(converted), result, span)
     return simplified(call) if converted else call
+
+
+def _met(scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments) -> Arguments | None:
+    """The arguments in the types that they take together, or None after saying that they do not go together."""
+    assert entry.meets is not None
+    types = entry.meets([argument.type for argument in arguments])
+    if types is None:
+        scope.report(
+            "CQ151",
+            arguments[0].span.to(arguments[-1].span),
+            function=name,
+            types=", ".join(argument.type.value for argument in arguments),
+        )
+        return None
+    return [coerce(each, type_) for each, type_ in zip(arguments, types, strict=True)]
 
 
 def converted_arguments(

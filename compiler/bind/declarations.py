@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.literals import bind_number, duration_us, scaled
+from cqc.compiler.bind.nested import wrong_type
 from cqc.compiler.bind.options.options import bind_options
 from cqc.compiler.bind.options.sinks import bind_sink
 from cqc.compiler.bind.scope import Environment, Scope
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.suggest import did_you_mean, listed
-from cqc.compiler.meaning.catalog import Column, Relation, Settings, fold
+from cqc.compiler.meaning.catalog import Column, Relation, Settings, fold, with_fields
 from cqc.compiler.meaning.durations import SECOND_US
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
@@ -157,7 +158,11 @@ def _columns(scope: Scope, node: syntax.CreateRelation) -> tuple[Column, ...]:
             scope.report("CQ021", declared.name.span, column=name, relation=node.name.text)
         else:
             columns[fold(name)] = Column(name, declared.type, _path(scope, declared))
-    return tuple(columns.values())
+            wrong = wrong_type(declared.type)
+            if wrong is not None:
+                shown = declared.type.value
+                scope.report("CQ155", declared.span, type=shown, detail=wrong)
+    return with_fields(tuple(columns.values()))
 
 
 def _path(scope: Scope, declared: syntax.ColumnDeclaration) -> tuple[str, ...] | None:

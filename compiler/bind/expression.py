@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.bind.aggregates import bind_aggregate, is_aggregate
 from cqc.compiler.bind.calls import bind_call, bind_extract, bind_operator
-from cqc.compiler.bind.literals import bind_date, bind_number, bind_timestamp, duration_us
+from cqc.compiler.bind.literals import (
+    bind_date,
+    bind_decimal,
+    bind_number,
+    bind_timestamp,
+    duration_us,
+)
+from cqc.compiler.bind.nested import bind_higher_order, fields_of, item_of, wrong_type
 from cqc.compiler.bind.operators import arithmetic, coerce, compare, meet, negate, typed, unite
 from cqc.compiler.bind.over import bind_over, may_stand_here
 from cqc.compiler.bind.patterns import bind_match, bind_match_call, is_written_out
@@ -33,7 +40,7 @@ from cqc.compiler.meaning.bound import (
     Or,
     Order,
 )
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
 from cqc.compiler.syntax import tree as syntax
 
 if TYPE_CHECKING:
@@ -51,7 +58,16 @@ _COMPARISONS = {op.value: op for op in ComparisonOp}
 _ARITHMETIC = {op.value: op for op in ArithmeticOp}
 
 # From type to what it may be cast to. A duration is not a column's type, so it is cast to nothing.
-_EVERYTHING = frozenset(ColumnType) - {ColumnType.INTERVAL, _NULL}
+_EVERYTHING = frozenset(
+    (
+        ColumnType.BIGINT,
+        ColumnType.DOUBLE,
+        ColumnType.STRING,
+        ColumnType.BOOLEAN,
+        ColumnType.TIMESTAMP,
+        ColumnType.DATE,
+    )
+)
 _CASTS = {
     ColumnType.BIGINT: _EVERYTHING - {ColumnType.DATE},
     ColumnType.DOUBLE: _EVERYTHING - {ColumnType.DATE},
@@ -62,6 +78,40 @@ _CASTS = {
     ColumnType.INTERVAL: frozenset[ColumnType](),
     _NULL: _EVERYTHING,
 }
+
+
+def can_cast(given: ColumnType, target: ColumnType) -> bool:
+    """Whether values of a type can be cast to another, part by part where they have parts."""
+    if given is target or given is _NULL:
+        return target is not ColumnType.INTERVAL
+    if isinstance(given, ArrayType) and isinstance(target, ArrayType):
+        return can_cast(given.element, target.element)
+    if isinstance(given, MapType) and isinstance(target, MapType):
+        return can_cast(given.key, target.key) and can_cast(given.item, target.item)
+    if isinstance(given, StructType) and isinstance(target, StructType):
+        pairs = zip(given.fields, target.fields, strict=False)
+        return len(given.fields) == len(target.fields) and all(
+            can_cast(one, other) for (_, one), (_, other) in pairs
+        )
+    if target is _STRING:
+        return given is not ColumnType.INTERVAL
+    if given.is_nested or target.is_nested:
+        return False
+    if isinstance(given, DecimalType):
+        return target.is_numeric or target is _BOOLEAN or target is ColumnType.TIMESTAMP
+    if isinstance(target, DecimalType):
+        return given in (
+            ColumnType.BIGINT,
+            ColumnType.DOUBLE,
+            _STRING,
+            _BOOLEAN,
+            ColumnType.TIMESTAMP,
+        )
+    if target is ColumnType.BINARY:
+        return given is _STRING
+    if given is ColumnType.BINARY:
+        return False
+    return target in _CASTS[given]
 
 
 def bind_expression(scope: Scope, node: syntax.Expression) -> Expression | None:
@@ -120,6 +170,27 @@ def _date(scope: Scope, node: syntax.DateLiteral) -> Expression | None:
     return bind_date(scope, node.text, node.span)
 
 
+def _decimal(scope: Scope, node: syntax.DecimalLiteral) -> Expression | None:
+    return bind_decimal(scope, node.text, node.span)
+
+
+def _subscript(scope: Scope, node: syntax.Subscript) -> Expression | None:
+    whole = bind_expression(scope, node.operand)
+    index = bind_expression(scope, node.index)
+    return None if whole is None or index is None else item_of(scope, whole, index, node.span)
+
+
+def _field_of(scope: Scope, node: syntax.FieldOf) -> Expression | None:
+    whole = bind_expression(scope, node.operand)
+    return None if whole is None else fields_of(scope, whole, (node.name,))
+
+
+def _stray_lambda(scope: Scope, node: syntax.Lambda) -> Expression | None:
+    hint = "Write `exists(array, x -> x > 0)`."
+    scope.report("CQ153", node.span, function="this function", hint=hint)
+    return None
+
+
 def _duration(scope: Scope, node: syntax.Duration) -> Expression | None:
     us = duration_us(scope, node)
     return None if us is None else Literal(us, ColumnType.INTERVAL, node.span)
@@ -162,7 +233,7 @@ def _cast_of_negative(scope: Scope, node: syntax.Cast, span: Span) -> Expression
     if type(node.operand) is not syntax.NumberLiteral or span.text.rstrip().endswith(")"):
         return None
     number = bind_number(scope, node.operand, "-")
-    if number is None or node.type not in _CASTS[number.type]:
+    if number is None or not can_cast(number.type, node.type):
         return None
     return number if number.type is node.type else Cast(number, node.type, span)
 
@@ -351,7 +422,11 @@ def _cast(scope: Scope, node: syntax.Cast) -> Expression | None:
     operand = bind_expression(scope, node.operand)
     if operand is None:
         return None
-    if node.type not in _CASTS[operand.type]:
+    wrong = wrong_type(node.type, declared=False)
+    if wrong is not None:
+        scope.report("CQ155", node.span, type=node.type.value, detail=wrong)
+        return None
+    if not can_cast(operand.type, node.type):
         scope.report("CQ049", node.span, type=operand.type.value, target=node.type.value)
         return None
     if operand.type is node.type:
@@ -365,6 +440,9 @@ def _call(scope: Scope, node: syntax.Call) -> Expression | None:
     node = with_unit(as_extract(node))
     if node.joined == "FROM":
         return _extract(scope, node)
+    for argument in node.arguments:
+        if type(argument) is syntax.Lambda:
+            return bind_higher_order(scope, node, argument, bind_expression)
     if not is_aggregate(node) and (node.where is not None or node.within or node.ignores_nulls):
         scope.report("CQ065", node.span, function=node.name.text, what="what follows its call")
         return None
@@ -475,6 +553,10 @@ _BINDERS: dict[type, Callable[[Scope, Any], Expression | None]] = {
     syntax.NullLiteral: _null,
     syntax.TimestampLiteral: _timestamp,
     syntax.DateLiteral: _date,
+    syntax.DecimalLiteral: _decimal,
+    syntax.Subscript: _subscript,
+    syntax.FieldOf: _field_of,
+    syntax.Lambda: _stray_lambda,
     syntax.Duration: _duration,
     syntax.Parameter: _parameter,
     syntax.AnyColumn: _any_column,

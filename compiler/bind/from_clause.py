@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.literals import duration_us, whole_number
-from cqc.compiler.bind.table_functions import bind_table_function, kind_of, widened
+from cqc.compiler.bind.table_functions import bind_table_function, bind_unnest, kind_of, widened
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.suggest import did_you_mean
 from cqc.compiler.meaning.bound import Item
@@ -20,16 +20,24 @@ if TYPE_CHECKING:
     from cqc.compiler.syntax import tree as syntax
 
 
-def bind_from(scope: Scope, nodes: tuple[syntax.FromItem, ...]) -> list[Item] | None:
+def bind_from(
+    scope: Scope, nodes: tuple[syntax.FromItem, ...], joins: tuple[syntax.Join, ...] = ()
+) -> list[Item] | None:
     """Fill the scope with the FROM items; None when something in them is wrong."""
     found = _errors(scope)
     items: list[Item] = []
-    for node in nodes:
+    unnested = 0
+    for at, node in enumerate(nodes):
+        if node.unnest is not None:
+            unnested += 1
+            join = joins[at - 1] if 0 < at <= len(joins) else None
+            bind_unnest(scope, node, join, items)
+            continue
         item = _item(scope, node)
         if item is not None:
             items.append(item)
     _check_streams(scope, nodes, items)
-    complete = len(items) == len(nodes) and _errors(scope) == found
+    complete = len(items) + unnested == len(nodes) and _errors(scope) == found
     return items if complete and not scope.has_unknown else None
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import Literal
 from cqc.compiler.meaning.durations import SECOND_US, UNITS
 from cqc.compiler.meaning.instants import parse_day, parse_instant
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.sortable import scaled_digits, text_of_digits
+from cqc.compiler.meaning.types import MOST_DIGITS, ColumnType, decimal
 
 if TYPE_CHECKING:
     from cqc.compiler.bind.scope import Scope
@@ -46,11 +47,35 @@ def bind_number(scope: Scope, node: syntax.NumberLiteral, sign: str = "") -> Lit
             hint="Write it with a point to make it a DOUBLE.",
         )
         return None
+    if text[-2:].upper() == "BD":
+        return bind_decimal(scope, sign + text[:-2], node.span)
     number = float(sign + text)
     if math.isfinite(number):
         return Literal(number, ColumnType.DOUBLE, node.span)
     scope.report("CQ048", node.span, number=_shorten(sign + text), type="DOUBLE")
     return None
+
+
+def bind_decimal(scope: Scope, text: str, span: Span) -> Literal | None:
+    """A DECIMAL constant, with as many digits as are written."""
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite():
+        scope.report("CQ048", span, number=_shorten(text), type="DECIMAL")
+        return None
+    _, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(-exponent, 0)
+    count = max(len(digits) + max(exponent, 0), scale, 1)
+    if count > MOST_DIGITS:
+        detail = f"A DECIMAL has at most {MOST_DIGITS} digits."
+        scope.report("CQ048", span, number=_shorten(text), type="DECIMAL", detail=detail)
+        return None
+    whole = scaled_digits(number, count, scale)
+    assert whole is not None
+    return Literal(text_of_digits(whole), decimal(count, scale), span)
 
 
 def whole_number(text: str) -> int | None:

@@ -8,6 +8,7 @@ time is itself a number a duration becomes that number. NULL takes the type of w
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,16 @@ from cqc.compiler.meaning.bound import (
     Negate,
 )
 from cqc.compiler.meaning.durations import DAY_US
-from cqc.compiler.meaning.types import ColumnType, common_type
+from cqc.compiler.meaning.sortable import decimal_text, scaled_digits, text_of_digits
+from cqc.compiler.meaning.types import (
+    ColumnType,
+    DecimalType,
+    MapType,
+    adjusted,
+    as_decimal,
+    common_type,
+    decimal,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,9 +69,41 @@ def coerce(value: Expression, target: ColumnType) -> Expression:
             return Literal(None, target, value.span)
         if target is _DOUBLE and type(value.value) is int:
             return Literal(float(value.value), target, value.span)
+        if isinstance(target, DecimalType):
+            number = _decimal_of(value)
+            digits = None if number is None else scaled_digits(number, target.digits, target.scale)
+            if digits is not None:
+                return Literal(text_of_digits(digits), target, value.span)
         if target is _TIMESTAMP and value.type is _DATE and type(value.value) is int:
             return Literal(value.value * DAY_US, target, value.span)
     return Cast(value, target, value.span)
+
+
+def _decimal_of(value: Literal) -> Decimal | None:
+    """The exact number that a constant is, where it is no DOUBLE."""
+    if isinstance(value.type, DecimalType) and isinstance(value.value, str):
+        return Decimal(decimal_text(value.value, value.type.scale))
+    is_whole = value.type is _BIGINT and isinstance(value.value, int)
+    return Decimal(value.value) if is_whole else None  # type: ignore[arg-type]  # it is a number
+
+
+def as_decimals(value: Expression, met: ColumnType) -> Expression:
+    """A whole constant that meets a DECIMAL has as many digits as are written; anything else as it is."""
+    if not isinstance(met, DecimalType) or type(value) is not Literal or value.type is not _BIGINT:
+        return value
+    if not isinstance(value.value, int):
+        return value
+    return coerce(value, decimal(max(len(str(abs(value.value))), 1), 0))
+
+
+def _orderless(scope: Scope, op: ComparisonOp, type_: ColumnType, span: Span) -> bool:
+    """Whether values cannot be compared so; says so where they cannot."""
+    is_map = isinstance(type_, MapType)
+    if type_.has_order or (not is_map and op in (ComparisonOp.EQ, ComparisonOp.NE)):
+        return False
+    hint = None if is_map else "Compare their parts, or use = and <>."
+    scope.report("CQ154", span, operator=op.value, type=type_.value, hint=hint)
+    return True
 
 
 def typed(value: Expression, target: ColumnType) -> Expression:
@@ -80,6 +122,8 @@ def compare(
         if pair is None:
             return None
         left, right = pair
+    if left.type.is_nested and _orderless(scope, op, left.type, span):
+        return None
     return Comparison(left, op, right, span)
 
 
@@ -90,6 +134,15 @@ def meet(scope: Scope, left: Expression, right: Expression, span: Span) -> Pair 
         return typed(left, other), typed(right, one)
     if one is other or (one in _NUMERIC and other in _NUMERIC):
         return left, right
+    if (
+        isinstance(one, DecimalType)
+        or isinstance(other, DecimalType)
+        or (one.is_nested and other.is_nested)
+    ):
+        left, right = as_decimals(left, other), as_decimals(right, one)
+        common = common_type(left.type, right.type)
+        if common is not None:
+            return coerce(left, common), coerce(right, common)
     if _INTERVAL in (one, other):
         pair = _seconds_meet_duration(scope, left, right)
         if pair is not None:
@@ -226,6 +279,8 @@ def arithmetic(
         return Arithmetic(op, left, right, _BIGINT if whole else _DOUBLE, span)
     if one is _NULL or other is _NULL:
         return _null_arithmetic(scope, op, left, right, span)
+    if one.is_numeric and other.is_numeric:
+        return _decimal_arithmetic(op, left, right, span)
     if one is _DATE or other is _DATE:
         return _date_arithmetic(scope, op, left, right, span)
     if one is _TIMESTAMP or other is _TIMESTAMP:
@@ -255,6 +310,30 @@ def _null_arithmetic(
     left = coerce(left, target) if left.type is _NULL else left
     right = coerce(right, target) if right.type is _NULL else right
     return arithmetic(scope, op, left, right, span)
+
+
+def _decimal_arithmetic(
+    op: ArithmeticOp, left: Expression, right: Expression, span: Span
+) -> Expression:
+    """One side is DECIMAL: with a DOUBLE it becomes one, else the result has Spark's digits."""
+    if _DOUBLE in (left.type, right.type):
+        return Arithmetic(op, coerce(left, _DOUBLE), coerce(right, _DOUBLE), _DOUBLE, span)
+    left, right = as_decimals(left, right.type), as_decimals(right, left.type)
+    one, other = as_decimal(left.type), as_decimal(right.type)
+    left, right = coerce(left, one), coerce(right, other)
+    scale = max(one.scale, other.scale)
+    whole = max(one.digits - one.scale, other.digits - other.scale)
+    if op in _SUMS:
+        type_ = adjusted(whole + scale + 1, scale)
+    elif op is ArithmeticOp.MULTIPLY:
+        type_ = adjusted(one.digits + other.digits + 1, one.scale + other.scale)
+    elif op is ArithmeticOp.DIVIDE:
+        scale = max(6, one.scale + other.digits + 1)
+        type_ = adjusted(one.digits - one.scale + other.scale + scale, scale)
+    else:
+        least = min(one.digits - one.scale, other.digits - other.scale)
+        type_ = adjusted(least + scale, scale)
+    return Arithmetic(op, left, right, type_, span)
 
 
 def _date_arithmetic(

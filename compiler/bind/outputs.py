@@ -13,7 +13,7 @@ from cqc.compiler.bind.operators import coerce
 from cqc.compiler.bind.scope import report_unknown_alias
 from cqc.compiler.meaning.bound import Cast, ColumnRef, Output
 from cqc.compiler.meaning.catalog import fold
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, StructType
 from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.source_names import source_name
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cqc.compiler.bind.scope import Scope
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.meaning.bound import Expression
+    from cqc.compiler.meaning.catalog import Relation
 
 # Texts and quoted names stay as they are; a run of white space and comments becomes one space.
 
@@ -87,11 +88,22 @@ def _as_column_type(expression: Expression) -> Expression:
 def _plain_column(
     scope: Scope, node: syntax.ColumnName, expression: Expression | None, span: Span
 ) -> BoundOutput:
+    last = node.fields[-1] if node.fields else node.column
     if not isinstance(expression, ColumnRef):
-        return BoundOutput(node.column.text, None, span)
+        return BoundOutput(last.text, expression, span)
     relation = scope.relations[expression.item]
-    name = node.column.text if relation is None else relation.columns[expression.column].name
+    name = last.text if relation is None else _shown_name(relation, expression)
     return BoundOutput(name, expression, span, expression)
+
+
+def _shown_name(relation: Relation, reference: ColumnRef) -> str:
+    """The name of a column; of a field its own."""
+    column = relation.columns[reference.column]
+    if column.inside is None:
+        return column.name
+    whole = relation.columns[column.inside[0]].type
+    assert isinstance(whole, StructType)
+    return whole.fields[column.inside[1]][0]
 
 
 def _star(scope: Scope, node: syntax.Star) -> Iterator[BoundOutput]:
@@ -104,12 +116,27 @@ def _star(scope: Scope, node: syntax.Star) -> Iterator[BoundOutput]:
             report_unknown_alias(scope, node.qualifier)
             return
         items = range(item, item + 1)
-    several = len(scope.own_items) > 1
+    several = len(scope.own_items) > 1 or bool(scope.element_columns)
+    named = None if node.qualifier is None else fold(node.qualifier.text)
     for at in items:
         relation = scope.relations[at]
+        elements = _elements(scope, at)
         for position, column in enumerate(relation.columns if relation is not None else ()):
-            name = f"{scope.aliases[at]}.{column.name}" if several else column.name
+            alias = elements.get(position, scope.aliases[at])
+            if column.inside is not None or (named is not None and fold(alias) != named):
+                continue
+            name = f"{alias}.{column.name}" if several else column.name
             yield BoundOutput(name, ColumnRef(at, position, column.type, node.span), node.span)
+
+
+def _elements(scope: Scope, item: int) -> dict[int, str]:
+    """The columns of an item that come from UNNEST, with its alias."""
+    return {
+        position: alias
+        for alias, (at, columns) in scope.element_columns.items()
+        if at == item
+        for position, _ in columns.values()
+    }
 
 
 def _settle_names(scope: Scope, outputs: list[BoundOutput]) -> None:

@@ -350,16 +350,18 @@ def _amount(
             return None
         if us is None or key is ColumnType.TIMESTAMP:
             return us
-        if key is not None and key.is_numeric:
+        if key is not None and (key.is_numeric and not key.held_as_text):
             return us // SECOND_US if us % SECOND_US == 0 else us / SECOND_US
     elif isinstance(written, syntax.NumberLiteral):
         number = float(written.text)
         if key is ColumnType.TIMESTAMP:
             seconds = interval_of(number, node.span)
             return seconds.value if seconds is not None and isinstance(seconds.value, int) else None
-        if key is not None and key.is_numeric:
+        if key is not None and (key.is_numeric and not key.held_as_text):
             return int(written.text) if written.text.isdecimal() else number
-    if key is None or not (key.is_numeric or key is ColumnType.TIMESTAMP):
+    if key is None or not (
+        (key.is_numeric and not key.held_as_text) or key is ColumnType.TIMESTAMP
+    ):
         detail = "RANGE with a distance needs one ORDER BY key, a number or a time."
         scope.report(
             "CQ143", node.span, detail=detail, hint="Write ROWS, or order by one number or time."

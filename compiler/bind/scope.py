@@ -10,6 +10,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind.nested import fields_of
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.suggest import clock_hint, did_you_mean
 from cqc.compiler.meaning.bound import WINDOW_COLUMNS, ColumnRef
@@ -101,6 +102,7 @@ class Scope:
         "by_alias",
         "columns",
         "diagnostics",
+        "element_columns",
         "environment",
         "first_aggregate",
         "grouped",
@@ -122,6 +124,7 @@ class Scope:
         "relations",
         "shaky",
         "spans",
+        "variables",
         "windows",
     )
 
@@ -151,6 +154,8 @@ class Scope:
         self.outputs: dict[str, Expression | None] = {}
         self.grouped: frozenset[Expression] | None = None  # None: the query has no groups
         self.windows: list[TableWindow | None] = []  # of each item
+        self.element_columns: dict[str, tuple[int, Columns]] = {}  # of UNNEST, by folded alias
+        self.variables: list[dict[str, Expression]] = []  # of the lambdas around, by folded name
         self.passed: list[Known] = []  # the window columns that views pass on, of each item
         self.is_pull = False  # has BEGIN-END
         self.groups_windows = False  # has GROUP BY, over windows
@@ -194,6 +199,11 @@ class Scope:
         self.diagnostics += found
         return relation
 
+    def variable(self, name: syntax.Name) -> Expression | None:
+        """The variable of a lambda around that has this name, the innermost first."""
+        wanted = fold(name.text)
+        return next((each[wanted] for each in reversed(self.variables) if wanted in each), None)
+
     def is_event_time(self, column: ColumnRef) -> bool:
         relation = self.relations[column.item]
         return relation is not None and relation.event_time == column.column
@@ -223,6 +233,10 @@ def bind_column(scope: Scope, node: syntax.ColumnName) -> Expression | None:
     """The column (or the output) that a name means."""
     if node.qualifier is not None:
         return _qualified(scope, node, node.qualifier)
+    if scope.variables:
+        variable = scope.variable(node.column)
+        if variable is not None:
+            return variable
     if len(scope.columns) == 1 and scope.output_names is OutputNames.HIDDEN:
         # The usual query, by the shortest way: a name in lower case is its own folded form.
         known = (scope.columns[0] or _NO_COLUMNS).get(node.column.text)
@@ -250,19 +264,60 @@ def bind_column(scope: Scope, node: syntax.ColumnName) -> Expression | None:
     return None
 
 
-def _qualified(scope: Scope, node: syntax.ColumnName, qualifier: syntax.Name) -> ColumnRef | None:
+def _qualified(scope: Scope, node: syntax.ColumnName, qualifier: syntax.Name) -> Expression | None:
+    """`alias.column` first, then `column.field`."""
+    names = (node.column, *node.fields)
+    variable = scope.variable(qualifier)
+    if variable is not None:
+        return fields_of(scope, variable, names)
+    if fold(qualifier.text) in scope.element_columns:
+        return _element_column(scope, node, qualifier)
     item = scope.by_alias.get(fold(qualifier.text))
+    known = (
+        None if item is None else (scope.columns[item] or _NO_COLUMNS).get(fold(node.column.text))
+    )
+    if item is not None and known is not None:
+        span = node.span if not node.fields else qualifier.span.to(node.column.span)
+        return fields_of(scope, ColumnRef(item, known[0], known[1], span), node.fields)
+    whole = _nested_column(scope, qualifier)
+    if whole is not None:
+        return fields_of(scope, whole, names)
     if item is None:
         report_unknown_alias(scope, qualifier)
         return None
     columns = scope.columns[item]
     if columns is None:
         return None
-    found = columns.get(fold(node.column.text))
-    if found is None:
-        _report_unknown_in_item(scope, node, item)
-        return None
-    return ColumnRef(item, found[0], found[1], node.span)
+    _report_unknown_in_item(scope, node, item)
+    return None
+
+
+def _element_column(
+    scope: Scope, node: syntax.ColumnName, qualifier: syntax.Name
+) -> Expression | None:
+    """`alias.column` of UNNEST, else a field of its element."""
+    item, columns = scope.element_columns[fold(qualifier.text)]
+    known = columns.get(fold(node.column.text))
+    if known is not None:
+        column = ColumnRef(item, known[0], known[1], qualifier.span.to(node.column.span))
+        return fields_of(scope, column, node.fields)
+    position, type_ = next(iter(columns.values()))
+    element = ColumnRef(item, position, type_, qualifier.span)
+    return fields_of(scope, element, (node.column, *node.fields))
+
+
+def _nested_column(scope: Scope, name: syntax.Name) -> Expression | None:
+    """The only column of a name, where it has something inside; an output of that name where these are seen."""
+    folded = fold(name.text)
+    for level in (scope.own_items, *scope.outer_levels):
+        found = [at for at in level if folded in (scope.columns[at] or _NO_COLUMNS)]
+        if found:
+            column = _reference(scope, found[0], folded, name.span)
+            return column if len(found) == 1 and column.type.is_nested else None
+    if scope.output_names is not OutputNames.HIDDEN and folded in scope.outputs:
+        output = scope.outputs[folded]
+        return output if output is not None and output.type.is_nested else None
+    return None
 
 
 def _reference(scope: Scope, item: int, name: str, span: Span) -> ColumnRef:
@@ -284,7 +339,7 @@ def _report_ambiguous(scope: Scope, node: syntax.ColumnName, found: list[int]) -
 
 
 def _report_unknown_column(scope: Scope, node: syntax.ColumnName) -> None:
-    bare = {c.name for relation in scope.relations if relation for c in relation.columns}
+    bare = {c.name for relation in scope.relations if relation for c in relation.declared}
     names = sorted(bare) + sorted(scope.outputs)
     scope.report(
         "CQ031",
@@ -300,7 +355,7 @@ def _report_unknown_column(scope: Scope, node: syntax.ColumnName) -> None:
 
 def _report_unknown_in_item(scope: Scope, node: syntax.ColumnName, item: int) -> None:
     relation = scope.relations[item]
-    names = [] if relation is None else [c.name for c in relation.columns]
+    names = [] if relation is None else [c.name for c in relation.declared]
     hint = did_you_mean(node.column.text, names)
     elsewhere = [
         f"`{scope.aliases[at]}.{node.column.text}`"
@@ -355,7 +410,7 @@ def _columns_of(scope: Scope, item: int) -> str:
     relation = scope.relations[item]
     if relation is None:
         return ""
-    names = [column.name for column in relation.columns]
+    names = [column.name for column in relation.declared]
     shown = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
     return f"Columns of {scope.aliases[item]}: {shown}."
 

@@ -30,6 +30,7 @@ from cqc.compiler.bind.outputs import bind_outputs
 from cqc.compiler.bind.pull_clauses import bind_pull
 from cqc.compiler.bind.scope import Environment, Scope
 from cqc.compiler.bind.sub_queries import bind_questions, split_questions
+from cqc.compiler.bind.table_functions import without_unnests
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
 from cqc.compiler.bind.window_items import as_views, both_conditions, with_session_view
@@ -86,7 +87,8 @@ def _bind(
     is_asked: bool,
     statement: syntax.CreateQuery | None = None,
 ) -> Query | None:
-    items = bind_from(scope, node.items)
+    items = bind_from(scope, node.items, node.joins)
+    node = without_unnests(node)
     by_window = groups_windows(scope, node) and node.begin is None and not is_asked
     is_nested = as_view and _is_nested(node) and not by_window
     scope.is_pull = node.begin is not None or is_asked or is_nested

@@ -16,6 +16,7 @@ from cqc.compiler.bind.outer_joins import bind_joins, check_preserved, place_win
 from cqc.compiler.bind.outputs import bind_outputs
 from cqc.compiler.bind.questions.asked_questions import over_rows
 from cqc.compiler.bind.scope import Scope
+from cqc.compiler.bind.table_functions import without_unnests
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
 from cqc.compiler.bind.window_items import as_views
@@ -139,7 +140,8 @@ def _inside(
         if made is None:
             return None
         node = made
-    items = bind_from(scope, node.items)
+    items = bind_from(scope, node.items, node.joins)
+    node = without_unnests(node)
     items = None if items is None else as_views(items)
     scope.next_item[0] = max(scope.next_item[0], len(scope.relations))
     tree = _tree(scope, node)

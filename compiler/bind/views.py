@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.bind.nested import field_of
 from cqc.compiler.bind.operators import coerce
 from cqc.compiler.bind.select import bind_one_select
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.meaning.bound import Output
-from cqc.compiler.meaning.catalog import Column, Relation, fold
+from cqc.compiler.meaning.catalog import Column, Relation, fold, with_fields
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.meaning.views import View
 from cqc.compiler.rewrites.view_time import event_time_of
@@ -275,9 +276,25 @@ def _relation(
         event_time, adds_time = time.position, time.is_added
         if time.is_added:
             columns.insert(0, time.column)
+    whole = with_fields(columns)
+    branches = tuple(_with_field_outputs(each, whole, adds_time) for each in branches)
     view = View(branches, adds_time, is_windowed, declaration, numeric[0] if numeric else None)
-    relation = Relation(name.text, tuple(columns), event_time, 0, {}, ".", name.span, view)
+    relation = Relation(name.text, whole, event_time, 0, {}, ".", name.span, view)
     return relation, []
+
+
+def _with_field_outputs(branch: Query, columns: tuple[Column, ...], adds_time: bool) -> Query:
+    """A branch that also gives the fields of its structs, which are columns of the view."""
+    first = 1 if adds_time else 0
+    outputs = list(branch.outputs)
+    for column in columns[first + len(outputs) :]:
+        assert column.inside is not None
+        at, number = column.inside
+        expression = field_of(branch, outputs[at - first].expression, number, column.type)
+        outputs.append(Output(column.name, expression))
+    return (
+        branch if len(outputs) == len(branch.outputs) else replace(branch, outputs=tuple(outputs))
+    )
 
 
 def _numeric_time(query: Query) -> bool | None:

@@ -140,6 +140,13 @@ CODES: dict[str, tuple[Severity, str]] = {
     # Warnings
     "CQ176": (_WARNING, "a key of alert {name} that falls silent fires for ever"),
     "CQ147": (_WARNING, "query {name} keeps something for every key for ever"),
+    "CQ150": (_ERROR, "{type} has no field {name}"),
+    "CQ151": (_ERROR, "{function} does not go with {types}"),
+    "CQ152": (_ERROR, "{type} has no values at {index}"),
+    "CQ153": (_ERROR, "`x -> ...` is no argument of {function}"),
+    "CQ154": (_ERROR, "{operator} has no meaning for {type}"),
+    "CQ155": (_ERROR, "{type} is no type of a column"),
+    "CQ156": (_ERROR, "UNNEST cannot stand here"),
     "CQ090": (_WARNING, "query {name} can never match"),
     "CQ091": (_WARNING, "the hint is not used"),
     "CQ092": (_WARNING, "every tuple of {left} is joined with every one of {right}"),

@@ -19,7 +19,13 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.normal import ALWAYS
 from cqc.compiler.physical.physical_plan import plan_lines, plan_of
 from cqc.compiler.physical.strategy import Strategy
-from cqc.compiler.wording.expressions import duration_text, expression_text, item_names, name_text
+from cqc.compiler.wording.expressions import (
+    duration_text,
+    expression_text,
+    item_names,
+    name_text,
+    path_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,7 +100,7 @@ def _views(
         assert view.made_by is not None
         kind = "rows of the window asked about" if view.is_windowed else "a stream"
         beneath = " and ".join(view.made_by.bases) or "tables"
-        columns = ", ".join(f"{name_text(c.name)} {c.type.value}" for c in view.columns)
+        columns = ", ".join(f"{name_text(c.name)} {c.type.value}" for c in view.declared)
         users = _users(by_relation.get(view.name, []))
         note = _note(notes, "source", view.name)
         yield (
@@ -161,7 +167,7 @@ def _relations(
 ) -> Iterator[str]:
     for relation in relations:
         bodies = by_relation.get(relation.name, [])
-        columns = ", ".join(f"{name_text(c.name)} {c.type.value}" for c in relation.columns)
+        columns = ", ".join(f"{name_text(c.name)} {c.type.value}" for c in relation.declared)
         late = f", up to {duration_text(relation.delay_us)} late" if relation.delay_us else ""
         users = f"read by {_users(bodies)}" if bodies else "read by no query"
         yield f"{name_text(relation.name)} ({columns}){late}: {users}{_note(notes, 'source', relation.name)}"
@@ -202,7 +208,7 @@ def _filters(relation: Relation, bodies: Sequence[Body], notes: Mapping[str, str
     for column, users in sorted(by_column.items()):
         name = relation.columns[column].name
         note = _note(notes, "filter", f"{relation.name}.{name}")
-        yield f"filter on {name_text(name)}, {_shared(users)}{note}"
+        yield f"filter on {path_text(relation, column)}, {_shared(users)}{note}"
     shown = list(residuals)[:_MOST_FAMILIES]
     for text in shown:
         yield f"condition on several columns or a function, evaluated once: {text}"

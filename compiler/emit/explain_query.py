@@ -13,7 +13,13 @@ from cqc.compiler.meaning.instants import format_instant
 from cqc.compiler.meaning.normal import ALWAYS, TimeBounds
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax.join_hint import hint_text
-from cqc.compiler.wording.expressions import duration_text, expression_text, formula_text, name_text
+from cqc.compiler.wording.expressions import (
+    duration_text,
+    expression_text,
+    formula_text,
+    name_text,
+    path_text,
+)
 from cqc.compiler.wording.times import pair_texts
 
 if TYPE_CHECKING:
@@ -113,7 +119,7 @@ def _facts(query: NormalQuery) -> Iterator[tuple[str, str]]:
 
 
 def _column(relation: Relation, column: int) -> str:
-    return name_text(relation.columns[column].name)
+    return path_text(relation, column)
 
 
 def _time_facts(query: NormalQuery, aliases: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cqc.compiler.functions.sql_forms import duckdb_with
+from cqc.compiler.emit.sql_nested import decimal_arithmetic, nested_type_name
+from cqc.compiler.functions.sql_forms import CannotWriteError, duckdb_with
 from cqc.compiler.meaning.bound import ArithmeticOp, Literal
 from cqc.compiler.meaning.instants import format_instant
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.entry import FunctionEntry
@@ -78,6 +79,8 @@ _DOUBLE_TO_TEXT = (
 class DuckDb:
     """DuckDB's words."""
 
+    is_spark = False
+
     def identifier(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'
 
@@ -101,7 +104,8 @@ class DuckDb:
         return f"TIMESTAMP '{shown[:-1].replace('T', ' ')}'"
 
     def type_name(self, type_: ColumnType) -> str:
-        return _TYPE_NAMES[type_]
+        nested = nested_type_name(type_, self.type_name, self.identifier, spark=False)
+        return _TYPE_NAMES[type_] if nested is None else nested
 
     def timestamp_us(self, timestamp: str) -> str:
         return f"epoch_us({timestamp})"
@@ -128,6 +132,9 @@ class DuckDb:
             return f"({left} {op.value} nullif({right}, 0))"
         return f"({left} {op.value} {right})"
 
+    def decimal_arithmetic(self, op: ArithmeticOp, left: str, right: str, type_: ColumnType) -> str:
+        return decimal_arithmetic(op, left, right, type_)
+
     def move_date(self, date: str, op: ArithmeticOp, days: str) -> str:
         return f"({date} {op.value} TRY_CAST({days} AS INTEGER))"
 
@@ -144,6 +151,14 @@ class DuckDb:
 
     def cast(self, operand: str, source: ColumnType, target: ColumnType) -> str:
         match source, target:
+            case DecimalType(), ColumnType.BIGINT:
+                return f"TRY_CAST(trunc({operand}) AS BIGINT)"
+            case (_, DecimalType()) | (DecimalType(), _):
+                return f"TRY_CAST({operand} AS {self.type_name(target)})"
+            case ColumnType.STRING, ColumnType.BINARY:
+                return f"encode({operand})"
+            case ((ArrayType() | MapType() | StructType()), ColumnType.STRING):
+                raise CannotWriteError("CAST: DuckDB writes nested values in its own way")
             case ColumnType.STRING, _:
                 return self._cast_text(operand, target)
             case ColumnType.DOUBLE, ColumnType.BIGINT:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.emit.sql_nested import NESTED_CALLS, constant, nested_call
 from cqc.compiler.functions.registry import AGGREGATE_ENTRIES, SCALAR_FUNCTIONS
 from cqc.compiler.functions.sql_forms import SqlCall, write_call
 from cqc.compiler.meaning import bound
 from cqc.compiler.meaning.bound import ArithmeticOp, PatternKind
 from cqc.compiler.meaning.instants import format_day
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,10 +85,13 @@ class Writer:
     def column(self, item: int, column: int) -> str:
         """A column by its item's alias."""
         alias = self.dialect.identifier(self.items[item].alias)
-        name = self.items[item].column_name(column)
-        return f"{alias}.{self.dialect.identifier(name)}"
+        names = self.items[item].column_path(column)
+        return ".".join([alias, *map(self.dialect.identifier, names)])
 
     def literal(self, literal: bound.Literal) -> str:
+        special = constant(literal, spark=self.dialect.is_spark)
+        if special is not None:
+            return special
         match literal.value:
             case None if literal.type is ColumnType.NULL:
                 return "NULL"
@@ -138,6 +142,8 @@ class Writer:
             right = self.cast(expression.right, ColumnType.DOUBLE)
             return self.dialect.double_arithmetic(expression.op, left, right)
         left, right = self.write(expression.left), self.write(expression.right)
+        if isinstance(expression.type, DecimalType):
+            return self.dialect.decimal_arithmetic(expression.op, left, right, expression.type)
         return self.dialect.bigint_arithmetic(expression.op, left, right)
 
     def microseconds(self, expression: bound.Expression) -> str:
@@ -192,6 +198,9 @@ class Writer:
             return self.instant(arguments[0])
         if expression.name in bound.MATCH_CALLS:
             return self.match_call(expression)
+        if expression.name in NESTED_CALLS:
+            identifier, is_spark = self.dialect.identifier, self.dialect.is_spark
+            return nested_call(expression, self.write, identifier, spark=is_spark)
         entry = SCALAR_FUNCTIONS[expression.name]
         types = [
             entry.argument_type(at, expression.type) or argument.type

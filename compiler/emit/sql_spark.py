@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from cqc.compiler.emit.sql_nested import nested_type_name
 from cqc.compiler.meaning.bound import ArithmeticOp, Literal
 from cqc.compiler.meaning.instants import format_instant
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.entry import FunctionEntry
@@ -39,6 +40,8 @@ _TRY = {
 class Spark:
     """Spark SQL's words."""
 
+    is_spark = True
+
     def identifier(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"
 
@@ -60,7 +63,8 @@ class Spark:
         return f"TIMESTAMP '{shown.replace('T', ' ')}'"
 
     def type_name(self, type_: ColumnType) -> str:
-        return _TYPE_NAMES[type_]
+        nested = nested_type_name(type_, self.type_name, self.identifier, spark=True)
+        return _TYPE_NAMES[type_] if nested is None else nested
 
     def timestamp_us(self, timestamp: str) -> str:
         return f"unix_micros({timestamp})"
@@ -85,6 +89,10 @@ class Spark:
             return f"{_TRY[op]}({left}, {right})"
         return f"({left} {op.value} {right})"
 
+    def decimal_arithmetic(self, op: ArithmeticOp, left: str, right: str, type_: ColumnType) -> str:
+        del type_  # Spark's own
+        return f"{_TRY[op]}({left}, {right})"
+
     def move_date(self, date: str, op: ArithmeticOp, days: str) -> str:
         function = "date_add" if op is ArithmeticOp.ADD else "date_sub"
         return f"{function}({date}, try_cast({days} AS INT))"
@@ -103,6 +111,10 @@ class Spark:
     def cast(self, operand: str, source: ColumnType, target: ColumnType) -> str:
         match source, target:
             case (ColumnType.STRING, _) | (ColumnType.DOUBLE, ColumnType.BIGINT):
+                return f"try_cast({operand} AS {self.type_name(target)})"
+            case (_, DecimalType()) | (DecimalType(), _):
+                return f"try_cast({operand} AS {self.type_name(target)})"
+            case ((ArrayType() | MapType() | StructType()), _):
                 return f"try_cast({operand} AS {self.type_name(target)})"
             case ColumnType.INTERVAL, ColumnType.DOUBLE:
                 return f"(CAST({operand} AS DOUBLE) / 1e6D)"

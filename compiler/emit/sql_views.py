@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.emit.sql_nested import unnested_text
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 
@@ -48,6 +49,8 @@ class ViewTables:
                 if len(branches) == 1
                 else [f"SELECT * FROM (\n{each}\n)" for each in branches]
             )
+            if relation.view.unnest is not None:
+                text = unnested_text(relation, relation.view.unnest, text, words)
             self.parts.append(f"{words.identifier(name)} AS (\n{text}\n)")
 
     def table(self, relation: Relation) -> str:

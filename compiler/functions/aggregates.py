@@ -17,7 +17,14 @@ from cqc.compiler.functions.argument_rules import (
     WRITTEN_TEXT,
     ArgumentRule,
 )
-from cqc.compiler.functions.entry import AggregateEntry, first_type, mean_type, one, optional
+from cqc.compiler.functions.entry import (
+    AggregateEntry,
+    first_type,
+    mean_type,
+    one,
+    optional,
+    sum_type,
+)
 from cqc.compiler.functions.sql_forms import Refused, for_bigint, for_duration
 from cqc.compiler.meaning.types import ColumnType
 
@@ -45,8 +52,8 @@ AGGREGATES = (
     AggregateEntry(
         "sum",
         (one("x", NUMBER_OR_DURATION),),
-        first_type,
-        "The sum, exact for BIGINT; NULL where no value is, and where BIGINT does not hold the total.",
+        sum_type,
+        "The sum, exact for BIGINT and DECIMAL; NULL where no value is, and where the total does not fit.",
         ("SUM(x)", 9),
         duckdb=for_bigint("TRY_CAST(sum({distinct}{0}) AS BIGINT)"),
         spark=for_bigint("try_cast(sum({distinct}CAST({0} AS DECIMAL(20, 0))) AS BIGINT)"),

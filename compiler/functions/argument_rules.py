@@ -7,13 +7,49 @@ type that an argument has, and docs/functions.md shows it. A family with argumen
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+
+class TypeSet(frozenset[ColumnType]):
+    """Types, and all types of some kinds: those with digits or parts are without number."""
+
+    kinds: tuple[type, ...]
+
+    def __new__(cls, types: Iterable[ColumnType], *kinds: type) -> TypeSet:
+        made = super().__new__(cls, types)
+        made.kinds = kinds
+        return made
+
+    def __contains__(self, type_: object) -> bool:
+        return frozenset.__contains__(self, type_) or isinstance(type_, self.kinds)
+
+    def __or__(self, other: AbstractSet[object]) -> TypeSet:
+        kinds = other.kinds if isinstance(other, TypeSet) else ()
+        more = [each for each in other if isinstance(each, ColumnType)]
+        return TypeSet([*self, *more], *self.kinds, *kinds)
+
 
 _NUMBERS = frozenset((ColumnType.BIGINT, ColumnType.DOUBLE))
-COLUMN_TYPES = frozenset(
-    (*_NUMBERS, ColumnType.STRING, ColumnType.BOOLEAN, ColumnType.TIMESTAMP, ColumnType.DATE)
+_ALL_NUMBERS = TypeSet(_NUMBERS, DecimalType)
+_NESTED = (ArrayType, MapType, StructType)
+COLUMN_TYPES = TypeSet(
+    (
+        *_NUMBERS,
+        ColumnType.STRING,
+        ColumnType.BOOLEAN,
+        ColumnType.TIMESTAMP,
+        ColumnType.DATE,
+        ColumnType.BINARY,
+    ),
+    DecimalType,
 )
+ANY_TYPES = TypeSet(COLUMN_TYPES, DecimalType, *_NESTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +71,10 @@ class ArgumentRule:
 
 NUMBER = ArgumentRule("number", "a number", _NUMBERS, ColumnType.DOUBLE)
 NUMBER_OR_DURATION = ArgumentRule(
-    "number or duration", "a number", _NUMBERS | {ColumnType.INTERVAL}, ColumnType.DOUBLE
+    "number or duration", "a number", _ALL_NUMBERS | {ColumnType.INTERVAL}, ColumnType.DOUBLE
 )
 AS_DOUBLE = ArgumentRule(
-    "number", "a number", _NUMBERS, ColumnType.DOUBLE, becomes=ColumnType.DOUBLE
+    "number", "a number", _ALL_NUMBERS, ColumnType.DOUBLE, becomes=ColumnType.DOUBLE
 )
 WHOLE = ArgumentRule("BIGINT", "a whole number", frozenset((ColumnType.BIGINT,)), ColumnType.BIGINT)
 POSITION = ArgumentRule(
@@ -93,7 +129,7 @@ CONDITION = ArgumentRule("BOOLEAN", "BOOLEAN", frozenset((ColumnType.BOOLEAN,)),
 ONE_TYPE = ArgumentRule(
     "any one type",
     "a value of one type with the others",
-    COLUMN_TYPES | {ColumnType.INTERVAL},
+    ANY_TYPES | {ColumnType.INTERVAL},
     ColumnType.NULL,
     united=True,
 )
@@ -101,11 +137,20 @@ ONE_NUMBER_TYPE = ArgumentRule("number", "a number", _NUMBERS, ColumnType.NULL, 
 COMPARED = ArgumentRule(
     "any comparable",
     "a value that can be compared",
-    COLUMN_TYPES | {ColumnType.INTERVAL},
+    ANY_TYPES | {ColumnType.INTERVAL},
     ColumnType.NULL,
     compared=True,
 )
-ANY_COLUMN = ArgumentRule("any", "a column's type", COLUMN_TYPES, ColumnType.DOUBLE)
+ANY_COLUMN = ArgumentRule("any", "a column's type", ANY_TYPES, ColumnType.DOUBLE)
 ANY_OR_DURATION = ArgumentRule(
-    "any", "a column's type", COLUMN_TYPES | {ColumnType.INTERVAL}, ColumnType.DOUBLE
+    "any", "a column's type", ANY_TYPES | {ColumnType.INTERVAL}, ColumnType.DOUBLE
+)
+ARRAY = ArgumentRule("ARRAY", "an ARRAY", TypeSet((), ArrayType), ColumnType.NULL)
+MAP = ArgumentRule("MAP", "a MAP", TypeSet((), MapType), ColumnType.NULL)
+ARRAY_OR_MAP = ArgumentRule(
+    "ARRAY or MAP", "an ARRAY or a MAP", TypeSet((), ArrayType, MapType), ColumnType.NULL
+)
+ANY_TYPE = ArgumentRule("any", "a column's type", ANY_TYPES, ColumnType.NULL)
+NESTED = ArgumentRule(
+    "STRUCT, MAP or ARRAY", "a STRUCT, MAP or ARRAY", TypeSet((), *_NESTED), ColumnType.NULL
 )

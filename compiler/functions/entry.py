@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.sql_forms import PLAIN
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType, bounded
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.argument_rules import ArgumentRule
@@ -36,8 +36,17 @@ def first_type(types: Sequence[ColumnType]) -> ColumnType:
     return types[0]
 
 
+def sum_type(types: Sequence[ColumnType]) -> ColumnType:
+    """The sum has the type of its values; a DECIMAL has ten digits more."""
+    if isinstance(types[0], DecimalType):
+        return bounded(types[0].digits + 10, types[0].scale)
+    return types[0]
+
+
 def mean_type(types: Sequence[ColumnType]) -> ColumnType:
-    """The mean of durations is a duration, that of numbers a DOUBLE."""
+    """The mean of durations is a duration, that of numbers a DOUBLE; a DECIMAL has four digits more after the point."""
+    if isinstance(types[0], DecimalType):
+        return bounded(types[0].digits + 4, types[0].scale + 4)
     return ColumnType.INTERVAL if types[0] is ColumnType.INTERVAL else ColumnType.DOUBLE
 
 
@@ -127,6 +136,9 @@ class ScalarEntry(FunctionEntry):
     )
     takes_pattern: bool = False  # the second argument is a regular expression
     operator: str | None = None  # how it is written where it is no call: `{0} & {1}`
+    meets: Callable[[Sequence[ColumnType]], Sequence[ColumnType] | None] | None = (
+        None  # the types that the arguments take together; None where they do not go together
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,9 +71,12 @@ def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> No
         raise ValueError(f"{name} is a built-in function")
     if name.upper() in RESERVED:
         raise ValueError(f"{name} cannot be called in a query: it is a word of the language")
-    result = TYPE_NAMES.get(returns.upper())
+    known = {n: t for n, t in TYPE_NAMES.items() if t is ColumnType.STRING or not t.held_as_text}
+    result = known.get(returns.upper())
     if result is None:
-        raise ValueError(f"{returns} is not a type; there are {', '.join(TYPE_NAMES)}")
+        raise ValueError(
+            f"{returns} is not a type that a function can return; there are {', '.join(known)}"
+        )
     adopt([UserFunction(folded, callable, result, _arity(callable))])
 
 

@@ -12,6 +12,7 @@ from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.functions.aggregates import AGGREGATES
 from cqc.compiler.functions.bits import BITS
 from cqc.compiler.functions.choice import CHOICE
+from cqc.compiler.functions.collections import COLLECTIONS, NESTED_JSON
 from cqc.compiler.functions.encoding import ENCODINGS
 from cqc.compiler.functions.json_text import JSON_TEXTS
 from cqc.compiler.functions.mathematics import MATHEMATICS
@@ -39,6 +40,8 @@ SCALAR_FAMILIES: dict[str, tuple[ScalarEntry, ...]] = {
     "Searching and splitting text": SEARCHES,
     "Codes, digests and URLs": ENCODINGS,
     "JSON in text": JSON_TEXTS,
+    "Arrays, maps and structs": COLLECTIONS,
+    "Nested values as JSON": NESTED_JSON,
     "Parts of times": TIME_FIELDS,
     "Moving and making times": TIME_MOVES,
     "Times as text, and zones": TIME_TEXTS,

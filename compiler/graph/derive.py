@@ -68,9 +68,17 @@ def derived(relation: Relation, normalise: Callable[[Query], NormalQuery]) -> Re
         beneath,
         view.numeric_time,
         tuple(sorted(of_relation(relation).items())),
+        view.unnest,
     )
     columns = tuple((column.name, column.type.value) for column in relation.columns)
-    content = (columns, relation.event_time, view.adds_time, *map(_content, branches))
+    content: tuple[object, ...] = (
+        columns,
+        relation.event_time,
+        view.adds_time,
+        *map(_content, branches),
+    )
+    if view.unnest is not None:
+        content = (*content, view.unnest)
     name = f"{_PREFIX}{sha256(repr(content).encode()).hexdigest()[:16]}"
     return replace(relation, name=name, view=None, made_by=made_by)
 

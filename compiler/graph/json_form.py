@@ -21,8 +21,8 @@ from cqc.compiler.meaning import alerts, bound, normal
 from cqc.compiler.meaning.absence import Guard, KeyPair, Pattern
 from cqc.compiler.meaning.bound import Item
 from cqc.compiler.meaning.catalog import Column, Relation, fold
-from cqc.compiler.meaning.types import ColumnType
-from cqc.compiler.meaning.views import DerivedStream
+from cqc.compiler.meaning.types import ColumnType, type_of_text
+from cqc.compiler.meaning.views import DerivedStream, Unnest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,6 +77,14 @@ def _relations(graph: Graph) -> dict[str, Relation]:
     return {**dict(sorted(found.items())), **{each.name: each for each in views}}
 
 
+def _unnest(unnest: Unnest) -> Plain:
+    return {
+        "output": unnest.output,
+        "outer": unnest.outer,
+        "ordinality": unnest.ordinality,
+    }
+
+
 def _relation(relation: Relation) -> Plain:
     made_by = relation.made_by
     view: Plain = {}
@@ -91,6 +99,7 @@ def _relation(relation: Relation) -> Plain:
                 "numeric_time": made_by.numeric_time,
                 "inner": [each.name for each in made_by.inner],
                 "branches": [_branch(branch) for branch in made_by.branches],
+                **({} if made_by.unnest is None else {"unnest": _unnest(made_by.unnest)}),
             }
         }
     return {
@@ -98,7 +107,12 @@ def _relation(relation: Relation) -> Plain:
         "name": relation.name,
         "kind": "stream" if relation.is_stream else "table",
         "columns": [
-            {"name": c.name, "type": c.type.value, **({"path": c.path} if c.path else {})}
+            {
+                "name": c.name,
+                "type": c.type.value,
+                **({"path": c.path} if c.path else {}),
+                **({"inside": c.inside} if c.inside else {}),
+            }
             for c in relation.columns
         ],
         "event_time": relation.event_time,
@@ -231,7 +245,7 @@ def _plain(value: object) -> Plain:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"double": str(value)}
-    if isinstance(value, Enum):
+    if isinstance(value, Enum | ColumnType):
         return value.value
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
@@ -366,11 +380,17 @@ def _read_relation(stored: Plain, known: Mapping[str, Relation]) -> Relation:
             view["level"],
             tuple(known[fold(name)] for name in view["inner"]),
             view["numeric_time"],
+            unnest=None if "unnest" not in view else Unnest(**view["unnest"]),
         )
     return Relation(
         stored["name"],
         tuple(
-            Column(each["name"], ColumnType(each["type"]), _read_path(each.get("path")))
+            Column(
+                each["name"],
+                type_of_text(each["type"]),
+                _read_path(each.get("path")),
+                tuple(each["inside"]) if "inside" in each else None,
+            )
             for each in stored["columns"]
         ),
         stored["event_time"],
@@ -465,6 +485,6 @@ def _read(stored: Plain) -> Any:
 
 def _read_field(kind: str, key: str, stored: Plain) -> Any:
     if key == "type":
-        return ColumnType(stored)
+        return type_of_text(stored)
     enum = _ENUMS.get((kind, key))
     return _read(stored) if enum is None or stored is None else enum(stored)

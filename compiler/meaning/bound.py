@@ -359,7 +359,8 @@ class Cast:
 class FunctionCall:
     """A built-in scalar function by its name in the registry (`functions/registry.py`), never by an alias.
 
-    There are four more that no query calls by name: INSTANT, the instant of a numeric event-time column as a TIMESTAMP,
+    There are more that no query calls by name: FIELD of a struct by its number, ITEM of an array or map, LAMBDA, the number of its first
+    variable and a body in which VARIABLE has the values (the second variable, where there is one, has the next number); INSTANT, the instant of a numeric event-time column as a TIMESTAMP,
     and MATCH_CALLS, pattern matches (text, pattern, escape) whose pattern is not written out. One that is becomes a Match.
     """
 
@@ -445,6 +446,10 @@ class Over:
 
 
 INSTANT = "instant"
+FIELD = "field"
+ITEM = "item"
+LAMBDA = "lambda"
+VARIABLE = "variable"
 MATCH_CALLS = {kind.value.lower(): kind for kind in PatternKind}
 
 Expression = (
@@ -502,6 +507,11 @@ class Item:
         """The name of a column, those of windows included."""
         own = len(self.relation.columns)
         return self.relation.columns[column].name if column < own else WINDOW_COLUMNS[column - own]
+
+    def column_path(self, column: int) -> tuple[str, ...]:
+        """The names that lead to a column: its own, or that of the column it is in and those of fields."""
+        own = len(self.relation.columns)
+        return self.relation.path(column) if column < own else (WINDOW_COLUMNS[column - own],)
 
 
 WINDOW_COLUMNS = ("window_start", "window_end")

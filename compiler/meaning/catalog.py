@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.meaning.types import StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.meaning.bound import Literal
@@ -32,11 +33,27 @@ class Column:
     name: str
     type: ColumnType
     path: tuple[str, ...] | None = None
+    inside: tuple[int, int] | None = None  # of a field of a STRUCT: the column it is in, and which
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys that lead to its value in a row."""
         return (self.name,) if self.path is None else self.path
+
+
+def with_fields(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns with a column for each field of a STRUCT after them, and so on inward: fields are filtered and joined as columns."""
+    found = list(columns)
+    at = 0
+    while at < len(found):
+        column = found[at]
+        if isinstance(column.type, StructType):
+            found += [
+                Column(f"{column.name}.{name}", inner, (*column.keys, name), (at, number))
+                for number, (name, inner) in enumerate(column.type.fields)
+            ]
+        at += 1
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +90,29 @@ class Relation:
     def __post_init__(self) -> None:
         if self.event_time is not None and not 0 <= self.event_time < len(self.columns):
             raise InternalError(f"event time of {self.name} is not one of its columns")
+
+    @property
+    def declared(self) -> tuple[Column, ...]:
+        """The columns without those that are fields of others."""
+        return tuple(column for column in self.columns if column.inside is None)
+
+    def path(self, column: int) -> tuple[str, ...]:
+        """The names that lead to a column: of a field that of the column it is in first."""
+        own = self.columns[column]
+        if own.inside is None:
+            return (own.name,)
+        whole = self.columns[own.inside[0]].type
+        assert isinstance(whole, StructType)
+        return (*self.path(own.inside[0]), whole.fields[own.inside[1]][0])
+
+    def field(self, column: int, number: int) -> int | None:
+        """Where the column of a field of a STRUCT column is, if there is one."""
+        place = (column, number)
+        for at in range(len(self.columns) - 1, -1, -1):
+            inside = self.columns[at].inside
+            if inside is not None and inside == place:
+                return at
+        return None
 
     @property
     def is_stream(self) -> bool:

@@ -23,6 +23,15 @@ TIME_COLUMN = "ts"
 
 
 @record
+class Unnest:
+    """One row for each element of the array (or map) at an output, which the element replaces; NULL where there is none and `outer`."""
+
+    output: int
+    outer: bool
+    ordinality: bool  # the number of the element, from 1, is one more column
+
+
+@record
 class View:
     """The queries that make a view, one a branch of UNION ALL; their outputs agree in number and type.
 
@@ -34,6 +43,7 @@ class View:
     is_windowed: bool
     declaration: CreateView | None = field(compare=False, repr=False)
     numeric_time: bool | None  # whether the streams beneath count seconds; None over tables alone
+    unnest: Unnest | None = None  # its rows are those of its one branch, with one for each element
 
     @property
     def is_declared(self) -> bool:
@@ -60,3 +70,4 @@ class DerivedStream:
     inner: tuple[Relation, ...] = field(repr=False, default=())  # the derived ones it reads
     numeric_time: bool | None = None  # as in `View`
     windows: tuple[tuple[int, WindowColumn], ...] = ()  # the window columns it passes on
+    unnest: Unnest | None = None  # as in `View`

@@ -51,7 +51,7 @@ def _may_melt(item: Item) -> bool:
 def can_melt(relation: Relation) -> bool:
     """Whether a view passes some tuples of one stream or table on, with columns as they are."""
     view = relation.view
-    if view is None or len(view.branches) > 1:
+    if view is None or len(view.branches) > 1 or view.unnest is not None:
         return False
     inner = view.query
     if inner.has_absence or inner.decided is not None or inner.pull is not None:

@@ -45,7 +45,7 @@ def merge_views(query: Query) -> Query:
 
 def _can_merge(query: Query, at: int) -> bool:
     view = query.items[at].relation.view
-    if view is None or len(view.branches) > 1:
+    if view is None or len(view.branches) > 1 or view.unnest is not None:
         return False
     inner = view.query
     if query.decided is not None or inner.decided is not None or query.alert is not None:

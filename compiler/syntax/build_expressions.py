@@ -17,7 +17,7 @@ from lark import Transformer, v_args
 
 from cqc.compiler.diagnostics.source import Span
 from cqc.compiler.meaning.durations import CALENDAR_UNITS, UNITS
-from cqc.compiler.meaning.types import type_named
+from cqc.compiler.meaning.types import ColumnType, type_named, type_of_text
 from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.pieces import (
     Chain,
@@ -111,12 +111,61 @@ class ExpressionPieces(Transformer[Any, Any]):
 
         return Piece(make, name, name)
 
-    def qualified_column(self, qualifier: int, _dot: int, name: int) -> Piece:
-        def make(t: Tokens) -> syntax.ColumnName:
-            span = span_of(t, qualifier, name)
-            return syntax.ColumnName(name_at(t, qualifier), name_at(t, name), span)
+    def qualified_column(self, qualifier: int, _dot: int, name: int, *rest: int) -> Piece:
+        more = rest[1::2]  # between them are points
+        last = more[-1] if more else name
 
-        return Piece(make, qualifier, name)
+        def make(t: Tokens) -> syntax.ColumnName:
+            span = span_of(t, qualifier, last)
+            fields = tuple(name_at(t, each) for each in more)
+            return syntax.ColumnName(name_at(t, qualifier), name_at(t, name), span, fields)
+
+        return Piece(make, qualifier, last)
+
+    def subscript(self, operand: Piece, _open: int, index: Piece, close: int) -> Piece:
+        make_operand, make_index, first = operand.make, index.make, operand.first
+
+        def make(t: Tokens) -> syntax.Subscript:
+            return syntax.Subscript(make_operand(t), make_index(t), span_of(t, first, close))
+
+        return Piece(make, first, close, (operand, index))
+
+    def field_of(self, operand: Piece, _dot: int, name: int) -> Piece:
+        make_operand, first = operand.make, operand.first
+
+        def make(t: Tokens) -> syntax.FieldOf:
+            return syntax.FieldOf(make_operand(t), name_at(t, name), span_of(t, first, name))
+
+        return Piece(make, first, name, (operand,))
+
+    def lambda_of_one(self, name: int, _arrow: int, body: Piece) -> Piece:
+        return _lambda((name,), name, body)
+
+    def lambda_of_two(
+        self, opening: int, one: int, _comma: int, two: int, _close: int, _arrow: int, body: Piece
+    ) -> Piece:
+        return _lambda((one, two), opening, body)
+
+    def decimal_text(self, word: int, string: int) -> Piece:
+        def make(t: Tokens) -> syntax.DecimalLiteral:
+            return syntax.DecimalLiteral(text_of(t, string), span_of(t, word, string))
+
+        return Piece(make, word, string)
+
+    def plain_type(self, word: int) -> Piece:
+        return Piece(lambda t: type_named(t.texts[word]), word, word)
+
+    def sized_type(
+        self, word: int, _open: int, digits: int, _comma: int | None, scale: int | None, close: int
+    ) -> Piece:
+        return Piece(lambda t: _written_type(t, word, close), word, close)
+
+    def struct_field(self, name: int, _colon: int | None, inner: Piece) -> Piece:
+        return Piece(lambda t: None, name, inner.last, (inner,))
+
+    def nested_type(self, word: int, *rest: Part) -> Piece:
+        close = token_of(rest[-1])
+        return Piece(lambda t: _written_type(t, word, close), word, close)
 
     def unary(self, operator: int, operand: Piece) -> Piece:
         make_operand, last = operand.make, operand.last
@@ -359,24 +408,23 @@ class ExpressionPieces(Transformer[Any, Any]):
         )
 
     def cast(
-        self, word: int, _open: int, operand: Piece, _as: int, target: int, close: int
+        self, word: int, _open: int, operand: Piece, _as: int, target: Piece, close: int
     ) -> Piece:
-        make_operand = operand.make
+        make_operand, make_type = operand.make, target.make
 
         def make(t: Tokens) -> syntax.Cast:
-            wanted, is_tried = type_named(t.texts[target]), t.kinds[word] == "TRY_CAST"
+            wanted, is_tried = make_type(t), t.kinds[word] == "TRY_CAST"
             return syntax.Cast(make_operand(t), wanted, span_of(t, word, close), is_tried)
 
         return Piece(make, word, close, (operand,))
 
-    def cast_after(self, operand: Piece, _colons: int, target: int) -> Piece:
-        make_operand, first = operand.make, operand.first
+    def cast_after(self, operand: Piece, _colons: int, target: Piece) -> Piece:
+        make_operand, make_type, first, last = operand.make, target.make, operand.first, target.last
 
         def make(t: Tokens) -> syntax.Cast:
-            wanted = type_named(t.texts[target])
-            return syntax.Cast(make_operand(t), wanted, span_of(t, first, target))
+            return syntax.Cast(make_operand(t), make_type(t), span_of(t, first, last))
 
-        return Piece(make, first, target, (operand,))
+        return Piece(make, first, last, (operand,))
 
     def branch(self, when: int, condition: Piece, _then: int, value: Piece) -> Piece:
         make_condition, make_value = condition.make, value.make
@@ -406,6 +454,28 @@ class ExpressionPieces(Transformer[Any, Any]):
             return syntax.Parenthesised(make_inner(t), span_of(t, opening, close))
 
         return Group(make, opening, close, inner)
+
+
+def _written_type(t: Tokens, first: int, last: int) -> ColumnType:
+    """The type that some tokens spell; NULL, which goes with everything, where they do not."""
+    words = [
+        f"`{t.texts[at][1:-1]}`" if t.texts[at].startswith('"') else t.texts[at]
+        for at in range(first, last + 1)
+    ]
+    try:
+        return type_of_text(" ".join(words))
+    except (ValueError, IndexError):
+        return ColumnType.NULL
+
+
+def _lambda(names: tuple[int, ...], first: int, body: Piece) -> Piece:
+    make_body, last = body.make, body.last
+
+    def make(t: Tokens) -> syntax.Lambda:
+        parameters = tuple(name_at(t, name) for name in names)
+        return syntax.Lambda(parameters, make_body(t), span_of(t, first, last))
+
+    return Piece(make, first, last, (body,))
 
 
 def _chain(word: str, written: list[Piece]) -> Piece:

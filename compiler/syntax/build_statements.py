@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from lark import v_args
 
-from cqc.compiler.meaning.types import type_named
 from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.build_expressions import ExpressionPieces
 from cqc.compiler.syntax.pieces import (
@@ -147,6 +146,40 @@ class StatementPieces(ExpressionPieces):
             return syntax.FromItem(relation, named, None, None, span, function=function)
 
         return Piece(make, first, last, (windowed,))
+
+    def names(self, *parts: int) -> Piece:
+        listed = parts[::2]
+        return Piece(
+            lambda t: tuple(name_at(t, at) for at in listed),
+            token_of(parts[0]),
+            token_of(parts[-1]),
+        )
+
+    def unnested_item(
+        self,
+        word: int,
+        _open: int,
+        operand: Piece,
+        close: int,
+        _with: int | None,
+        ordinality: int | None,
+        alias: Piece | None,
+        _names_open: int | None,
+        names: Piece | None,
+        names_close: int | None,
+    ) -> Piece:
+        ends = (close, ordinality, None if alias is None else alias.last, names_close)
+        last = max(end for end in ends if end is not None)
+        make_operand, make_alias, make_names = operand.make, maker_of(alias), maker_of(names)
+
+        def make(t: Tokens) -> syntax.FromItem:
+            named = make_optional(make_alias, t)
+            columns = () if make_names is None else make_names(t)
+            unnest = syntax.Unnest(make_operand(t), ordinality is not None, columns)
+            span = span_of(t, word, last)
+            return syntax.FromItem(name_at(t, word), named, None, None, span, unnest=unnest)
+
+        return Piece(make, word, last, (operand,))
 
     def sub_query(
         self, opening: int, query: Piece, close: int, alias: Piece | None, extent: Piece | None
@@ -454,15 +487,15 @@ class StatementPieces(ExpressionPieces):
         makes = [piece.make for piece in pieces_of(parts)]
         return Piece(lambda t: make_all(makes, t), open_, token_of(parts[-1]))
 
-    def parameter_declaration(self, name: int, kind: int, *rest: Any) -> Piece:
+    def parameter_declaration(self, name: int, kind: Piece, *rest: Any) -> Piece:
         default: Piece | None = rest[-1] if rest else None
         make_default = maker_of(default)
-        last = kind if default is None else default.last
+        last = kind.last if default is None else default.last
 
         def make(t: Tokens) -> syntax.ParameterDeclaration:
             return syntax.ParameterDeclaration(
                 name_at(t, name),
-                type_named(t.texts[kind]),
+                kind.make(t),
                 None if make_default is None else make_default(t),
                 span_of(t, name, last),
             )
@@ -500,7 +533,7 @@ class StatementPieces(ExpressionPieces):
     def arguments(self, *parts: Part) -> Piece:
         return List(pieces_of(parts))
 
-    def argument(self, name: int, _arrow: int, value: Piece) -> Piece:
+    def named_argument(self, name: int, _arrow: int, value: Piece) -> Piece:
         make_value, last = value.make, value.last
 
         def make(t: Tokens) -> syntax.Argument:
@@ -558,12 +591,13 @@ class StatementPieces(ExpressionPieces):
 
         return Piece(make, place, close)
 
-    def column_declaration(self, name: int, kind: int, *rest: int | None) -> Piece:
+    def column_declaration(self, name: int, kind: Piece, *rest: int | None) -> Piece:
         path = rest[-1] if rest else None  # after FROM
-        last = kind if path is None else path
+        last = kind.last if path is None else path
+        make_type = kind.make
 
         def make(t: Tokens) -> syntax.ColumnDeclaration:
-            declared = type_named(t.texts[kind])
+            declared = make_type(t)
             written = None
             if path is not None:
                 written = syntax.StringLiteral(text_of(t, path), span_of(t, path, path))

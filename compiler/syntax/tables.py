@@ -69,9 +69,11 @@ _SYMBOLS = {
     "^": "CIRCUMFLEX",
     "~": "TILDE",
     "::": "DOUBLE_COLON",
-    "=>": "ARROW",
+    "=>": "FAT_ARROW",
     PARAMETER: "PARAMETER",
     ANY_COLUMN: "ANY_COLUMN",
+    "->": "ARROW",
+    ":": "COLON",
     COMPARISON: "COMPARISON",
     NUMBER: "NUMBER",
     STRING: "STRING",
@@ -91,6 +93,8 @@ TERMINALS: dict[str, tuple[str, ...]] = {
     TYPE: ("TYPE", "NAME"),
     "TIMESTAMP": ("TIMESTAMP", "TYPE", "NAME"),
     "DATE": ("DATE", "TYPE", "NAME"),
+    "DECIMAL": ("DECIMAL", "TYPE", "NAME"),
+    "NUMERIC": ("NUMERIC", "TYPE", "NAME"),
 }
 """The terminals that a kind can be, keywords first."""
 

@@ -54,9 +54,10 @@ RESERVED = words(
 """Words that are never names unless quoted."""
 
 CONTEXTUAL = words(
-    "AFTER ALERT ALERTS ALL ASC BEFORE BY CLEAR CURRENT DATA DATE DESC DESCRIBE DIV DROP ENV ESCAPE EXTRACT FILE FILTER FIRING FIRST FOLLOWING FOR FULL GROUPING "
-    "IGNORE INTERVAL INTO KEEP LAST LEFT NO NOW NULLS ONCE OUTER OVER PARTITION PER PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW "
-    "ROWS SETS SEVERITY SHOW SINK SINKS STREAM STREAMS TABLE TIMESTAMP TRY_CAST UNBOUNDED UNION VIEW VIEWS WATERMARK"
+    "AFTER ALERT ALERTS ALL ARRAY ASC BEFORE BY CLEAR CURRENT DATA DATE DECIMAL DESC DESCRIBE DIV DROP ENV ESCAPE EXTRACT FILE FILTER FIRING "
+    "FIRST FOLLOWING FOR FULL GROUPING IGNORE INTERVAL INTO KEEP LAST LEFT MAP NO NOW NULLS NUMERIC ONCE ORDINALITY OUTER OVER PARTITION PER "
+    "PRECEDING QUALIFY QUERIES QUERY RANGE REPLACE RESPECT RIGHT ROW ROWS SETS SEVERITY SHOW SINK SINKS STREAM STREAMS STRUCT TABLE TIMESTAMP "
+    "TRY_CAST UNBOUNDED UNION UNNEST VIEW VIEWS WATERMARK"
 )
 """Words that are keywords in some places and names in all others."""
 
@@ -73,14 +74,14 @@ _TOKEN = re.compile(
       {_SPACE}
     | (?i:any)\s+(?i:column)\b
     | {_PLAIN_NAME}
-    | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
+    | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[bB][dD](?!\w))?
     | '[^']*(?:''[^']*)*'
     | "[^"]*(?:""[^"]*)*"
     | `[^`]*(?:``[^`]*)*`
     | --[^\n]*
     | /\*.*?\*/
-    | :{_PLAIN_NAME}
-    | <=>|=>|<=|>=|<>|!=|==|::|&&|\|\||/\*
+    | (?<![\w"`]):{_PLAIN_NAME}
+    | <=>|=>|<=|>=|<>|!=|==|::|->|&&|\|\||/\*
     | .
     """,
     re.VERBOSE | re.DOTALL,
@@ -117,7 +118,8 @@ def _tokens_with(marks: str) -> re.Pattern[str]:
 
 
 _NOTHING = ""  # the kind of white space and comments
-_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~"} | {
+_SYMBOLS = {symbol: symbol for symbol in "+-*/%(),.;[]=&|^~:"} | {
+    "->": "->",
     "::": "::",
     "=>": "=>",
     "&&": "&&",

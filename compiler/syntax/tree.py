@@ -111,10 +111,46 @@ class Now:
 
 @record
 class ColumnName:
-    """`column` or `qualifier.column`."""
+    """`column` or `qualifier.column`; `fields` are the names after a second point."""
 
     qualifier: Name | None
     column: Name
+    span: Span = field(compare=False, repr=False)
+    fields: tuple[Name, ...] = ()
+
+
+@record
+class FieldOf:
+    """`operand.name` of something that is no name."""
+
+    operand: Expression
+    name: Name
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Subscript:
+    """`operand[index]`."""
+
+    operand: Expression
+    index: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class Lambda:
+    """`x -> body` or `(x, i) -> body`, an argument of some functions."""
+
+    parameters: tuple[Name, ...]
+    body: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@record
+class DecimalLiteral:
+    """`DECIMAL '1.5'`; the text is checked by the binder."""
+
+    text: str
     span: Span = field(compare=False, repr=False)
 
 
@@ -302,6 +338,10 @@ Expression = (
     | NullLiteral
     | TimestampLiteral
     | DateLiteral
+    | DecimalLiteral
+    | FieldOf
+    | Subscript
+    | Lambda
     | Duration
     | Parameter
     | AnyColumn
@@ -381,6 +421,16 @@ class FromItem:
     span: Span = field(compare=False, repr=False)
     query: Select | None = None
     function: TableFunction | None = None
+    unnest: Unnest | None = None
+
+
+@record
+class Unnest:
+    """`UNNEST(operand) [WITH ORDINALITY] [AS alias [(names)]]`: the rest of its FROM item."""
+
+    operand: Expression
+    ordinality: bool
+    names: tuple[Name, ...]
 
 
 @record

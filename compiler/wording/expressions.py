@@ -6,7 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
+    FIELD,
+    ITEM,
+    LAMBDA,
     MATCH_CALLS,
+    VARIABLE,
     WINDOW_COLUMNS,
     Aggregate,
     AggregateFunction,
@@ -41,7 +45,8 @@ from cqc.compiler.meaning.normal import (
     PatternAtom,
     ValueAtom,
 )
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.sortable import decimal_text
+from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,6 +91,10 @@ def constant_text(value: Value | None, type_: ColumnType) -> str:
         return f"DATE '{format_day(value)}'"
     if type_ is ColumnType.INTERVAL and isinstance(value, int):
         return duration_text(value)
+    if isinstance(type_, DecimalType) and isinstance(value, str):
+        return f"{decimal_text(value, type_.scale)}BD"
+    if type_ is ColumnType.BINARY and isinstance(value, str):
+        return f"unhex('{value}')"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
@@ -118,7 +127,7 @@ def expression_text(
             case Literal(value=value, type=type_):
                 return constant_text(value, type_)
             case ColumnRef(item=item, column=column):
-                return f"{names[item]}.{name_text(_column_name(relations[item], column))}"
+                return f"{names[item]}.{_column_name(relations[item], column)}"
             case Arithmetic(op=op, left=left, right=right):
                 return f"{inner(left)} {op.value} {inner(right)}"
             case Comparison(left=left, op=op, right=right):
@@ -156,6 +165,8 @@ def expression_text(
                 return f"~{inner(operand)}"
             case FunctionCall(name="&" | "|" | "^" as name, arguments=(left, right)):
                 return f"{inner(left)} {name} {inner(right)}"
+            case FunctionCall(name=name) if name in _NESTED:
+                return nested_text(part, write, inner)
             case (
                 FunctionCall(name=name, arguments=arguments)
                 | UserCall(name=name, arguments=arguments)
@@ -180,9 +191,40 @@ def expression_text(
 def _column_name(relation: Relation, column: int) -> str:
     own = len(relation.columns)
     if column < own:
-        return relation.columns[column].name
+        return path_text(relation, column)
     name: str = WINDOW_COLUMNS[column - own]
     return name
+
+
+_NESTED = (FIELD, ITEM, LAMBDA, VARIABLE)
+
+
+def nested_text(
+    call: FunctionCall, write: Callable[[Expression], str], inner: Callable[[Expression], str]
+) -> str:
+    """A part of a nested value, a lambda or its variable (`x`, `y`, ... from the outside, the places of elements `i`, `j`, ...)."""
+    first = call.arguments[0]
+    if call.name == FIELD:
+        number = call.arguments[1]
+        type_ = first.type.element if isinstance(first.type, ArrayType) else first.type
+        assert isinstance(type_, StructType)
+        assert isinstance(number, Literal)
+        assert isinstance(number.value, int)
+        return f"{inner(first)}.{name_text(type_.fields[number.value][0])}"
+    if call.name == ITEM:
+        return f"{inner(first)}[{write(call.arguments[1])}]"
+    assert isinstance(first, Literal)
+    assert isinstance(first.value, int)
+    letter = ("ijk" if first.value % 2 else "xyz")[first.value // 2 % 3]
+    if call.name == VARIABLE:
+        return letter
+    body = write(call.arguments[1])
+    return f"{letter} -> {body}"
+
+
+def path_text(relation: Relation, column: int) -> str:
+    """The names that lead to a column, each quoted where it has to be."""
+    return ".".join(map(name_text, relation.path(column)))
 
 
 def over_text(over: Over, write: Callable[[Expression], str]) -> str:
@@ -242,16 +284,16 @@ def formula_text(formula: Formula, relation: Relation) -> str:
             text = expression_text(expression, (relation,))
             return f"({text}) IS NOT TRUE" if negated else text
         case PatternAtom(column=column, kind=kind, pattern=pattern, negated=negated):
-            name = name_text(relation.columns[column].name)
+            name = path_text(relation, column)
             word = f"NOT {kind.value}" if negated else kind.value
             null = f" OR {name} IS NULL" if formula.matches_null else ""
             return f"{name} {word} {constant_text(pattern, ColumnType.STRING)}{null}"
         case FoldedAtom():
-            return _folded_text(formula, name_text(relation.columns[formula.column].name))
+            return _folded_text(formula, path_text(relation, formula.column))
         case NetAtom():
-            return _nets_text(formula, name_text(relation.columns[formula.column].name))
+            return _nets_text(formula, path_text(relation, formula.column))
         case ValueAtom():
-            return _values_text(formula, name_text(relation.columns[formula.column].name))
+            return _values_text(formula, path_text(relation, formula.column))
 
 
 def _inner_formula(formula: Formula, relation: Relation) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
 
-Value = int | float | str | bool | None
+Value = Any  # int, float, str, bool, Decimal, bytes, list, dict or None
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND_US = 1_000_000
@@ -28,6 +31,12 @@ def read_value(cell: str, type_: ColumnType) -> Value:
             return read_instant_us(cell)
         case ColumnType.DATE:
             return (date.fromisoformat(cell) - EPOCH.date()).days
+        case DecimalType():
+            return Decimal(cell)
+        case ColumnType.BINARY:
+            return base64.b64decode(cell)
+        case ArrayType() | MapType() | StructType():
+            return json.loads(cell)
         case _:
             return cell[1:-1].replace("''", "'") if cell.startswith("'") else cell
 
@@ -72,6 +81,10 @@ def write_value(value: object, type_: ColumnType) -> str:
         return str(value).lower()
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
     text = str(value)
     needs_quotes = text in ("", "NULL") or text != text.strip() or "|" in text or text[0] in "'{#-="
     return "'" + text.replace("'", "''") + "'" if needs_quotes else text
@@ -102,6 +115,8 @@ def read_json_value(value: object, type_: ColumnType) -> Value:
         return value
     if isinstance(value, int | float) and type_ is ColumnType.TIMESTAMP:
         return round(value * SECOND_US)
+    if type_.is_nested:
+        return value
     return read_value(str(value), type_)
 
 

@@ -62,7 +62,7 @@ class EngineExecutor:
 
     def named(self, name: str, row: Row) -> dict[str, object]:
         named: dict[str, object] = {}
-        columns = self.program.catalog.relations[fold(name)].columns
+        columns = self.program.catalog.relations[fold(name)].declared
         for column, value in zip(columns, row, strict=True):
             inside = named
             for key in column.keys[:-1]:

@@ -197,19 +197,19 @@ class _Run:
                 row = json.loads(line)
                 return tuple(
                     read_json_value(at_path(row, column.keys), column.type)
-                    for column in relation.columns
+                    for column in relation.declared
                 )
             cells = tuple(split_cells(line))
-            named = step.columns or tuple(column.name for column in relation.columns)
+            named = step.columns or tuple(column.name for column in relation.declared)
             if len(named) != len(cells):
                 raise ValueError(f"{len(named)} values expected ({', '.join(named)})")
             given = {fold(name): cell for name, cell in zip(named, cells, strict=True)}
-            unknown = given.keys() - {fold(column.name) for column in relation.columns}
+            unknown = given.keys() - {fold(column.name) for column in relation.declared}
             if unknown:
                 raise ValueError(f"{relation.name} has no column {', '.join(sorted(unknown))}")
             return tuple(
                 read_value(given.get(fold(column.name), "NULL"), column.type)
-                for column in relation.columns
+                for column in relation.declared
             )
         except (ValueError, KeyError) as error:
             raise CaseError(f"{self.place(step)}: cannot read the row `{line}`: {error}") from error

@@ -68,7 +68,7 @@ class SparkExecutor:
 
     def source(self, relation: Relation) -> Any:  # a DataFrame
         spark = self.session.spark
-        columns = ", ".join(f"`{each.name}` {SPARK_TYPES[each.type]}" for each in relation.columns)
+        columns = ", ".join(f"`{each.name}` {SPARK_TYPES[each.type]}" for each in relation.declared)
         if not relation.is_stream:
             rows = self.tables.get(fold(relation.name), [])
             typed = [tuple(map(shown, row, types(relation))) for row in rows]
@@ -80,7 +80,7 @@ class SparkExecutor:
 
     def write(self, relation: Relation, rows: list[Row]) -> None:
         self.files += 1
-        names = [column.name for column in relation.columns]
+        names = [column.name for column in relation.declared]
         lines = [
             json.dumps(dict(zip(names, map(text_of, row, types(relation)), strict=True)))
             for row in rows
@@ -120,7 +120,7 @@ class SparkExecutor:
 
 
 def types(relation: Relation) -> list[ColumnType]:
-    return [column.type for column in relation.columns]
+    return [column.type for column in relation.declared]
 
 
 def shown(value: Value, type_: ColumnType) -> object:

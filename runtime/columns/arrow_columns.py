@@ -14,14 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 from cqc.runtime.columns.columns import Column, null_column, text_column
 from cqc.runtime.columns.date_text import DAY_US, parse_date
 from cqc.runtime.columns.event_time import span
+from cqc.runtime.columns.nested_values import nested_of_arrow, nested_of_json
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
 from cqc.runtime.columns.python_columns import Converted, column_of_values
 from cqc.runtime.columns.reading import USUAL
 from cqc.runtime.columns.repeated_text import repeated_text
+from cqc.runtime.columns.sortable_columns import decimals_of_texts, hex_of_bytes
 from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US
 
 if TYPE_CHECKING:
@@ -82,7 +84,12 @@ def column_of_arrow(type_: ColumnType, array: Any, reading: Reading = USUAL) -> 
         array = array.dictionary_decode()
     if pa.types.is_null(array.type):
         return null_column(type_, len(array)), None
-    converted = _CONVERSIONS[type_](array, reading)
+    if type_.is_nested:
+        converted = _nested(type_, array, reading)
+    elif isinstance(type_, DecimalType):
+        converted = _decimal(type_, array, reading)
+    else:
+        converted = _CONVERSIONS[type_](array, reading)
     if converted is None:
         return column_of_values(type_, values_of_arrow(array), reading)
     return converted
@@ -218,6 +225,36 @@ def _date(array: pa.Array, reading: Reading) -> Converted | None:
     return Column(ColumnType.DATE, values, text.valid), wrong if wrong.any() else None
 
 
+def _nested(type_: ColumnType, array: pa.Array, reading: Reading) -> Converted | None:
+    if is_text(array.type) and (text := _string(array, reading)) is not None:
+        one_line = pc.replace_substring_regex(text[0].values, r"[\r\n]", " ")
+        return nested_of_json(type_, one_line, reading, column_of_arrow, column_of_values)
+    return nested_of_arrow(type_, array, reading, column_of_arrow)
+
+
+def _decimal(type_: DecimalType, array: pa.Array, reading: Reading) -> Converted | None:
+    if pa.types.is_integer(array.type) or pa.types.is_decimal(array.type):
+        return decimals_of_texts(type_, pc.cast(array, pa.string()))
+    if is_text(array.type) and reading.lenient:
+        text = _string(array, reading)
+        return None if text is None else decimals_of_texts(type_, text[0].values)
+    return None
+
+
+def _binary(array: pa.Array, reading: Reading) -> Converted | None:
+    del reading
+    given = array.type
+    if not (
+        pa.types.is_binary(given)
+        or pa.types.is_large_binary(given)
+        or pa.types.is_fixed_size_binary(given)
+        or pa.types.is_binary_view(given)
+    ):
+        return None
+    valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+    return Column(ColumnType.BINARY, hex_of_bytes(array, valid), valid), None
+
+
 def _instants_of_text(array: pa.Array, reading: Reading) -> Converted | None:
     converted = _string(array, reading)
     if converted is None:
@@ -255,4 +292,5 @@ _CONVERSIONS = {
     ColumnType.STRING: _string,
     ColumnType.TIMESTAMP: _timestamp,
     ColumnType.DATE: _date,
+    ColumnType.BINARY: _binary,
 }

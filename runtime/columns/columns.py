@@ -8,6 +8,8 @@ compact one. NULL positions of a NumPy column hold an unspecified value of the r
     DOUBLE                       float64
     BOOLEAN                      bool
     STRING                       pyarrow StringArray (its own validity agrees with `valid`); `RepeatedText` makes it when asked
+    DECIMAL, BINARY              the same, with texts that are ordered as the values (`sortable_columns.py`)
+    ARRAY, MAP, STRUCT           the same, with texts that are equal where values are; `NestedColumn` makes them when asked
 """
 
 from __future__ import annotations
@@ -77,26 +79,27 @@ class Column:
         return self.valid
 
 
-def text_column(values: pa.StringArray) -> Column:
-    """A STRING column of an Arrow array, its mask taken from the array."""
+def text_column(values: pa.StringArray, type_: ColumnType = ColumnType.STRING) -> Column:
+    """A column of an Arrow array of texts, its mask taken from the array."""
     if values.null_count == 0:
-        return Column(ColumnType.STRING, values)
+        return Column(type_, values)
     valid = values.is_valid().to_numpy(zero_copy_only=False)
-    return Column(ColumnType.STRING, values, valid)
+    return Column(type_, values, valid)
 
 
 def null_column(type_: ColumnType, count: int) -> Column:
     """A column of nothing but NULL."""
     valid = np.zeros(count, dtype=np.bool_)
-    if type_ is ColumnType.STRING or type_ is ColumnType.NULL:
-        return Column(ColumnType.STRING, pa.nulls(count, pa.string()), valid)
+    if type_.held_as_text:
+        known = ColumnType.STRING if type_ is ColumnType.NULL else type_
+        return Column(known, pa.nulls(count, pa.string()), valid)
     return Column(type_, np.zeros(count, dtype=DTYPES[type_]), valid)
 
 
 def take(column: Column, positions: NDArray[np.int64]) -> Column:
     """The values at the positions, in their order."""
     valid = None if column.valid is None else column.valid[positions]
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         own = column.taken(positions)
         return (
             own
@@ -110,7 +113,7 @@ def take(column: Column, positions: NDArray[np.int64]) -> Column:
 def select(column: Column, mask: NDArray[np.bool_]) -> Column:
     """The values where the mask is true."""
     valid = None if column.valid is None else column.valid[mask]
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         own = column.taken(mask)
         return (
             own
@@ -123,7 +126,7 @@ def select(column: Column, mask: NDArray[np.bool_]) -> Column:
 def cut(column: Column, start: int, stop: int) -> Column:
     """The values from `start` up to but not including `stop`, without copying."""
     valid = None if column.valid is None else column.valid[start:stop]
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         own = column.taken(slice(start, max(stop, start)))
         return (
             own
@@ -141,7 +144,7 @@ def concatenate(columns: Sequence[Column]) -> Column:
     valid = None
     if any(column.valid is not None for column in columns):
         valid = np.concatenate([column.is_valid() for column in columns])
-    if first.type is ColumnType.STRING:
+    if first.type.held_as_text:
         values = pa.concat_arrays([column.values for column in columns])
     else:
         values = np.concatenate([column.values for column in columns])
@@ -152,8 +155,9 @@ def from_python(type_: ColumnType, values: Sequence[Any]) -> Column:
     """A column of Python values (None is NULL); for literals, tests and small inputs."""
     missing = [value is None for value in values]
     valid = ~np.array(missing, dtype=np.bool_) if any(missing) else None
-    if type_ is ColumnType.STRING or type_ is ColumnType.NULL:
-        return Column(ColumnType.STRING, pa.array(list(values), type=pa.string()), valid)
+    if type_.held_as_text:
+        known = ColumnType.STRING if type_ is ColumnType.NULL else type_
+        return Column(known, pa.array(list(values), type=pa.string()), valid)
     filled = [0 if value is None else value for value in values]
     return Column(type_, np.array(filled, dtype=DTYPES[type_]), valid)
 
@@ -161,16 +165,16 @@ def from_python(type_: ColumnType, values: Sequence[Any]) -> Column:
 def to_python(column: Column) -> list[Any]:
     """The values as Python objects, NULL as None."""
     values: list[Any] = (
-        column.values.to_pylist() if column.type is ColumnType.STRING else column.values.tolist()
+        column.values.to_pylist() if column.type.held_as_text else column.values.tolist()
     )
-    if column.valid is None or column.type is ColumnType.STRING:
+    if column.valid is None or column.type.held_as_text:
         return values
     return [value if ok else None for value, ok in zip(values, column.valid.tolist(), strict=True)]
 
 
 def to_arrow(column: Column) -> pa.Array:
     """The column as an Arrow array: timestamps with zone UTC, NULLs as Arrow's own."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         return column.values
     missing = None if column.valid is None else ~column.valid
     type_ = ARROW_TYPES[column.type]
@@ -184,3 +188,24 @@ def to_arrow(column: Column) -> pa.Array:
     if column.type in (ColumnType.TIMESTAMP, ColumnType.INTERVAL):
         return pa.array(column.values, type=pa.int64(), mask=missing).cast(type_)
     return pa.array(column.values, type=type_, mask=missing)
+
+
+def spread(column: Column, rows: int) -> Column:
+    """One value a row, where a constant stands for all."""
+    if isinstance(column.values, pa.Scalar):
+        if not column.values.is_valid:
+            return null_column(column.type, rows)
+        return text_column(pa.repeat(column.values, rows), column.type)
+    if isinstance(column.values, pa.Array):
+        return column
+    values, valid = column.values, column.valid
+    if values.ndim == 0:
+        values = np.full(rows, values)
+    if valid is not None and valid.ndim == 0:
+        valid = np.full(rows, valid)
+    return Column(column.type, values, valid)
+
+
+def is_known(column: Column) -> NDArray[np.bool_]:
+    """Where a column is not NULL, broadcastable."""
+    return np.asarray(True) if column.valid is None else column.valid

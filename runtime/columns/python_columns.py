@@ -6,6 +6,7 @@ something unusual in them are walked value by value, by the same rules.
 
 from __future__ import annotations
 
+import base64
 import math
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -16,11 +17,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cqc.compiler.meaning.instants import parse_day, parse_instant
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 from cqc.runtime.columns.columns import DTYPES, Column
 from cqc.runtime.columns.date_text import DAY_US
+from cqc.runtime.columns.nested_values import nested_of_values
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
 from cqc.runtime.columns.reading import USUAL, json_text
+from cqc.runtime.columns.sortable_columns import decimal_column, decimal_digits
 from cqc.runtime.columns.timestamp_text import EPOCH, FIRST_US, LAST_US
 
 if TYPE_CHECKING:
@@ -41,8 +44,12 @@ def column_of_values(
     type_: ColumnType, values: Sequence[Any], reading: Reading = USUAL
 ) -> Converted:
     """A column of Python values, and which of them are not of the type (None: all are)."""
+    if type_.is_nested:
+        return nested_of_values(type_, values, reading, column_of_values)
+    if isinstance(type_, DecimalType):
+        return _decimals(type_, values, reading)
     kinds = set(map(type, values))
-    if kinds <= _USUAL[type_]:
+    if kinds <= _USUAL.get(type_, set()):
         column = _whole_list(type_, values, has_null=_NOTHING in kinds)
         if column is not None:
             return column, None
@@ -72,6 +79,42 @@ def _whole_list(type_: ColumnType, values: Sequence[Any], *, has_null: bool) -> 
         return None
 
 
+def _decimals(type_: DecimalType, values: Sequence[Any], reading: Reading) -> Converted:
+    made = [_decimal_digits(type_, value, reading) for value in values]
+    missing = np.array([is_missing(value) for value in values], dtype=np.bool_)
+    empty = np.array([each is None for each in made], dtype=np.bool_)
+    bad = empty & ~missing
+    digits = np.array([0 if each is None else each for each in made], dtype=object)
+    column = decimal_column(type_, digits, ~empty if empty.any() else None)
+    return column, bad if bad.any() else None
+
+
+def _decimal_digits(type_: DecimalType, value: Any, reading: Reading) -> int | None:
+    """The digits of a number, or of a text that is one; None for anything else."""
+    if isinstance(value, bool | np.bool_) or is_missing(value):
+        return None
+    if isinstance(value, str) and reading.lenient:
+        return decimal_digits(value.strip(), type_)
+    if isinstance(value, float | np.floating):
+        exact = getattr(value, "digits", None)  # of a number in JSON
+        return decimal_digits(repr(float(value)) if exact is None else str(exact), type_)
+    if isinstance(value, int | np.integer | Decimal):
+        return decimal_digits(str(value), type_)
+    return None
+
+
+def _bytes_of_value(value: Any) -> str | None:
+    """Bytes, or their base64; None for anything else."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if not isinstance(value, str):
+        return None
+    try:
+        return base64.b64decode(value, validate=True).hex()
+    except ValueError:
+        return None
+
+
 def _timestamps_of_text(values: Sequence[Any], reading: Reading) -> Converted:
     try:
         texts = pa.array(values, type=pa.string())
@@ -89,7 +132,7 @@ def _one_by_one(type_: ColumnType, values: Sequence[Any], reading: Reading) -> C
     empty = np.array([value is None for value in made], dtype=np.bool_)
     bad = empty & ~missing
     valid = ~empty if empty.any() else None
-    if type_ is ColumnType.STRING:
+    if type_.held_as_text:
         column = Column(type_, pa.array(made, type=pa.string()), valid)
     else:
         filled = [0 if value is None else value for value in made]
@@ -137,6 +180,9 @@ def _text_instead(value: Any) -> str | None:
     """The JSON text of a value where text is declared."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         value = value.item()
+    exact = getattr(value, "digits", None)
+    if exact is not None:
+        return str(exact)
     return json_text(value) if isinstance(value, bool | int | float | dict | list) else None
 
 
@@ -260,4 +306,5 @@ _CONVERSIONS: dict[ColumnType, Callable[[Any], Any]] = {
     ColumnType.STRING: string_of_value,
     ColumnType.TIMESTAMP: timestamp_of_value,
     ColumnType.DATE: date_of_value,
+    ColumnType.BINARY: _bytes_of_value,
 }

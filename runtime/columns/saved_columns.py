@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.arrow_columns import column_of_arrow
-from cqc.runtime.columns.columns import DTYPES, Column, to_arrow
+from cqc.runtime.columns.columns import DTYPES, Column, text_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +48,7 @@ def loaded_column(table: pa.Table, name: str, type_: ColumnType) -> Column:
     array = table.column(name).combine_chunks()
     dtype = DTYPES.get(type_)
     if dtype is None:
-        return column_of_arrow(type_, array)[0]
+        return text_column(array, type_)
     valid = None if not array.null_count else array.is_valid().to_numpy(zero_copy_only=False)
     filled = (
         array.fill_null(False if type_ is ColumnType.BOOLEAN else 0) if array.null_count else array
@@ -69,6 +68,6 @@ def loaded_array(table: pa.Table, name: str) -> NDArray[Any]:
 
 def _arrow(column: Column) -> pa.Array:
     if column.type not in DTYPES:
-        return to_arrow(column)
+        return column.values
     missing = None if column.valid is None else ~column.valid
     return pa.array(column.values, mask=missing)

@@ -48,14 +48,19 @@ class TextLabels:
         indices = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
         return labels[indices], moved
 
-    def texts(self, labels: NDArray[np.int64], present: NDArray[np.bool_] | None) -> Column:
+    def texts(
+        self,
+        labels: NDArray[np.int64],
+        present: NDArray[np.bool_] | None,
+        type_: ColumnType = ColumnType.STRING,
+    ) -> Column:
         """The texts with these numbers; NULL where not present."""
         places = self._labels.searchsorted(labels if present is None else labels[present])
         found = iter([self._texts[place] for place in places.tolist()])
         if present is None:
-            return Column(ColumnType.STRING, pa.array(list(found), pa.string()))
+            return Column(type_, pa.array(list(found), pa.string()))
         values = [next(found) if there else None for there in present.tolist()]
-        return Column(ColumnType.STRING, pa.array(values, pa.string()), present)
+        return Column(type_, pa.array(values, pa.string()), present)
 
     def _add(self, fresh: list[str]) -> Moved | None:
         texts = sorted(self._texts + fresh)  # mostly in order already

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import take, to_python
-from cqc.runtime.columns.timestamp_text import to_date, to_datetime
+from cqc.runtime.columns.arrow_out import to_objects
+from cqc.runtime.columns.columns import take
+from cqc.runtime.columns.timestamp_text import to_datetime
 from cqc.runtime.deliver.alert_columns import STATES, text_of
 
 if TYPE_CHECKING:
@@ -216,15 +217,8 @@ def time_value(us: int, type_: ColumnType) -> datetime | float | str | None:
 
 
 def python_values(column: Column) -> list[Any]:
-    """The values of a column as users see them: datetimes for instants, seconds for durations."""
-    values = to_python(column)
-    if column.type is ColumnType.TIMESTAMP:
-        return [None if us is None else to_datetime(us) for us in values]
-    if column.type is ColumnType.DATE:
-        return [None if days is None else to_date(days) for days in values]
-    if column.type is ColumnType.INTERVAL:
-        return [None if us is None else us / _SECOND_US for us in values]
-    return values
+    """The values of a column as users see them: datetimes for instants, seconds for durations, dicts and lists for nested ones."""
+    return to_objects(column)
 
 
 def alerts_of(block: ResultBlock) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.columns.columns import Column, concatenate, take
 from cqc.runtime.columns.event_time import time_column
 from cqc.runtime.columns.packet import Packet
+from cqc.runtime.columns.unnested import unnested
 from cqc.runtime.deliver.deliver import Deliveries
 from cqc.runtime.pull.view_rows import row_times
 
@@ -298,6 +299,8 @@ class DerivedStreams:
         columns = [take(column, order) for column in columns]
         relation = instance.relation
         assert relation.made_by is not None
+        if relation.made_by.unnest is not None:
+            columns, times = unnested(relation, relation.made_by.unnest, columns, times)
         if relation.made_by.adds_time:
             columns.insert(0, time_column(times, relation.time_type))
         first = self._relations.derived[instance.name].number(len(times))

@@ -170,7 +170,7 @@ def describe(engine: Engine, name: str) -> pa.Table:
     if relation is not None:
         rows = [
             (column.name, column.type.value, "event time" if at == relation.event_time else "")
-            for at, column in enumerate(relation.columns)
+            for at, column in enumerate(relation.declared)
         ]
         return _table(("column", "type", "note"), rows)
     if name not in engine.queries:
@@ -226,7 +226,7 @@ def _kind(engine: Engine, name: str) -> str:
 
 
 def _columns(relation: Relation) -> str:
-    return ", ".join(f"{column.name} {column.type.value}" for column in relation.columns)
+    return ", ".join(f"{column.name} {column.type.value}" for column in relation.declared)
 
 
 def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> pa.Table:

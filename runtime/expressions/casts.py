@@ -21,6 +21,7 @@ from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.date_text import DAY_US, format_date, parse_date
 from cqc.runtime.columns.distinct_text import text_of_numbers
 from cqc.runtime.expressions.arithmetic import Outcome, arithmetic, whole_from_double
+from cqc.runtime.expressions.nested.part_casts import cast_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,9 @@ def cast(column: Column, target: ColumnType) -> tuple[Column, NDArray[np.bool_] 
         return column, None
     conversion = _CONVERSIONS.get((column.type, target))
     if conversion is None:
+        made = cast_parts(column, target, cast)
+        if made is not None:
+            return made
         raise InternalError(f"no cast from {column.type.value} to {target.value}")
     values, failed = conversion(column.values)
     if target is _STRING and column.valid is not None:

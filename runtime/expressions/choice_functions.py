@@ -13,7 +13,7 @@ import numpy as np
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column, null_column
-from cqc.runtime.expressions.comparisons import compare
+from cqc.runtime.columns.comparisons import compare
 from cqc.runtime.expressions.expression_kernels import case_node, choose, is_known, spread
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.functions.registry import SCALAR_FUNCTIONS
 from cqc.compiler.meaning import bound
 from cqc.compiler.meaning.bound import ComparisonOp, Expression
-from cqc.compiler.meaning.types import ColumnType, common_type
+from cqc.compiler.meaning.types import ColumnType, DecimalType, common_type
 from cqc.runtime.errors import RunError
 from cqc.runtime.expressions.arithmetic import Outcome, arithmetic, negate
 from cqc.runtime.expressions.expression_kernels import (
@@ -49,6 +49,8 @@ from cqc.runtime.expressions.expression_kernels import (
     user_call_node,
 )
 from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
+from cqc.runtime.expressions.nested.decimal_arithmetic import decimal_arithmetic, negated_decimal
+from cqc.runtime.expressions.nested.lambdas import HIGHER_ORDER, VARIABLES, field_node, item_node
 from cqc.runtime.expressions.patterns.like_patterns import make_matcher
 from cqc.runtime.expressions.scalar_functions import UNNAMED_KERNELS
 
@@ -125,6 +127,8 @@ class Evaluator:
             case bound.Arithmetic():
                 return self._arithmetic(expression)
             case bound.Negate():
+                if isinstance(expression.type, DecimalType):
+                    return negated_decimal(self.node(expression.operand))
                 return lifted(
                     negate, expression.type, [self._typed(expression.operand, expression.type)]
                 )
@@ -189,6 +193,8 @@ class Evaluator:
             return constant_node(constant(None, expression.type))
         op = expression.op
         nodes = [self.node(side) for side in sides]
+        if isinstance(expression.type, DecimalType):
+            return decimal_arithmetic(op, expression.type, nodes)
         return lifted(lambda left, right: arithmetic(op, left, right), expression.type, nodes)
 
     def _connective(self, operands: tuple[Expression, ...], *, stops_at: bool) -> Node:
@@ -226,6 +232,18 @@ class Evaluator:
 
     def _function(self, expression: bound.FunctionCall) -> Node:
         name, arguments, type_ = expression.name, expression.arguments, expression.type
+        if name == bound.VARIABLE:
+            return column_node(VARIABLES, _number_of(arguments[0]))
+        if name == bound.FIELD:
+            return field_node(self.node(arguments[0]), _number_of(arguments[1]), type_)
+        if name == bound.ITEM:
+            return item_node(self.node(arguments[0]), self.node(arguments[1]), type_)
+        if name in HIGHER_ORDER:
+            body = arguments[1]
+            assert isinstance(body, bound.FunctionCall)
+            first, inner = body.arguments
+            array = self.node(arguments[0])
+            return HIGHER_ORDER[name](array, self.node(inner), _number_of(first), type_)
         unnamed = UNNAMED_KERNELS.get(name)
         if unnamed is None and SCALAR_FUNCTIONS[name].takes_null:
             return NODES[name](self._arguments(expression), type_)
@@ -253,6 +271,12 @@ class Evaluator:
             raise RunError(f"the function {expression.name} is not registered in this process")
         nodes = [self.node(argument) for argument in expression.arguments]
         return user_call_node(function, nodes)
+
+
+def _number_of(expression: Expression) -> int:
+    assert isinstance(expression, bound.Literal)
+    assert isinstance(expression.value, int)
+    return expression.value
 
 
 def _no_columns(item: int, column: int) -> Column:

@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import DTYPES, Column, null_column, select, text_column
+from cqc.runtime.columns.columns import (
+    DTYPES,
+    Column,
+    null_column,
+    select,
+    text_column,
+)
+from cqc.runtime.columns.columns import is_known as is_known
+from cqc.runtime.columns.columns import spread as spread
+from cqc.runtime.columns.comparisons import compare, truth
 from cqc.runtime.expressions.casts import cast, null_where
-from cqc.runtime.expressions.comparisons import compare, truth
 from cqc.runtime.expressions.user_functions import call_user_function
 
 if TYPE_CHECKING:
@@ -60,9 +68,10 @@ Node = Callable[[Frame], Column]
 
 def constant(value: Any, type_: ColumnType) -> Column:
     """A column that stands for one value on every row."""
-    if type_ in (ColumnType.STRING, ColumnType.NULL):
+    if type_.held_as_text:
         valid = None if value is not None else np.asarray(False)
-        return Column(ColumnType.STRING, pa.scalar(value, pa.string()), valid)
+        known = ColumnType.STRING if type_ is ColumnType.NULL else type_
+        return Column(known, pa.scalar(value, pa.string()), valid)
     if value is None:
         return Column(type_, np.zeros((), dtype=DTYPES[type_]), np.asarray(False))
     return Column(type_, np.asarray(value, dtype=DTYPES[type_]))
@@ -76,39 +85,18 @@ def column_node(item: int, column: int) -> Node:
     return lambda frame: frame.columns(item, column)
 
 
-def spread(column: Column, rows: int) -> Column:
-    """One value a row, where a constant stands for all."""
-    if isinstance(column.values, pa.Scalar):
-        if not column.values.is_valid:
-            return null_column(ColumnType.STRING, rows)
-        return text_column(pa.repeat(column.values, rows))
-    if isinstance(column.values, pa.Array):
-        return column
-    values, valid = column.values, column.valid
-    if values.ndim == 0:
-        values = np.full(rows, values)
-    if valid is not None and valid.ndim == 0:
-        valid = np.full(rows, valid)
-    return Column(column.type, values, valid)
-
-
 def _scatter(column: Column, rows: Mask) -> Column:
     """The values at the rows of the mask, NULL elsewhere."""
     if rows.all():
         return column
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         places = np.cumsum(rows) - 1
         picked = pa.array(places, mask=~rows)
-        return text_column(column.values.take(picked))
+        return text_column(column.values.take(picked), column.type)
     values = np.zeros(len(rows), dtype=column.values.dtype)
     valid = np.zeros(len(rows), dtype=np.bool_)
     values[rows], valid[rows] = column.values, column.is_valid()
     return Column(column.type, values, valid)
-
-
-def is_known(column: Column) -> Mask:
-    """Where a column is not NULL, broadcastable."""
-    return np.asarray(True) if column.valid is None else column.valid
 
 
 def _valid(*columns: Column) -> Mask | None:
@@ -156,7 +144,7 @@ def _checked(
         if bad.any():
             frame.fail(np.asarray(bad))
             valid = np.asarray(~failed if valid is None else valid & ~failed)
-    if type_ is ColumnType.STRING and valid is not None:
+    if type_.held_as_text and valid is not None:
         values = null_where(values, ~valid)
     return Column(type_, values, valid)
 
@@ -166,6 +154,8 @@ def cast_node(operand: Node, type_: ColumnType, *, counted: bool = True) -> Node
 
     def node(frame: Frame) -> Column:
         column, failed = cast(operand(frame), type_)
+        if type_.is_nested and (failed is None or not failed.any()):
+            return column
         if not counted:
             frame = replace(frame, failures=Failures())
         return _checked(frame, type_, column.values, column.valid, failed)
@@ -267,7 +257,7 @@ def _finder(values: list[Column]) -> Callable[[Column], Mask]:
         return lambda column: np.zeros(
             np.shape(column.values) if _is_array(column) else (), np.bool_
         )
-    if values[0].type is ColumnType.STRING:
+    if values[0].type.held_as_text:
         texts = pa.array([value.values.as_py() for value in values], type=pa.string())
         return lambda column: truth(pc.is_in(column.values, value_set=texts))
     numbers = np.array([value.values for value in values])
@@ -287,8 +277,9 @@ def _is_in(values: NDArray[Any], numbers: NDArray[Any]) -> Mask:
 
 def choose(mask: Mask, chosen: Column, other: Column) -> Column:
     """`chosen` where the mask is true, else `other`."""
-    if chosen.type is ColumnType.STRING:
-        return text_column(pc.if_else(pa.array(mask), chosen.values, other.values))
+    if chosen.type.held_as_text:
+        made = pc.if_else(pa.array(mask), chosen.values, other.values)
+        return text_column(made, chosen.type)
     values = np.where(mask, chosen.values, other.values)
     if chosen.valid is None and other.valid is None:
         return Column(chosen.type, values)

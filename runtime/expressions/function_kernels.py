@@ -15,6 +15,7 @@ from cqc.runtime.expressions import (
     search_functions,
     text_functions,
 )
+from cqc.runtime.expressions.nested import collection_functions, json_of_nested
 from cqc.runtime.expressions.times import (
     field_functions,
     move_functions,
@@ -35,6 +36,8 @@ _FAMILIES = (
     search_functions,
     encoding_functions,
     json_functions,
+    collection_functions,
+    json_of_nested,
     field_functions,
     move_functions,
     time_text_functions,

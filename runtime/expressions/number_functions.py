@@ -243,9 +243,9 @@ def _extreme_node(*, greatest: bool) -> NodeMaker:
     def make(nodes: list[Node], type_: ColumnType) -> Node:
         def node(frame: Frame) -> Column:
             columns = [argument(frame) for argument in nodes]
-            if type_ is ColumnType.STRING:
+            if type_.held_as_text:
                 texts = [spread(column, frame.rows).values for column in columns]
-                return text_column(text_kernel(*texts))
+                return text_column(text_kernel(*texts), type_)
             values, present = _pick_extreme(columns, greatest=greatest)
             return Column(type_, values, None if np.all(present) else present)
 

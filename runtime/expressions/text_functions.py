@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.runtime.columns.columns import Column, text_column
+from cqc.runtime.columns.comparisons import truth
 from cqc.runtime.columns.distinct_text import text_of_text
-from cqc.runtime.expressions.comparisons import truth
 from cqc.runtime.expressions.edit_distance import levenshtein
 from cqc.runtime.expressions.expression_kernels import spread
 from cqc.runtime.expressions.java_format import format_node

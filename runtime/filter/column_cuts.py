@@ -49,12 +49,12 @@ class ColumnCuts:
     def __init__(self, column: int, type_: ColumnType, ids: RowIds) -> None:
         self._column = column
         self._type = type_
-        self.is_text = type_ is ColumnType.STRING
+        self.is_text = type_.held_as_text
         self._is_whole = type_ in _WHOLE
         self._ids = ids
         self.end = ids.take(column)  # its row: the tuples that are not NULL
         self.order: NDArray[np.int32] = np.array([self.end], np.int32)
-        self._keys: Any = [] if type_ is ColumnType.STRING else np.empty(0, np.int64)
+        self._keys: Any = [] if type_.held_as_text else np.empty(0, np.int64)
         self._waiting: list[tuple[Any, int]] = []  # cuts that are not in the order yet
         self._known: dict[Key, int] = {}  # all cuts, or if there are many only those that wait
         self._many = False
@@ -127,7 +127,7 @@ class ColumnCuts:
         self._waiting = []
         ids = np.array([row_id for _, row_id in new], np.int32)
         keys = [key for key, _ in new]
-        if self._type is ColumnType.STRING:
+        if self._type.held_as_text:
             places = np.array([bisect_left(self._keys, key) for key in keys], np.int64)
             self._keys = sorted([*self._keys, *keys])
         else:
@@ -143,7 +143,7 @@ class ColumnCuts:
         for row_id in self.order[~keep].tolist():
             self._ids.free(row_id)
         self.order = self.order[keep]
-        if self._type is ColumnType.STRING:
+        if self._type.held_as_text:
             self._keys = [key for key, kept in zip(self._keys, keep, strict=False) if kept]
         else:
             self._keys = self._keys[keep[:-1]]
@@ -176,7 +176,7 @@ def double_key(value: float) -> int:
 
 
 def _make_locator(type_: ColumnType, keys: Any) -> _Locator:
-    if type_ is ColumnType.STRING:
+    if type_.held_as_text:
         return _TextLocator(keys)
     if type_ is ColumnType.DOUBLE:
         return _DoubleLocator(keys)

@@ -42,7 +42,7 @@ class PointIndex:
     """The point sets of one column."""
 
     def __init__(self, type_: ColumnType) -> None:
-        self._is_text = type_ is ColumnType.STRING
+        self._is_text = type_.held_as_text
         self._is_double = type_ is ColumnType.DOUBLE
         self._points: dict[int | bytes, int] = {}
         self._waiting: list[int | bytes] = []

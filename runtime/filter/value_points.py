@@ -31,7 +31,7 @@ def points_of(type_: ColumnType, intervals: Sequence[Interval]) -> Listed | None
 
     Text is looked up even for a single value: its order is costly, its hash is not.
     """
-    if not intervals or (type_ is not ColumnType.STRING and len(intervals) < _MANY):
+    if not intervals or (not type_.held_as_text and len(intervals) < _MANY):
         return None
     inside = _single_values(type_, intervals)
     if inside is not None:

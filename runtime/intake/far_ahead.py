@@ -26,7 +26,8 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.wording.expressions import duration_text
-from cqc.runtime.columns.columns import take, to_arrow
+from cqc.runtime.columns.arrow_out import to_arrow
+from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.event_time import span
 from cqc.runtime.intake.typed_batch import Intake, Reject, TypedBatch, join_taken
 from cqc.runtime.kernel import njit
@@ -193,8 +194,9 @@ class AheadGuard:
         """The waiting rows as text, each with the number of rows that confirm it so far."""
         if self._waiting is None:
             return "", []
-        names = [column.name for column in self._relation.columns]
-        table = pa.Table.from_arrays([to_arrow(each) for each in self._waiting.columns], names)
+        names = [column.name for column in self._relation.declared]
+        columns = self._waiting.columns[: len(names)]
+        table = pa.Table.from_arrays([to_arrow(each) for each in columns], names)
         sink = io.BytesIO()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)

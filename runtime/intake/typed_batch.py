@@ -25,6 +25,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.arrow_columns import LAYOUTS, column_of_arrow, values_of_arrow
 from cqc.runtime.columns.columns import Column, concatenate, cut, null_column, select
 from cqc.runtime.columns.event_time import instants
+from cqc.runtime.columns.nested import column_of_inner, field_of, nested_of
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.columns.python_columns import column_of_values
 from cqc.runtime.columns.reading import Reading, json_text
@@ -94,13 +95,14 @@ class Intake:
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
         self.reading = Reading.of(relation.options)
-        self._has_paths = any(column.path is not None for column in relation.columns)
+        self._has_paths = any(column.path is not None for column in relation.declared)
+        self._has_fields = len(relation.declared) < len(relation.columns)
         self._positions: dict[str, list[int]] = {}  # by the folded key of rows
-        for at, column in enumerate(relation.columns):
+        for at, column in enumerate(relation.declared):
             self._positions.setdefault(fold(column.keys[0]), []).append(at)
         self._matches: dict[tuple[Any, ...], list[Any]] = {}
         self._places: dict[tuple[str, ...], list[int | None]] = {}  # the same for Arrow's columns
-        self._layouts = [LAYOUTS.get(column.type) for column in relation.columns]
+        self._layouts = [LAYOUTS.get(column.type) for column in relation.declared]
         self._instant_columns = sum(
             layout is not None and layout.is_instant for layout in self._layouts
         )
@@ -154,7 +156,7 @@ class Intake:
 
         nulled: Counter[str] | None = None
         for at, (declared, (_, bad)) in enumerate(
-            zip(self.relation.columns, conversions, strict=True)
+            zip(self.relation.declared, conversions, strict=True)
         ):
             if bad is None or not bad.any():
                 continue
@@ -165,12 +167,23 @@ class Intake:
                 columns = (*columns[:at], null_at(columns[at], bad), *columns[at + 1 :])
             else:
                 mark(bad, reason)
+        if self._has_fields:
+            columns = self._with_fields(columns)
         ts_us = self._instants(columns, mark)
         if reasons:
             all_rejects += _rejects_of(why, reasons, row_of)
             keep = why == 0
             columns, ts_us = tuple(select(column, keep) for column in columns), ts_us[keep]
         return TypedBatch(columns, ts_us, read, all_rejects, nulled=nulled)
+
+    def _with_fields(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """The columns with those of the fields of structs after them."""
+        found = list(columns)
+        for column in self.relation.columns[len(columns) :]:
+            assert column.inside is not None
+            whole, number = column.inside
+            found.append(column_of_inner(column.type, field_of(nested_of(found[whole]), number)))
+        return tuple(found)
 
     def _instants(
         self, columns: tuple[Column, ...], mark: Callable[[NDArray[np.bool_], str], None]
@@ -181,7 +194,7 @@ class Intake:
         column = columns[position]
         ts_us, bad = instants(column)
         if bad is not None:
-            name = self.relation.columns[position].name
+            name = self.relation.declared[position].name
             valid = column.is_valid()
             mark(bad & valid, f"{name} is not an instant")
             mark(bad & ~valid, f"{name} is NULL")
@@ -204,7 +217,7 @@ class Intake:
             return plain
         conversions: list[Conversion] = []
         missing: dict[ColumnType, Column] = {}  # columns that are not there are one
-        for declared, place in zip(self.relation.columns, places, strict=True):
+        for declared, place in zip(self.relation.declared, places, strict=True):
             array = None if place is None else inside(data.column(place), declared.keys[1:])
             if array is None and declared.path is not None and declared.name in data.schema.names:
                 array = data.column(declared.name)  # rows that were taken before
@@ -300,7 +313,7 @@ class Intake:
         """Take rows as dicts; `rejects` are rows that never became one."""
         conversions = [
             column_of_values(declared.type, values, self.reading)
-            for declared, values in zip(self.relation.columns, self._by_column(rows), strict=True)
+            for declared, values in zip(self.relation.declared, self._by_column(rows), strict=True)
         ]
         taken = self.assemble(conversions, read, lambda row: dict(rows[row]), rejects)
         taken.absent = self._absent_from(rows, conversions)
@@ -318,16 +331,16 @@ class Intake:
         if not rows or not empty:
             return None
         keys = {fold(key) for row in rows for key in row if isinstance(key, str)}
-        columns = self.relation.columns
+        columns = self.relation.declared
         names = frozenset(columns[at].name for at in empty if fold(columns[at].keys[0]) not in keys)
         return Absent(names, json_text(dict(rows[0])) or "") if names else None
 
     def _by_column(self, rows: Sequence[Mapping[Any, Any]]) -> list[list[Any]]:
         if not rows:
-            return [[] for _ in self.relation.columns]
+            return [[] for _ in self.relation.declared]
         if self._has_paths:
             return [
-                [value_at(row, column.keys) for row in rows] for column in self.relation.columns
+                [value_at(row, column.keys) for row in rows] for column in self.relation.declared
             ]
         keys = rows[0].keys()
         if all(row.keys() == keys for row in rows):
@@ -338,17 +351,17 @@ class Intake:
         matched = [(row, self._match(tuple(row))) for row in rows]
         return [
             [None if match[at] is None else row[match[at]] for row, match in matched]
-            for at in range(len(self.relation.columns))
+            for at in range(len(self.relation.declared))
         ]
 
     def _match(self, keys: tuple[Any, ...]) -> list[Any]:
         """For each declared column the key that names it, or None. An exact spelling wins over another case."""
         found = self._matches.get(keys)
         if found is None:
-            found = [None] * len(self.relation.columns)
+            found = [None] * len(self.relation.declared)
             for key in keys:
                 for at in self._positions.get(fold(key), ()) if isinstance(key, str) else ():
-                    if found[at] is None or key == self.relation.columns[at].keys[0]:
+                    if found[at] is None or key == self.relation.declared[at].keys[0]:
                         found[at] = key
             if len(self._matches) > 1000:  # rows whose keys never repeat
                 self._matches.clear()
@@ -394,7 +407,7 @@ def inside(array: Any, keys: tuple[str, ...]) -> Any:
 def null_at(column: Column, bad: NDArray[np.bool_]) -> Column:
     """The column with NULL where it is bad."""
     valid = column.is_valid() & ~bad
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         texts = pc.if_else(pa.array(valid), column.values, pa.scalar(None, pa.string()))
         return Column(column.type, texts, valid)
     return Column(column.type, column.values, valid)

@@ -20,14 +20,13 @@ from cqc.compiler.meaning.bound import (
     children,
     overs_in,
 )
+from cqc.runtime.columns.arrow_out import arrow_type, to_arrow
 from cqc.runtime.columns.columns import (
-    ARROW_TYPES,
     Column,
     concatenate,
     null_column,
     select,
     take,
-    to_arrow,
 )
 from cqc.runtime.expressions.compile_expression import REPLACED, compile_expression
 from cqc.runtime.pull.aggregate.aggregates import (
@@ -188,7 +187,7 @@ class PullPlan:
 
     @cached_property
     def _schema(self) -> Any:
-        types = [ARROW_TYPES[expression.type] for expression in self._expressions]
+        types = [arrow_type(expression.type) for expression in self._expressions]
         return pa.schema(list(zip(self.names, types, strict=True)))
 
     def table(self, columns: Sequence[Column]) -> pa.Table:

@@ -18,6 +18,7 @@ import numpy as np
 from cqc.runtime.columns.columns import Column, concatenate, null_column, take
 from cqc.runtime.columns.event_time import time_column
 from cqc.runtime.columns.packet import Packet
+from cqc.runtime.columns.unnested import unnested
 from cqc.runtime.pull.nested_query import longest_span
 from cqc.runtime.pull.pull_window import FAR_US, first_edge, last_edge
 
@@ -194,7 +195,11 @@ class ViewRows:
         times = together(rows)[1]
         first = 1 if self._adds_time else 0
         types = [column.type for column in self._relation.columns[first:]]
-        columns = list(together(rows)[0]) or [null_column(type_, 0) for type_ in types]
+        columns = list(together(rows)[0])
+        unnest = self._relation.made_by.unnest if self._relation.made_by else None
+        if columns and unnest is not None:
+            columns, times = unnested(self._relation, unnest, columns, times)
+        columns = columns or [null_column(type_, 0) for type_ in types]
         if self._adds_time:
             columns.insert(0, time_column(times, self._relation.time_type))
         return Packet(tuple(columns), times, np.arange(len(times)))

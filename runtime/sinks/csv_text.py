@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 from cqc.runtime.columns.date_text import format_date_column
+from cqc.runtime.columns.sortable_columns import base64_texts, number_texts
 from cqc.runtime.columns.timestamp_text import format_column, format_iso
 from cqc.runtime.deliver.results import NO_TIME
-from cqc.runtime.sinks.json_text import double_texts, json_rows, json_times
+from cqc.runtime.sinks.json_text import double_texts, json_rows, json_times, json_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,5 +82,11 @@ def _present_values(column: Column) -> pa.StringArray:
             return format_date_column(column)
         case ColumnType.INTERVAL:
             return double_texts(column.values / 1_000_000, quote="")
-        case _:
+        case ColumnType.STRING | ColumnType.NULL:
             return fields_of_text(column.values)
+        case ColumnType.BINARY:
+            return fields_of_text(base64_texts(column))
+        case DecimalType():
+            return number_texts(column)
+        case _:
+            return fields_of_text(json_values(column))

@@ -1,7 +1,7 @@
 """Columns as JSON text, by whole-column kernels.
 
 BIGINT is an integer, DOUBLE a float (with a point or an exponent; NaN and the infinities as strings), TIMESTAMP ISO 8601
-text with `Z`, NULL null. Rendering by column keeps Python out of the loop: a row costs a few tens of nanoseconds a field.
+text with `Z`, DECIMAL a number with all its digits, BINARY base64, nested values objects and arrays, NULL null. Rendering by column keeps Python out of the loop: a row costs a few tens of nanoseconds a field.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
 from cqc.runtime.columns.date_text import format_date_column
 from cqc.runtime.columns.distinct_text import text_of_text
+from cqc.runtime.columns.nested import (
+    column_of_inner,
+    field_of,
+    lists_of,
+    nested_of,
+    offsets_of,
+)
+from cqc.runtime.columns.sortable_columns import base64_texts, number_texts
 from cqc.runtime.columns.timestamp_text import format_column, format_iso
 from cqc.runtime.deliver.results import NO_TIME
 
@@ -104,8 +112,44 @@ def _present_values(column: Column) -> pa.StringArray:
             return _quoted(format_date_column(column))
         case ColumnType.INTERVAL:
             return _seconds(column.values, whole=False)
-        case _:
+        case ColumnType.STRING | ColumnType.NULL:
             return _string_values(column.values)
+        case ColumnType.BINARY:
+            return _quoted(base64_texts(column))
+        case DecimalType():
+            return number_texts(column)
+        case _:
+            return _nested_values(column)
+
+
+def _nested_values(column: Column) -> pa.StringArray:
+    """Objects and arrays, with NULL parts shown."""
+    type_, nested = column.type, nested_of(column)
+    if isinstance(type_, StructType):
+        parts: list[Any] = []
+        for at, (name, inner) in enumerate(type_.fields):
+            parts.append(f"{'{' if at == 0 else ', '}{json_key(name)}: ")
+            parts.append(json_values(column_of_inner(inner, field_of(nested, at))))
+        return pc.binary_join_element_wise(*parts, "}", "")
+    if isinstance(type_, MapType):
+        entries = nested.flatten()
+        keys = column_of_inner(type_.key, field_of(entries, 0))
+        items = json_values(column_of_inner(type_.item, field_of(entries, 1)))
+        texts = pc.binary_join_element_wise(_key_texts(keys), ": ", items, "")
+        opening, close = "{", "}"
+    else:
+        assert isinstance(type_, ArrayType)
+        texts = json_values(column_of_inner(type_.element, nested.flatten()))
+        opening, close = "[", "]"
+    joined = pc.binary_join(lists_of(offsets_of(nested), texts, None), ", ")
+    return pc.binary_join_element_wise(opening, joined, close, "")
+
+
+def _key_texts(keys: Column) -> pa.StringArray:
+    """Keys of maps: text, or the text of what they are."""
+    texts = json_values(keys)
+    bare = pc.invert(pc.starts_with(texts, '"'))
+    return pc.if_else(bare, _quoted(texts), texts)
 
 
 def _string_values(texts: pa.StringArray) -> pa.StringArray:

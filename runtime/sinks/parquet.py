@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import ARROW_TYPES, to_arrow
+from cqc.runtime.columns.arrow_out import arrow_type, to_arrow
+from cqc.runtime.columns.columns import ARROW_TYPES
 from cqc.runtime.deliver.results import NO_TIME, ResultBlock, merge
 from cqc.runtime.errors import RunError
 from cqc.runtime.sinks.alert_text import flat
@@ -129,7 +130,7 @@ def schema_of_shape(shape: Shape) -> pa.Schema:
     """The schema of a query's results: the time first."""
     fields = [(time_label(shape), _time_arrow_type(shape.time_type, is_at=shape.is_at))]
     fields += [
-        (name, ARROW_TYPES[type_]) for name, type_ in zip(shape.names, shape.types, strict=True)
+        (name, arrow_type(type_)) for name, type_ in zip(shape.names, shape.types, strict=True)
     ]
     return pa.schema(fields)
 

@@ -43,7 +43,7 @@ def late_lines(relation: Relation, packet: Packet) -> bytes:
     """Late tuples, one object a line."""
     if not len(packet):
         return b""
-    names = [column.name for column in relation.columns]
+    names = [column.name for column in relation.declared]
     rows = json_rows(names, packet.columns, len(packet))
     head = f'{{"stream": {json_key(relation.name)}, "reason": "late", "row": '
     lines = pc.binary_join_element_wise(pa.scalar(head), rows, "}\n", "")

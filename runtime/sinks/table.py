@@ -16,13 +16,14 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.date_text import format_date_column
+from cqc.runtime.columns.sortable_columns import base64_texts, number_texts
 from cqc.runtime.columns.timestamp_text import format_column
 from cqc.runtime.sinks.alert_text import flat
 from cqc.runtime.sinks.csv_text import csv_times
-from cqc.runtime.sinks.json_text import double_texts
+from cqc.runtime.sinks.json_text import double_texts, json_values
 from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_block, time_label
 from cqc.runtime.sinks.query_files import QueryFiles
@@ -185,6 +186,12 @@ def cell_texts(column: Column) -> list[str]:
             texts = [f"{us / 1_000_000:g} s" for us in column.values.tolist()]
         case ColumnType.BOOLEAN:
             texts = ["true" if value else "false" for value in column.values.tolist()]
+        case DecimalType():
+            texts = number_texts(column).to_pylist()
+        case ColumnType.BINARY:
+            texts = base64_texts(column).to_pylist()
+        case ArrayType() | MapType() | StructType():
+            texts = json_values(column).to_pylist()
         case _:
             return ["NULL" if value is None else str(value) for value in to_python(column)]
     if column.valid is None:

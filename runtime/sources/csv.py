@@ -22,6 +22,7 @@ import pyarrow.csv as pa_csv
 from cqc.compiler.diagnostics.suggest import listed
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.arrow_columns import column_of_arrow
 from cqc.runtime.columns.columns import Column, text_column
 from cqc.runtime.columns.date_text import parse_date
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
@@ -83,7 +84,7 @@ def read_csv(
     reader: CsvReader | None = None
     if not (form.has_header if has_header is None else has_header):
         # Nobody named the columns: they come in the order of declaration.
-        header = [column.keys[0] for column in relation.columns]
+        header = [column.keys[0] for column in relation.declared]
         reader = CsvReader(relation, header, name, keep_rejects=keep_rejects)
     for number, block in enumerate(csv_blocks(file, dialect=form.dialect)):
         if isinstance(block, LongLine):
@@ -147,7 +148,7 @@ class CsvReader:
         places: dict[str, list[int]] = {}
         for at, title in enumerate(header):
             places.setdefault(fold(title), []).append(at)
-        self._fields = [self._field_of(column, places, name) for column in relation.columns]
+        self._fields = [self._field_of(column, places, name) for column in relation.declared]
         # Arrow wants distinct names; positions are.
         self._names = [str(at) for at in range(len(header))]
         wanted = list(dict.fromkeys(str(at) for at in self._fields))
@@ -164,11 +165,11 @@ class CsvReader:
         parts = list(self._texts(block, divide=True))
         columns = [
             pa.concat_arrays([part.columns[at] for part in parts])
-            for at in range(len(self._relation.columns))
+            for at in range(len(self._relation.declared))
         ]
         conversions = [
             convert_texts(declared.type, texts, self._intake.reading)
-            for declared, texts in zip(self._relation.columns, columns, strict=True)
+            for declared, texts in zip(self._relation.declared, columns, strict=True)
         ]
         rejects = [reject for part in parts for reject in part.rejects]
         shown = [self._header[at] for at in self._fields]
@@ -248,7 +249,7 @@ class CsvReader:
             if broken is None:
                 rows.append(tuple(texts))  # type: ignore[arg-type]  # none of them is False
             else:
-                name = self._relation.columns[broken].name
+                name = self._relation.declared[broken].name
                 rejects.append(Reject(f"{name} is not UTF-8", self._shown(record.fields)))
         columns = [
             pa.array([row[at] for row in rows], type=pa.string()) for at in range(len(self._fields))
@@ -290,6 +291,8 @@ def convert_texts(type_: ColumnType, texts: pa.StringArray, reading: Reading = U
     empty = pc.equal(texts, "")
     if pc.any(empty).as_py():
         texts = pc.if_else(empty, pa.scalar(None, pa.string()), texts)
+    if type_.held_as_text:
+        return column_of_arrow(type_, texts, reading)
     parse = reading.times.of_text if type_ is ColumnType.TIMESTAMP else _PARSERS[type_]
     values, bad = parse(texts)
     valid = texts.is_valid().to_numpy(zero_copy_only=False) if texts.null_count else None

@@ -12,11 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
+from cqc.runtime.columns.arrow_columns import column_of_arrow
 from cqc.runtime.columns.columns import DTYPES, Column
 from cqc.runtime.columns.date_text import parse_date
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
+from cqc.runtime.columns.python_columns import column_of_values
 from cqc.runtime.columns.reading import USUAL
+from cqc.runtime.columns.sortable_columns import decimals_of_texts
 from cqc.runtime.sources import json_scan as scan
 
 if TYPE_CHECKING:
@@ -85,6 +88,12 @@ def column_of_found(type_: ColumnType, found: Found, reading: Reading = USUAL) -
     """A column of the values found, and which of them are not of the type (None: all are)."""
     if type_ is ColumnType.STRING:
         return _strings(found, reading)
+    if type_.is_nested:
+        return _nested(type_, found, reading)
+    if isinstance(type_, DecimalType):
+        return _decimals(type_, found, reading)
+    if type_ is ColumnType.BINARY:
+        return _binaries(found)
     count = len(found.kinds)
     values = np.zeros(count, DTYPES[type_])
     valid = np.zeros(count, np.bool_)
@@ -101,6 +110,45 @@ def _strings(found: Found, reading: Reading) -> Converted:
         return Column(ColumnType.STRING, texts), None
     bad = ~is_text & (found.kinds != scan.NULL)
     return Column(ColumnType.STRING, texts, is_text), bad if bad.any() else None
+
+
+def _nested(type_: ColumnType, found: Found, reading: Reading) -> Converted:
+    """Objects and arrays; anything else does not fit."""
+    inside = np.flatnonzero(found.kinds == scan.NESTED)
+    fits = np.zeros(len(found.kinds), np.bool_)
+    if len(inside):
+        utf8 = np.empty(len(inside), np.bool_)
+        scan.are_utf8(found.data, found.starts[inside], found.ends[inside], utf8)
+        fits[inside] = utf8
+    mask = pa.py_buffer(np.packbits(fits, bitorder="little"))
+    kinds = np.where(fits, scan.NESTED, scan.NULL).astype(np.uint8)
+    texts = _gathered(found.data, kinds, found.starts, found.ends, mask)
+    column, wrong = column_of_arrow(type_, texts, reading)
+    bad = ~fits & (found.kinds != scan.NULL)
+    bad = bad if wrong is None else bad | wrong
+    return column, bad if bad.any() else None
+
+
+def _decimals(type_: DecimalType, found: Found, reading: Reading) -> Converted:
+    """Numbers by their digits; text where that is allowed."""
+    fits = (found.kinds == scan.WHOLE) | (found.kinds == scan.FRACTION)
+    if reading.lenient:
+        fits |= (found.kinds == scan.TEXT) | (found.kinds == scan.ESCAPED)
+    mask = pa.py_buffer(np.packbits(fits, bitorder="little"))
+    kinds = np.where(fits, found.kinds, scan.NULL).astype(np.uint8)
+    texts = _gathered(found.data, kinds, found.starts, found.ends, mask)
+    column, wrong = decimals_of_texts(type_, texts)
+    bad = ~fits & (found.kinds != scan.NULL)
+    bad = bad if wrong is None else bad | wrong
+    return column, bad if bad.any() else None
+
+
+def _binaries(found: Found) -> Converted:
+    texts, is_text = found.strings(False)
+    column, wrong = column_of_values(ColumnType.BINARY, texts.to_pylist(), USUAL)
+    bad = ~is_text & (found.kinds != scan.NULL)
+    bad = bad if wrong is None else bad | wrong
+    return column, bad if bad.any() else None
 
 
 def _gathered(

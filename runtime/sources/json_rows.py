@@ -45,7 +45,7 @@ class JsonRows:
         self._relation = relation
         self._intake = Intake(relation)
         self._reading = self._intake.reading
-        self._entries = Entries([column.keys for column in relation.columns])
+        self._entries = Entries([column.keys for column in relation.declared])
         self._names = self._entries.names
         self._most_rows = max(1, min(_ROWS, _CELLS // self._entries.count))
 
@@ -148,7 +148,9 @@ class JsonRows:
         if seen.all():
             return None
         names = frozenset(
-            column.name for column, has in zip(self._relation.columns, seen, strict=True) if not has
+            column.name
+            for column, has in zip(self._relation.declared, seen, strict=True)
+            if not has
         )
         return Absent(names, sample.decode(errors="replace"))
 
@@ -178,7 +180,7 @@ class JsonRows:
                 self._reading,
             )
             for at, declared in zip(
-                self._entries.of_column.tolist(), self._relation.columns, strict=True
+                self._entries.of_column.tolist(), self._relation.declared, strict=True
             )
         ]
         return self._intake.assemble(conversions, rows + len(rejects), row_of, rejects)

@@ -52,10 +52,14 @@ class JsonLinesReader:
         self._relation = relation
         self._intake = Intake(relation)
         self._rows: JsonRows | None = None  # made for the first block that is no plain one
-        has_paths = any(column.path is not None for column in relation.columns)
-        self._surprises = _PATIENCE if has_paths else 0
-        self._unseen = {column.name for column in relation.columns}
-        schema = [(column.name, _arrow_type(column.type)) for column in relation.columns]
+        is_plain = all(
+            column.path is None and column.type in ARROW_TYPES for column in relation.declared
+        )
+        self._surprises = 0 if is_plain else _PATIENCE
+        self._unseen = {column.name for column in relation.declared}
+        schema = [
+            (column.name, _arrow_type(column.type)) for column in relation.declared if is_plain
+        ]
         self._options = pa_json.ParseOptions(
             explicit_schema=pa.schema(schema), unexpected_field_behavior="error"
         )
@@ -83,7 +87,7 @@ class JsonLinesReader:
         """
         if not self._unseen:
             return None
-        for column, values in zip(self._relation.columns, table.columns, strict=True):
+        for column, values in zip(self._relation.declared, table.columns, strict=True):
             name = column.name
             if name in self._unseen and (
                 values.null_count < len(values) or f'"{name}"'.encode() in block

@@ -152,6 +152,8 @@ def _wanted(
     present = set(names)
     wanted = []
     for at, column in enumerate(relation.columns):
+        if column.inside is not None:
+            continue
         found = column.name if column.name in present else by_fold.get(fold(column.name))
         if found is None:
             raise RunError(

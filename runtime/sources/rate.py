@@ -77,7 +77,7 @@ def read_rate(relation: Relation, part: Range) -> Iterator[TypedBatch]:
     rate = _number(relation, "rows_per_second", 1) or 1
     begin_us = int(part.path.partition("@")[2])
     columns: dict[str, Any] = {}
-    for at, column in enumerate(relation.columns):
+    for at, column in enumerate(relation.declared):
         if at == relation.event_time:
             columns[column.name] = _times(column.type, numbers, rate, begin_us)
         elif column.type in (ColumnType.BIGINT, ColumnType.DOUBLE):

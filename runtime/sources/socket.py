@@ -54,7 +54,7 @@ class SocketLines:
         self.extension = "csv" if is_csv else "jsonl"
         dialect = CsvForm.of(relation.options).dialect
         names = dialect.delimiter.join(
-            f"{dialect.quote}{'.'.join(column.keys)}{dialect.quote}" for column in relation.columns
+            f"{dialect.quote}{'.'.join(column.keys)}{dialect.quote}" for column in relation.declared
         )
         self.header = f"{names}\n".encode() if is_csv else b""
 

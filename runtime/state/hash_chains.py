@@ -44,7 +44,7 @@ class KeyKind(Enum):
 
 def keys_of(column: Column, kind: KeyKind) -> NDArray[np.int64]:
     """The keys of a column's values (anything where NULL)."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         offsets, data = text_buffers(column.values)
         return hash_texts(offsets, writable(data))  # type: ignore[no-any-return]  # a numba kernel
     if column.type is ColumnType.DOUBLE or kind is KeyKind.AS_DOUBLE:

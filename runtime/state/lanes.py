@@ -132,9 +132,10 @@ class TextLane:
     reads the lane, and never if nobody does before they are purged: until then the packet's own column is kept.
     """
 
-    __slots__ = ("_bytes", "_end", "_length", "_origin", "_start", "_waiting")
+    __slots__ = ("_bytes", "_end", "_length", "_origin", "_start", "_type", "_waiting")
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, type_: ColumnType = ColumnType.STRING) -> None:
+        self._type = type_
         self._start = Lane(np.zeros(capacity, np.int64))
         self._length = Lane(np.zeros(capacity, np.int64))
         self._bytes = np.zeros(_SMALL_TEXT, np.uint8)
@@ -180,7 +181,7 @@ class TextLane:
         copy_texts(self._bytes, self._start.values[indexes] - self._origin, offsets, data)
         whole = bool(valid.all())
         return Column(
-            ColumnType.STRING,
+            self._type,
             _text_array(offsets, data, None if whole else valid),
             None if whole else valid,
         )

@@ -47,8 +47,8 @@ class SharedState:
         self._capacity = _LEAST_CAPACITY
         self._blocks = {dtype: NumberBlock(dtype) for dtype in dict.fromkeys(DTYPES.values())}
         self._columns: list[ColumnLane] = [
-            TextLane(self._capacity)
-            if column.type is ColumnType.STRING
+            TextLane(self._capacity, column.type)
+            if column.type.held_as_text
             else NumberLane(column.type, self._blocks[DTYPES[column.type]])
             for column in relation.columns
         ]
@@ -56,7 +56,7 @@ class SharedState:
             block.allocate(self._capacity)
         # Where every column is a row of a block and no NULL was seen yet: the rows.
         self._number_rows: list[tuple[NumberBlock, int]] | None = None
-        if ColumnType.STRING not in {column.type for column in relation.columns}:
+        if not any(column.type.held_as_text for column in relation.columns):
             types = [DTYPES[column.type] for column in relation.columns]
             rows = range(len(types))
             self._number_rows = [(self._blocks[types[at]], self.block_row(at)) for at in rows]

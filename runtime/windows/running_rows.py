@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import ColumnRef, EndKind, OverFunction
-from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
 from cqc.runtime.columns.saved_columns import loaded, loaded_array, loaded_column, saved
@@ -253,7 +252,7 @@ class RunningRows:
 
 def _may_be_among(values: Column, others: Column) -> NDArray[np.bool_]:
     """Which values are surely not among some others are False; NULL may always be."""
-    if values.type is ColumnType.STRING:
+    if values.type.held_as_text:
         found = pc.is_in(values.values, value_set=others.values)
     else:
         found = pc.is_in(pa.array(canonical(values)), value_set=pa.array(canonical(others)))

@@ -101,6 +101,14 @@ _TIME_TEXTS = [
 ]
 _UNITS = ["HOUR", "MONTH", "QUARTER", "YEAR", "WEEK", "DAY", "MICROSECOND", "SECOND"]
 _ZONES = ["'Europe/Berlin'", "'America/New_York'", "'Asia/Kolkata'", "'UTC'", "text_1"]
+_NUMBERS = [
+    "array(little_1, little_2, 3)",
+    "array(little_1, NULL, little_1)",
+    "IF(flag_1, array(little_1), NULL)",
+    "slice(array(little_1, 2), 1, 0)",
+]
+_ARRAYS = [*_NUMBERS, "array(text_1, 'a', text_2)", "array(real_1, real_2)"]
+_MAPS = ["map('a', little_1, 'b', 2)", "map(text_1, 1)", "IF(flag_1, map('x', 1), NULL)"]
 SPECIAL: dict[str, dict[int, list[str]]] = {
     "format_string": {
         0: ["'%s and %s'", "'%d'", "'%s'", "'%05.1f|'", "'100%%'", "'%q'", "'%s %s %s %s'"]
@@ -193,14 +201,52 @@ SPECIAL: dict[str, dict[int, list[str]]] = {
         0: ["'192.168.3.4'", "'8.8.8.8'", "'fd00::1'", "'::1'", "'::2'", "'127.1'", "text_1"]
     },
     "haversine": {at: ["52.5", "13", "-89.9", "179.5", "0.25"] for at in range(4)},
+    "size": {0: _ARRAYS},
+    "element_at": {0: _NUMBERS, 1: ["1", "-1", "2", "5", "little_1"]},
+    "array_contains": {0: _NUMBERS, 1: ["3", "little_1", "little_2"]},
+    "array_position": {0: _NUMBERS, 1: ["3", "little_1", "little_2"]},
+    "array_join": {0: _NUMBERS, 1: ["','", "text_1"], 2: ["'?'", "text_2"]},
+    "array_distinct": {0: _NUMBERS},
+    "array_max": {0: _ARRAYS},
+    "array_min": {0: _ARRAYS},
+    "slice": {0: _NUMBERS, 1: ["1", "-2", "little_1", "0"], 2: ["2", "0", "little_2"]},
+    "sort_array": {0: _NUMBERS, 1: ["TRUE", "FALSE", "flag_1"]},
+    "flatten": {0: ["array(array(little_1), array(1, 2))", "array(IF(flag_1, array(1), NULL))"]},
+    "array": {0: ["little_1"], 1: ["2"]},
+    "map": {0: ["'a'"], 1: ["little_1"]},
+    "map_keys": {0: _MAPS},
+    "map_values": {0: _MAPS},
+    "named_struct": {0: ["'a'"], 1: ["little_1", "text_1"], 2: ["'b'"], 3: ["flag_1"]},
+    "to_json": {0: ["named_struct('a', little_1, 'b', text_1)", "array(little_1, NULL)"]},
+    "from_json": {0: ["'{\"a\": 1}'", "'{\"a\": null}'"], 1: ["'a BIGINT'"]},
     "hex": {0: ["whole_1", "real_1", "text_1", "flag_1", "NULL"]},
     "url_decode": {0: ["'a%20b+c'", "'%zz'", "'%C3%A9'", "text_1"]},
     "levenshtein": {2: ["1", "3", "little_1"]},
 }
 
 
+_COUNTS = {"array": 2, "map": 2, "named_struct": 4, "from_json": 2}
+
 ONLY = (
     "haversine",
+    "size",
+    "element_at",
+    "array_contains",
+    "array_position",
+    "array_join",
+    "array_distinct",
+    "array_max",
+    "array_min",
+    "slice",
+    "sort_array",
+    "flatten",
+    "array",
+    "map",
+    "map_keys",
+    "map_values",
+    "named_struct",
+    "to_json",
+    "from_json",
     "date_format",
     "from_unixtime",
     "from_utc_timestamp",
@@ -249,7 +295,8 @@ FIRST_US, LAST_US = -62_135_596_800_000_000, 253_402_300_800_000_000  # the year
 def random_call(random: Random, entry: ScalarEntry) -> str:
     """A call with as many arguments as the function takes, of types that go together."""
     most = entry.least + 2 if entry.most is None else entry.most
-    rules = [entry.rule(at) for at in range(random.randint(entry.least, most))]
+    count = _COUNTS.get(entry.name) or random.randint(entry.least, most)
+    rules = [entry.rule(at) for at in range(count)]
     alike = [set(kinds_of(rule)) for rule in rules if rule.united or rule.compared]
     together = random.choice([kind for kind in KINDS if all(kind in kinds for kinds in alike)])
     special = SPECIAL.get(entry.name, {})

@@ -126,7 +126,7 @@ _OTHER_TYPES = {
     **dict.fromkeys(("DATETIME", "TIMESTAMPTZ", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"), "TIMESTAMP"),
     **dict.fromkeys(("CHAR", "NVARCHAR", "CLOB", "UUID", "JSON", "INET", "KEYWORD"), "STRING"),
     **dict.fromkeys(("LONG", "INT64", "SMALLINT", "TINYINT", "UNSIGNED", "SERIAL"), "BIGINT"),
-    **dict.fromkeys(("FLOAT64", "NUMBER", "NUMERIC"), "DOUBLE"),
+    **dict.fromkeys(("FLOAT64", "NUMBER"), "DOUBLE"),
     "BOOL": "BOOLEAN",
 }
 

@@ -60,7 +60,7 @@ class ItemFilter:
         self._columns = None
         self._formulas[slot] = formula
         ranges = column_ranges(formula)
-        if ranges is None or any(self._types[column] is ColumnType.STRING for column in ranges):
+        if ranges is None or any(self._types[column].held_as_text for column in ranges):
             self._give_away(slot)
         else:
             self._ranges[slot] = ranges

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.expressions.compile_expression import compile_expression
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class JoinChecks:
 
     def _is_text(self, edge: EquiJoin) -> bool:
         relation = self._inputs[edge.left_item].state.relation
-        return relation.columns[edge.left_column].type is ColumnType.STRING
+        return relation.columns[edge.left_column].type.held_as_text
 
     @property
     def failures(self) -> int:

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import AggregateFunction
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 from cqc.runtime.columns.columns import DTYPES, Column, null_column, select, take
+from cqc.runtime.pull.aggregate.decimal_totals import decimal_totals
 from cqc.runtime.pull.aggregate.grouping import first_rows, number_values
 from cqc.runtime.pull.aggregate.partials import (
     COUNT,
@@ -43,6 +44,7 @@ ValuesOf = Callable[
     [int], "NDArray[np.float64]"
 ]  # the values (not NULL) that one partial is made of
 _EXACT = 1 << 53
+_TOTALS = (AggregateFunction.SUM, AggregateFunction.AVG)
 
 
 def has_partials(aggregate: Aggregate) -> bool:
@@ -51,7 +53,7 @@ def has_partials(aggregate: Aggregate) -> bool:
         return False
     if aggregate.argument is None or aggregate.function is AggregateFunction.COUNT:
         return not aggregate.distinct
-    is_text = aggregate.argument.type in (ColumnType.STRING, ColumnType.NULL)
+    is_text = aggregate.argument.type.held_as_text
     return not aggregate.distinct and not is_text
 
 
@@ -59,7 +61,11 @@ def has_tree(aggregate: Aggregate) -> bool:
     """Whether trees over a history can answer it: all but what has no type."""
     if aggregate.function.needs_rows:
         return False
-    return aggregate.argument is None or aggregate.argument.type is not ColumnType.NULL
+    if aggregate.argument is None:
+        return True
+    if isinstance(aggregate.argument.type, DecimalType):
+        return aggregate.function not in (AggregateFunction.SUM, AggregateFunction.AVG)
+    return aggregate.argument.type is not ColumnType.NULL
 
 
 def needs_finer_groups(aggregate: Aggregate) -> bool:
@@ -178,7 +184,9 @@ def aggregate_rows(
         return count_column(np.bincount(groups, minlength=group_count).astype(np.int64)), 0
     if aggregate.distinct:
         column, groups = _distinct_values(column, groups)
-    if aggregate.function is not AggregateFunction.COUNT and column.type is ColumnType.STRING:
+    if isinstance(column.type, DecimalType) and aggregate.function in _TOTALS:
+        return decimal_totals(aggregate, column, groups, group_count)
+    if aggregate.function is not AggregateFunction.COUNT and column.type.held_as_text:
         return _extreme_text(aggregate, column, groups, group_count), 0
     partials = partials_by_group(column, groups, group_count)
 
@@ -205,7 +213,7 @@ def _extreme_text(
         groups = groups[column.valid]
         column = select(column, column.valid)
     if not len(column):
-        return null_column(ColumnType.STRING, group_count)
+        return null_column(column.type, group_count)
     encoded = column.values.dictionary_encode()
     ordered = pc.sort_indices(encoded.dictionary).to_numpy().astype(np.int64)
     ranks = np.empty(len(ordered), np.int64)
@@ -217,6 +225,6 @@ def _extreme_text(
     present = partials[:, COUNT] > 0
     texts = encoded.dictionary.take(pa.array(ordered[np.where(present, best, 0)]))
     if present.all():
-        return Column(ColumnType.STRING, texts)
+        return Column(column.type, texts)
     texts = pc.if_else(pa.array(present), texts, pa.scalar(None, pa.string()))
-    return Column(ColumnType.STRING, texts, present)
+    return Column(column.type, texts, present)

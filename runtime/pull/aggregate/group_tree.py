@@ -93,7 +93,7 @@ class Lane:
         present = partials[:, COUNT] > 0
         is_least = aggregate.function is AggregateFunction.MIN
         best = partials[:, WHOLE_LEAST if is_least else WHOLE_MOST]
-        return self.labels.texts(best, None if present.all() else present), 0
+        return self.labels.texts(best, None if present.all() else present, aggregate.type), 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +383,7 @@ def lane_key(aggregate: Aggregate) -> LaneKey | None:
     """Which lane answers an aggregate; None where none does."""
     if aggregate.argument is None or needs_finer_groups(aggregate):
         return None
-    is_text = aggregate.argument.type is ColumnType.STRING
+    is_text = aggregate.argument.type.held_as_text
     return aggregate.argument, is_text and aggregate.function is not AggregateFunction.COUNT
 
 

@@ -37,7 +37,7 @@ def number_rows(columns: Sequence[Column], length: int) -> tuple[NDArray[np.int6
 
 def number_values(column: Column) -> tuple[NDArray[np.int64], int]:
     """The same for one column."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         return _encode(column.values)
     values = canonical(column)
     missing = None if column.valid is None else ~column.valid
@@ -107,7 +107,7 @@ class GroupNumbers:
 
 def _python_keys(column: Column, rows: NDArray[np.int64]) -> list[Any]:
     """Key values as things that can be looked up: doubles by their bits, because NaN does not equal itself."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         texts: list[Any] = column.values.take(pa.array(rows)).to_pylist()
         return texts
     valid = None if column.valid is None else column.valid[rows]
@@ -115,7 +115,7 @@ def _python_keys(column: Column, rows: NDArray[np.int64]) -> list[Any]:
 
 
 def _column_of_keys(type_: ColumnType, values: list[Any]) -> Column:
-    if type_ is ColumnType.STRING:
+    if type_.held_as_text:
         missing = np.array([value is not None for value in values], np.bool_)
         return Column(type_, pa.array(values, pa.string()), None if missing.all() else missing)
     if not values:

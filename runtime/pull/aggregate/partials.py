@@ -42,7 +42,7 @@ def width_of(values: NDArray[Any]) -> int:
 
 def numbers_of(column: Column) -> NDArray[Any]:
     """The values in the layout that partials are made of; text has none, only its NULLs count."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         return np.zeros(len(column), np.int64)
     if column.type is ColumnType.BOOLEAN:
         whole: NDArray[Any] = column.values.astype(np.int64)

@@ -108,7 +108,7 @@ def at_rows(column: Column, rows: NDArray[np.int64]) -> Column:
 
 def ranks(column: Column) -> NDArray[np.int64]:
     """Whole numbers in the order of the values (not NULL), equal where these are: NaN is greatest, -0.0 is 0.0."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         encoded = column.values.dictionary_encode()
         order = pc.sort_indices(encoded.dictionary).to_numpy().astype(np.int64)
         rank = np.empty(len(order), np.int64)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.pull.aggregate.grouping import canonical
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _LEAST_SIZE = 1e-300  # smaller ones are counted as 0
 
 def hashes(column: Column) -> NDArray[np.uint64]:
     """64 bits for each value (not NULL), the same for equal values in every process."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         encoded = column.values.dictionary_encode()
         made = [
             int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")

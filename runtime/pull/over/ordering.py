@@ -72,7 +72,7 @@ def sort_levels(key: SortKey) -> list[NDArray[np.int64]]:
 
 def _ranks(column: Column) -> NDArray[np.int64]:
     """Whole numbers in the order of the values; NaN above all."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         return _text_ranks(column)
     bits = canonical(column)
     if column.type is not ColumnType.DOUBLE:

@@ -44,9 +44,9 @@ def at_places(column: Column, places: Places, known: NDArray[np.bool_]) -> Colum
     if not len(column):
         return null_column(column.type, len(places))
     found = take(column, np.where(known, places, 0))
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         # An Arrow array has its own NULLs: the value after the last is one.
-        longer = concatenate([_plain(column), null_column(ColumnType.STRING, 1)])
+        longer = concatenate([_plain(column), null_column(column.type, 1)])
         return take(longer, np.where(known, places, len(column)))
     return Column(column.type, found.values, known & found.is_valid())
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler.meaning.bound import EndKind
-from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.event_time import instants
 from cqc.runtime.kernel import njit
 from cqc.runtime.pull.aggregate.grouping import number_rows
@@ -163,7 +162,7 @@ def _order_values(
     """The values of a single order key that RANGE can measure, ascending: those of a descending one turned round."""
     if times is not None:
         return times[rows], None
-    if len(orders) != 1 or orders[0].column.type is ColumnType.STRING:
+    if len(orders) != 1 or orders[0].column.type.held_as_text:
         return None, None
     column = orders[0].column
     values = column.values[rows]

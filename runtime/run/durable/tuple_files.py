@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, type_of_text
 from cqc.runtime.columns.columns import Column, concatenate, cut, text_column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.files.private_files import private_opener
@@ -60,7 +60,7 @@ def write_segment(folder: Path, file: str, stream: str, packet: Packet, start: i
     arrays = [column_to_arrow(column) for column in packet.columns]
     arrays += [pa.array(packet.ts_us), pa.array(packet.arrival)]
     table = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
-    types = ",".join(column.type.value for column in packet.columns)
+    types = ";".join(column.type.value for column in packet.columns)
     table = table.replace_schema_metadata({"types": types})
     summed = _Summed(str(folder / file), "wb", opener=private_opener)
     with io.BufferedWriter(summed) as out:
@@ -112,7 +112,7 @@ def _types(path: Path, relation: Relation | None, schema: pa.Schema) -> list[Col
         return [column.type for column in relation.columns]
     names = (schema.metadata or {}).get(b"types", b"").decode()
     try:
-        return [ColumnType(name) for name in names.split(",") if name]
+        return [type_of_text(name) for name in names.split(";") if name]
     except ValueError as error:
         raise DamagedError(path, f"does not say what it holds ({error})") from error
 
@@ -131,7 +131,7 @@ def _checked(path: Path, segment: Segment) -> bytes:
 
 def column_to_arrow(column: Column) -> pa.Array:
     """A column as it is: times as numbers, NaN apart from NULL."""
-    if column.type is ColumnType.STRING:
+    if column.type.held_as_text:
         return column.values
     mask = None if column.valid is None else ~column.valid
     return pa.array(column.values, mask=mask, from_pandas=False)
@@ -140,8 +140,8 @@ def column_to_arrow(column: Column) -> pa.Array:
 def column_from_arrow(type_: ColumnType, column: pa.ChunkedArray) -> Column:
     """The column that `column_to_arrow` gave."""
     array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-    if type_ is ColumnType.STRING:
-        return text_column(array)
+    if type_.held_as_text:
+        return text_column(array, type_)
     valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
     filled = array.fill_null(False if type_ is ColumnType.BOOLEAN else 0)
     return Column(type_, filled.to_numpy(zero_copy_only=False), valid)

@@ -56,7 +56,7 @@ def _read(body: bytes, most_rows: int) -> pa.Table:
 
 
 def _declared(relation: Relation, table: pa.Table) -> pa.Table:
-    types = {fold(column.name): column.type for column in relation.columns}
+    types = {fold(column.name): column.type for column in relation.declared}
     names, arrays = [], []
     for name, column in zip(table.schema.names, table.columns, strict=True):
         declared = types.get(fold(name))

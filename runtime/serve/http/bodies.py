@@ -96,7 +96,7 @@ def _read_small_json(relation: Relation, body: bytes, most_rows: int) -> TypedBa
 def _wants_json_text(relation: Relation, rows: list[Any]) -> bool:
     """Whether something else than text stands where text is declared: its JSON text is as it was written."""
     texts = {
-        fold(column.keys[0]) for column in relation.columns if column.type is ColumnType.STRING
+        fold(column.keys[0]) for column in relation.declared if column.type is ColumnType.STRING
     }
     return any(
         not isinstance(value, str | None) and fold(key) in texts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.columns.columns import to_arrow
+from cqc.runtime.columns.arrow_out import to_arrow
 from cqc.runtime.intake.typed_batch import Absent, Intake, TypedBatch
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def write_rows(
     for name, taken in rows.items():
         relation = lines[fold(name)].relation
         table = pa.Table.from_arrays(
-            [to_arrow(column) for column in taken.columns],
-            names=[column.name for column in relation.columns],
+            [to_arrow(column) for column in taken.columns[: len(relation.declared)]],
+            names=[column.name for column in relation.declared],
         )
         data = _stream_bytes(table)
         parts.append(data)

@@ -46,7 +46,7 @@ def spans_of(packet: Packet, relation: Relation, gap_us: int) -> list[Span]:
         cuts = np.flatnonzero(np.diff(times[order]) > gap_us)
         firsts = order[np.concatenate(([0], cuts + 1))]
         ends = times[order[np.concatenate((cuts, [len(order) - 1]))]]
-    names = [column.name for column in relation.columns]
+    names = [column.name for column in relation.declared]
     texts = json_rows(names, packet.take(firsts).columns, len(firsts)).to_pylist()
     words = [row_words(relation.name, text) for text in texts]
     return list(zip(times[firsts].tolist(), ends.tolist(), words, strict=True))

@@ -95,14 +95,14 @@ class Slots:
         """The rows of each stream, with its declared columns, in the order of arrival."""
         if len(self._seats) == 1:
             ((name, seat),) = self._seats.items()
-            columns = [column.name for column in seat.relation.columns]
+            columns = [column.name for column in seat.relation.declared]
             return {name: table.rename_columns(columns)} if table.num_rows else {}
         tags = table[TAG].to_numpy()
         found: dict[str, pa.Table] = {}
         for tag, (name, seat) in enumerate(self._seats.items()):
             rows = _rows_of(table, tags, tag)
             if rows.num_rows:
-                names = [column.name for column in seat.relation.columns]
+                names = [column.name for column in seat.relation.declared]
                 columns = [rows[slot.name] for slot in seat.slots]
                 found[name] = pa.Table.from_arrays(columns, names=names)
         return found
@@ -128,7 +128,7 @@ def _declared(relation: Relation, frame: DataFrame) -> DataFrame:
     exact = set(frame.columns)
     by_fold = {fold(name): name for name in reversed(frame.columns)}
     chosen = []
-    for column in relation.columns:
+    for column in relation.declared:
         first = column.keys[0]
         name = first if first in exact else by_fold.get(fold(first))
         if name is None:
@@ -136,12 +136,12 @@ def _declared(relation: Relation, frame: DataFrame) -> DataFrame:
                 f"the DataFrame of {relation.name} has no column {first} (it has: {', '.join(frame.columns)})"
             )
         chosen.append(name)
-    if chosen == frame.columns and not any(column.path for column in relation.columns):
+    if chosen == frame.columns and not any(column.path for column in relation.declared):
         return frame
     return frame.select(
         *(
             _inside(relation, column, frame, name)
-            for column, name in zip(relation.columns, chosen, strict=True)
+            for column, name in zip(relation.declared, chosen, strict=True)
         )
     )
 

@@ -22,6 +22,7 @@ from cqc.compiler.meaning.types import ColumnType
 from tests.support.oracle.absence import Absence, Made, Member
 from tests.support.oracle.aggregates import aggregate, group_key
 from tests.support.oracle.alerts import Told, told
+from tests.support.oracle.nested import unnested, with_fields
 from tests.support.oracle.over import over_values
 from tests.support.oracle.scalars import Row, Scope, Value, compare, evaluate, is_true
 
@@ -243,9 +244,9 @@ def tuples(
         return view_tuples(item.relation, data, functions, asked)
     name = fold(item.relation.name)
     if not item.relation.is_stream:
-        return [Tuple(row) for row in data.tables.get(name, [])]
+        return [Tuple(with_fields(item.relation, row)) for row in data.tables.get(name, [])]
     return [
-        Tuple(row, event_time_us(item.relation, row), arrival)
+        Tuple(with_fields(item.relation, row), event_time_us(item.relation, row), arrival)
         for row, arrival in data.streams.get(name, [])
     ]
 
@@ -275,6 +276,12 @@ def view_tuples(
             assert asked is not None
             rows = pull_answer(branch, data, asked[1], functions, asked[0])
             timed += [(None, row) for row in rows]
+    if view.unnest is not None:
+        timed = [
+            (ts_us, with_fields(relation, each))
+            for ts_us, row in timed
+            for each in unnested(view.unnest, row)
+        ]
     made = []
     for number, (ts_us, row) in enumerate(timed):
         if view.adds_time:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
+from tests.support.oracle import nested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,14 @@ MOMENT = re.compile(
 def cast(value: Value, source: ColumnType, target: ColumnType) -> Value:
     if value is None or source is target:
         return value
+    if isinstance(source, DecimalType) or isinstance(target, DecimalType):
+        return nested.cast_decimal(value, source, target)  # type: ignore[no-any-return]
+    if source.is_nested:
+        return nested.cast_nested(value, source, target)  # type: ignore[no-any-return]
+    if source is ColumnType.BINARY:
+        return value.decode(errors="replace")  # type: ignore[union-attr]
+    if target is ColumnType.BINARY:
+        return value.encode()  # type: ignore[union-attr,return-value]
     return CASTS[source, target](value)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from cqc.compiler.emit.sql_duckdb import DuckDb
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ class DuckDbJudge:
             self.load(relation, rows)
 
     def load(self, relation: Relation, rows: list[Row]) -> None:
-        columns = [f'"{c.name}" {TYPE_NAMES[c.type]}' for c in relation.columns]
+        columns = [
+            f'"{c.name}" {TYPE_NAMES.get(c.type) or DuckDb().type_name(c.type)}'
+            for c in relation.declared
+        ]
         self.connection.execute(f'CREATE TABLE "{relation.name}" ({", ".join(columns)})')
         if not rows:
             return
@@ -44,7 +48,7 @@ class DuckDbJudge:
             ColumnType.TIMESTAMP: "make_timestamp(CAST(? AS BIGINT))",
             ColumnType.DATE: "(DATE '1970-01-01' + CAST(? AS INTEGER))",
         }
-        marks = [special.get(c.type, "?") for c in relation.columns]
+        marks = [special.get(c.type, "?") for c in relation.declared]
         values = ", ".join([f"({', '.join(marks)})"] * len(rows))
         flat = [value for row in rows for value in row]
         self.connection.execute(f'INSERT INTO "{relation.name}" VALUES {values}', flat)
@@ -63,8 +67,8 @@ def plain(value: object) -> Value:
         return (value.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
     if isinstance(value, date):
         return (value - EPOCH.date()).days
-    assert value is None or isinstance(value, int | float | str)
-    return value
+    assert value is None or isinstance(value, int | float | str | list | dict)
+    return value  # type: ignore[return-value]  # lists and dicts are those of nested values
 
 
 def time_us(value: object) -> int | None:

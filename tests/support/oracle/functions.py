@@ -17,6 +17,7 @@ import re2
 
 from cqc.compiler.meaning.types import ColumnType
 from tests.support.oracle import casts
+from tests.support.oracle.nested import COLLECTIONS
 from tests.support.oracle.patterns import like
 from tests.support.oracle.times import TIME_FUNCTIONS
 
@@ -31,6 +32,8 @@ EXACT = decimal.Context(prec=2000)
 
 def call(name: str, arguments: Sequence[Value], type_: ColumnType) -> Value:
     """The value of `name(arguments)`; `type_` is the type the binder gave the call."""
+    if name in COLLECTIONS:
+        return COLLECTIONS[name](*arguments)  # type: ignore[no-any-return]
     if name in TAKING_NULL:
         return TAKING_NULL[name](*(as_type(value, type_) for value in arguments))
     if any(value is None for value in arguments):
@@ -552,6 +555,7 @@ def bits(value: int) -> int:
 
 # Functions for which NULL is a value like others. All others are NULL as soon as one argument is.
 TAKING_NULL: dict[str, Callable[..., Value]] = {
+    **COLLECTIONS,
     "nanvl": lambda x, otherwise: otherwise if x is not None and math.isnan(x) else x,
     "isnan": lambda x: x is not None and math.isnan(x),
     "nvl": lambda value, otherwise: otherwise if value is None else value,

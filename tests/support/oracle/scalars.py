@@ -7,16 +7,18 @@ Spark SQL's ANSI rules, except that an evaluation which Spark would fail gives N
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, assert_never
 
 import re2
 
 from cqc.compiler.meaning import bound
 from cqc.compiler.meaning.bound import ArithmeticOp, ComparisonOp, PatternKind
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 from tests.support.oracle.casts import cast
 from tests.support.oracle.functions import call
+from tests.support.oracle.nested import constant, decimal_result, item
+from tests.support.oracle.nested import field as field_of
 from tests.support.oracle.patterns import like
 
 if TYPE_CHECKING:
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
 Value = int | float | str | bool | None
 Row = tuple[Value, ...]
 
+NESTED = (
+    bound.FIELD,
+    bound.ITEM,
+    bound.VARIABLE,
+    "exists",
+    "any",
+    "forall",
+    "filter",
+    "transform",
+)
 LEAST_BIGINT = -(2**63)
 MOST_BIGINT = 2**63 - 1
 
@@ -38,6 +50,7 @@ class Scope:
     functions: Mapping[str, Callable[..., Value]] = field(default_factory=dict)
     overs: Mapping[bound.Over, Value] = field(default_factory=dict)
     nulled: frozenset[bound.Expression] = frozenset()  # keys that a grouping set leaves out
+    variables: Mapping[Any, Any] = field(default_factory=dict)  # of lambdas, by number
 
 
 def is_true(condition: bound.Expression | None, scope: Scope) -> bool:
@@ -50,7 +63,7 @@ def evaluate(expression: bound.Expression, scope: Scope) -> Value:
         return None
     match expression:
         case bound.Literal():
-            return expression.value
+            return constant(expression.value, expression.type)
         case bound.ColumnRef():
             row = scope.rows[expression.item]
             return None if row is None else row[expression.column]
@@ -92,6 +105,8 @@ def evaluate(expression: bound.Expression, scope: Scope) -> Value:
             return cast(
                 evaluate(expression.operand, scope), expression.operand.type, expression.type
             )
+        case bound.FunctionCall(name=name) if name in NESTED:
+            return nested_call(expression, scope)
         case bound.FunctionCall():
             arguments = [evaluate(argument, scope) for argument in expression.arguments]
             if expression.name in ("hex", "format_string"):
@@ -107,6 +122,40 @@ def evaluate(expression: bound.Expression, scope: Scope) -> Value:
             return scope.functions[expression.name](*arguments)
         case _:
             assert_never(expression)
+
+
+def nested_call(expression: bound.FunctionCall, scope: Scope) -> Any:
+    """A part of a nested value, or a function with a lambda: its body on each element."""
+    first = expression.arguments[0]
+    if expression.name == bound.VARIABLE:
+        assert isinstance(first, bound.Literal)
+        return scope.variables[first.value]
+    whole: Any = evaluate(first, scope)
+    second = expression.arguments[1]
+    if expression.name == bound.FIELD:
+        assert isinstance(second, bound.Literal)
+        return field_of(whole, second.value)
+    if expression.name == bound.ITEM:
+        return item(whole, evaluate(second, scope))
+    assert isinstance(second, bound.FunctionCall)
+    number, body = second.arguments
+    assert isinstance(number, bound.Literal)
+    assert isinstance(number.value, int)
+    if whole is None:
+        return None
+    values = []
+    for at, each in enumerate(whole):
+        variables = {**scope.variables, number.value: each, number.value + 1: at}
+        values.append(evaluate(body, replace(scope, variables=variables)))
+    match expression.name:
+        case "transform":
+            return values
+        case "filter":
+            return [each for each, kept in zip(whole, values, strict=True) if kept is True]
+        case "forall":
+            return both(values)
+        case _:
+            return either(values)
 
 
 def both(values: Sequence[Value]) -> bool | None:
@@ -232,6 +281,8 @@ def arithmetic(expression: bound.Arithmetic, left: Value, right: Value) -> Value
         return None
     assert not isinstance(left, str)
     assert not isinstance(right, str)
+    if isinstance(expression.type, DecimalType):
+        return decimal_result(expression.op, left, right, expression.type)  # type: ignore[arg-type, no-any-return]
     if ColumnType.INTERVAL in (expression.left.type, expression.right.type):
         return interval_arithmetic(expression.op, left, right)
     if expression.op is ArithmeticOp.DIVIDE:

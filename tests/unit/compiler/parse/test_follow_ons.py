@@ -30,9 +30,9 @@ def codes(query: str) -> list[str]:
         ("SELECT n FROM s WHERE (n = 1 n = 2)", "CQ005"),
         ("SELECT 0x1F AS v FROM s", "CQ019"),
         ("CREATE STREAM t (BIGINT ts)", "CQ019"),
-        ("CREATE STREAM t (ts DECIMAL)", "CQ019"),
+        ("CREATE STREAM t (ts GEOMETRY)", "CQ019"),
         (
-            "CREATE STREAM t (ts BIGINT, x NUMERIC); SELECT -x, x % 2 FROM t WHERE x > 5 OR x",
+            "CREATE STREAM t (ts BIGINT, x GEOMETRY); SELECT -x, x % 2 FROM t WHERE x > 5 OR x",
             "CQ019",
         ),
         ("CREATE TABLE t (k UUID); SELECT n FROM s, t WHERE t.k = s.n AND lower(k) = 'a'", "CQ019"),

@@ -87,7 +87,7 @@ def parsed(text: str) -> Program:
         ("SELECT a FROM s WHERE a > (SELECT b FROM s)", "CQ018", "SELECT", "FROM"),
         ("DROP STREAM s", "CQ018", "DROP", None),
         ("CREATE STREAM s (ts BIGNT)", "CQ019", "BIGNT", "`BIGINT`"),
-        ("CREATE STREAM s (ts DECIMAL)", "CQ019", "DECIMAL", "BIGINT"),
+        ("CREATE STREAM s (ts GEOMETRY)", "CQ019", "GEOMETRY", "BIGINT"),
         ("SELECT a FROM s, t MAXWINDOW 6 SCE", "CQ019", "SCE", "`SEC`"),
         ("SELECT COUNT(* FROM s", "CQ003", "(", "`)` before `FROM`"),
         ("SELECT a) FROM s", "CQ003", ")", "Remove"),

@@ -15,6 +15,7 @@ from cqc.runtime.expressions import (
     text_functions,
 )
 from cqc.runtime.expressions.function_kernels import KERNELS, NODES, PARTIAL_KERNELS
+from cqc.runtime.expressions.nested import collection_functions, json_of_nested
 from cqc.runtime.expressions.scalar_functions import UNNAMED_KERNELS
 from cqc.runtime.expressions.times import field_functions, move_functions
 from cqc.runtime.expressions.times import text_functions as time_text_functions
@@ -29,6 +30,8 @@ MODULES = {
     "Searching and splitting text": search_functions,
     "Codes, digests and URLs": encoding_functions,
     "JSON in text": json_functions,
+    "Arrays, maps and structs": collection_functions,
+    "Nested values as JSON": json_of_nested,
     "Parts of times": field_functions,
     "Moving and making times": move_functions,
     "Times as text, and zones": time_text_functions,

@@ -41,7 +41,7 @@ _NUMBER_KERNELS = {
 
 def compare(op: ComparisonOp, left: Column, right: Column) -> NDArray[np.bool_]:
     """Where `left op right`; unspecified where either is NULL."""
-    if left.type is ColumnType.STRING:
+    if left.type.held_as_text:
         return truth(_TEXT_KERNELS[op](left.values, right.values))
     if left.type is ColumnType.DOUBLE or right.type is ColumnType.DOUBLE:
         return compare_doubles(op, as_double(left.values), as_double(right.values))

@@ -12,7 +12,7 @@ import pytest
 from cqc.compiler.meaning.bound import ComparisonOp as Op
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import from_python
-from cqc.runtime.expressions.comparisons import compare, truth
+from cqc.runtime.columns.comparisons import compare, truth
 from cqc.runtime.expressions.expression_kernels import constant
 
 if TYPE_CHECKING:

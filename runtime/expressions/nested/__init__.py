@@ -1,0 +1,1 @@
+"""Nested values, DECIMAL and BINARY in expressions."""

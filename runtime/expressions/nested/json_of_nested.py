@@ -1,0 +1,135 @@
+"""to_json and from_json: nested values as JSON text and back, each distinct value once."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
+from cqc.runtime.columns.arrow_out import to_objects
+from cqc.runtime.columns.columns import Column, null_column, spread, text_column
+from cqc.runtime.columns.nested import column_of_inner, inner_of_column, nested_of
+from cqc.runtime.columns.nested_values import nested_of_values
+from cqc.runtime.columns.number_text import java_text
+from cqc.runtime.columns.python_columns import column_of_values
+from cqc.runtime.columns.reading import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cqc.runtime.expressions.expression_kernels import Frame, Node
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
+
+_STRICT = Reading(lenient=False)
+
+
+def _to_json(nodes: list[Node], type_: ColumnType) -> Node:
+    (operand,) = nodes
+
+    def node(frame: Frame) -> Column:
+        column = spread(operand(frame), frame.rows)
+        coded = column.values.dictionary_encode()
+        distinct = to_objects(Column(column.type, coded.dictionary))
+        texts = pa.array([_json(each, column.type) for each in distinct], pa.string())
+        return text_column(texts.take(coded.indices))
+
+    return node
+
+
+def _json(value: Any, type_: ColumnType) -> str:
+    """As Spark writes it: no white space, fields of structs that are NULL left out."""
+    if value is None:
+        return "null"
+    if isinstance(type_, StructType):
+        inner = dict(type_.fields)
+        there = [(name, each) for name, each in value.items() if each is not None]
+        return (
+            f"{{{','.join(f'{_text(name)}:{_json(each, inner[name])}' for name, each in there)}}}"
+        )
+    if isinstance(type_, MapType):
+        parts = [f"{_key(key)}:{_json(each, type_.item)}" for key, each in value.items()]
+        return f"{{{','.join(parts)}}}"
+    if isinstance(type_, ArrayType):
+        return f"[{','.join(_json(each, type_.element) for each in value)}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return java_text(value) if math.isfinite(value) else f'"{java_text(value)}"'
+    if isinstance(value, datetime):
+        fraction = f"{value.microsecond:06d}"
+        shown = fraction[:3] if fraction.endswith("000") else fraction
+        return f'"{value:%Y-%m-%dT%H:%M:%S}.{shown}Z"'
+    if isinstance(value, date):
+        return f'"{value.isoformat()}"'
+    if isinstance(value, bytes):
+        return f'"{base64.b64encode(value).decode()}"'
+    return f"{value:f}" if isinstance(value, Decimal) else _text(value)
+
+
+def _key(value: Any) -> str:
+    return _text(value if isinstance(value, str) else str(value))
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+
+
+def _from_json(nodes: list[Node], type_: ColumnType) -> Node:
+    operand = nodes[0]
+
+    def node(frame: Frame) -> Column:
+        column = spread(operand(frame), frame.rows)
+        coded = column.values.dictionary_encode()
+        if not len(coded.dictionary):
+            return null_column(type_, frame.rows)
+        values = [_parsed(text, type_) for text in coded.dictionary.to_pylist()]
+        made, _ = _fitting(type_, values, _STRICT)
+        return column_of_inner(type_, nested_of(made).take(coded.indices))
+
+    return node
+
+
+def _parsed(text: str, type_: ColumnType) -> Any:
+    """The value that a text says; nothing inside where it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return {} if isinstance(type_, StructType) and text.strip() else None
+
+
+def _fitting(
+    type_: ColumnType, values: Sequence[Any], reading: Reading
+) -> tuple[Column, NDArray[np.bool_] | None]:
+    """A column of values, with NULL where one does not fit."""
+    if type_.is_nested:
+        column, bad = nested_of_values(type_, values, reading, _fitting)
+    elif type_ is ColumnType.STRING:
+        column, bad = column_of_values(type_, [_as_text(each) for each in values], reading)
+    else:
+        column, bad = column_of_values(type_, values, reading)
+    if bad is None:
+        return column, None
+    places = pa.array(np.arange(len(bad)), mask=bad)
+    return column_of_inner(type_, inner_of_column(column).take(places)), None
+
+
+def _as_text(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+KERNELS: dict[str, Kernel] = {}
+
+PARTIAL_KERNELS: dict[str, PartialKernel] = {}
+
+NODES: dict[str, NodeMaker] = {"to_json": _to_json, "from_json": _from_json}
