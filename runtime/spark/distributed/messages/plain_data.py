@@ -15,7 +15,9 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-_FOLDERS = ("cqc.compiler.", "cqc.runtime.spark.distributed.spec.")
+_SPEC = "cqc.runtime.spark.distributed.messages.spec."
+_FOLDERS = ("cqc.compiler.", _SPEC)
+_ONCE = "cqc.runtime.spark.distributed.spec."  # where `spec` was: checkpoints of then are read as before
 _PLAIN = (type(None), bool, int, float, str)
 
 
@@ -110,6 +112,8 @@ def _name(value: object) -> str:
 
 def _class(name: str) -> Any:
     """A class of the compiler's by its name, and nothing else."""
+    if name.startswith(_ONCE):
+        name = _SPEC + name.removeprefix(_ONCE)
     module, _, own = name.rpartition(".")
     if not name.startswith(_FOLDERS):
         raise ValueError(f"{name} is not a part of a query")
