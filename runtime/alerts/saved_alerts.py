@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import type_of_text
 from cqc.runtime.alerts.observed_stream import Waiting
 from cqc.runtime.columns.columns import null_column
 from cqc.runtime.columns.saved_columns import loaded, loaded_array, saved
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.alerts.alert_group import AlertGroup
     from cqc.runtime.alerts.alert_plan import AlertPlan
     from cqc.runtime.alerts.observed_stream import ObservedStream
@@ -60,7 +61,7 @@ def load_stream(
     stream: ObservedStream, state: Mapping[str, Any], plans: Mapping[int, AlertPlan]
 ) -> None:
     """Give alerts what they knew elsewhere; `plans` are those that are here, by the numbers they had there."""
-    columns = {int(number): ColumnType(type_) for number, type_ in state["columns"]}
+    columns = {int(number): type_of_text(type_) for number, type_ in state["columns"]}
     stream.seen_us = max(stream.seen_us, state["seen"])
     numbers = np.full(max((each[0] for each in state["alerts"]), default=0) + 1, -1, np.int64)
     for number, _, since in state["alerts"]:

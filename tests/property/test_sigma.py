@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("sigma.rule")
+
 from tests.support.sigma.reference import rule_matches
 from tests.support.sigma.running import LOGSOURCE, convert, found
-
-pytest.importorskip("sigma.rule")
 
 FIELDS = ["Image", "CommandLine", "User", "x.y", "Size"]
 PIECES = [

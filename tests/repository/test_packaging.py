@@ -5,12 +5,15 @@ sdist are built from a copy (a build leaves folders behind), and each is install
 environment that sees the dependencies of this one, but not this one's cqc.
 """
 
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -76,6 +79,19 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.packaging
 @pytest.mark.xdist_group("packaging")
+def test_both_carry_the_backend_for_pysigma_and_the_mappings(distributions: Path) -> None:
+    (wheel,), (sdist,) = distributions.glob("*.whl"), distributions.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as archive:
+        inside = set(archive.namelist())
+    assert {"sigma/backends/cqc/__init__.py", "cqc/importers/mappings/default.yml"} <= inside
+    assert not {"sigma/__init__.py", "sigma/backends/__init__.py"} & inside  # pySigma's name space
+    with tarfile.open(sdist) as source:
+        names = {name.partition("/")[2] for name in source.getnames()}
+    assert {"sigma/backends/cqc/__init__.py", "importers/mappings/default.yml"} <= names
+
+
+@pytest.mark.packaging
+@pytest.mark.xdist_group("packaging")
 @pytest.mark.parametrize("pattern", ["*.whl", "*.tar.gz"])
 def test_installed_distribution_runs(pattern: str, distributions: Path, tmp_path: Path) -> None:
     (distribution,) = distributions.glob(pattern)
@@ -101,7 +117,10 @@ def clean_environment(folder: Path) -> Path:
 
 
 def packages_without_spark() -> list[str]:
-    return [name for name in SETUPTOOLS["packages"] if "spark" not in name]
+    """Those that can be imported here: the backend for pySigma where there is pySigma."""
+    names = [name for name in SETUPTOOLS["packages"] if "spark" not in name]
+    has_pysigma = importlib.util.find_spec("yaml") and importlib.util.find_spec("sigma.rule")
+    return names if has_pysigma else [name for name in names if not name.startswith("sigma.")]
 
 
 def run(command: list[str | Path], folder: Path) -> str:

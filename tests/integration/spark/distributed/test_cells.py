@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
     from cqc.runtime.cases.case_file import LanguageCase
 
-NOT_SPREAD = ("section_5_", "section_6_", "section_7_")
+# The second part of the language. What the first part says is answered in cells, all of it.
+MAY_BE_REFUSED = tuple(f"section_{number}_" for number in (5, 6, 7, 8, 9))
 
 
 @contextmanager
 def refused_in_a_sentence(case: LanguageCase) -> Iterator[None]:
-    """What cannot be spread yet (views, absence, windows per key) is refused, and says what to do instead."""
+    """What is not spread (views, windows per key, alerts) is refused, and says what to do instead."""
     try:
         yield
     except RunError as error:
-        if "without --distribute" not in str(error) or not str(case).startswith(NOT_SPREAD):
+        if "without --distribute" not in str(error) or not str(case).startswith(MAY_BE_REFUSED):
             raise
 
 
