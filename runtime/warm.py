@@ -27,7 +27,7 @@ MODULES = (
     "cqc.runtime.alerts.key_numbers",
     "cqc.runtime.alerts.alert_kernels",
     "cqc.runtime.intake.far_ahead",
-    "cqc.runtime.columns.addresses",
+    "cqc.runtime.networks.addresses",
     "cqc.runtime.columns.event_time",
     "cqc.runtime.columns.repeated_text",
     "cqc.runtime.expressions.edit_distance",

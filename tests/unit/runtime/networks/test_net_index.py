@@ -7,7 +7,7 @@ from random import Random
 import pyarrow as pa
 
 from cqc.runtime.columns.columns import text_column
-from cqc.runtime.filter.net_index import NetIndex
+from cqc.runtime.networks.net_index import NetIndex
 from tests.support.formula_judge import in_nets
 
 
@@ -42,3 +42,12 @@ def test_hits_are_what_each_net_alone_says() -> None:
     }
     assert set(zip(tuples.tolist(), atoms.tolist(), strict=True)) == expected
     assert len(tuples) == len(expected)
+
+
+def test_the_last_address_is_in_the_net_of_all() -> None:
+    index = NetIndex()
+    index.add(1, ("::/0", "0.0.0.0/0"))
+    index.add(2, ("ff00::/8",))
+    last = ["ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "255.255.255.255"]
+    tuples, atoms = index.hits(text_column(pa.array(last)))
+    assert sorted(zip(tuples.tolist(), atoms.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 1)]

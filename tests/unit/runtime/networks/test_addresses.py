@@ -7,7 +7,7 @@ from random import Random
 
 import pyarrow as pa
 
-from cqc.runtime.columns.addresses import read_addresses
+from cqc.runtime.networks.addresses import read_addresses
 
 TEXTS = [
     *("10.0.0.1", "255.255.255.255", "0.0.0.0", "01.2.3.4", "1.2.3", "1.2.3.4.5", "1..2.3", "256.1.1.1"),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.meaning.networks import ranges_of
-from cqc.runtime.columns.addresses import read_addresses, six_keys
 from cqc.runtime.columns.repeated_text import RepeatedText
+from cqc.runtime.networks.addresses import read_addresses, six_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,8 @@ class Pieces:
         for atom, own in ranges.items():
             for first, last in own:
                 events.setdefault(first, []).append((atom, True))
-                events.setdefault(last + 1, []).append((atom, False))
+                if last + 1 < (2**32 if is_four else 2**128):  # else the net ends with the line
+                    events.setdefault(last + 1, []).append((atom, False))
         cuts = sorted(events)
         inside: set[int] = set()
         members: list[list[int]] = [[]]  # before the first cut
@@ -44,15 +45,15 @@ class Pieces:
         if is_four:
             self.cuts: Any = np.array(cuts, np.uint64)
         else:
-            wide = [min(cut, 2**128 - 1).to_bytes(16) for cut in cuts]
-            self.cuts = np.array(wide, "S16")
+            self.cuts = np.array([cut.to_bytes(16) for cut in cuts], "S16")
         lengths = [len(each) for each in members]
-        self.starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        self.starts = np.cumsum([0, *lengths]).astype(np.int64)
         self.atoms = np.array([atom for each in members for atom in each], np.int32)
 
     def at(self, keys: Any) -> NDArray[np.int64]:
         """The piece in which each address is."""
-        return np.searchsorted(self.cuts, keys, side="right").astype(np.int64)
+        places: NDArray[np.int64] = np.searchsorted(self.cuts, keys, side="right").astype(np.int64)
+        return places
 
 
 class NetIndex:
