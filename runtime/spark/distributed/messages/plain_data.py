@@ -15,7 +15,14 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-_FOLDERS = ("cqc.compiler.", "cqc.runtime.spark.distributed.spec.")
+from cqc.compiler.meaning.types import ColumnType, type_of_text
+
+_TYPE = (
+    "cqc.compiler.meaning.types.ColumnType"  # written as text: there is one object for each type
+)
+_SPEC = "cqc.runtime.spark.distributed.messages.spec."
+_FOLDERS = ("cqc.compiler.", _SPEC)
+_ONCE = "cqc.runtime.spark.distributed.spec."  # where `spec` was: checkpoints of then are read as before
 _PLAIN = (type(None), bool, int, float, str)
 
 
@@ -49,6 +56,8 @@ class _Writer:
         if type(value) in _PLAIN:
             return value
         match value:
+            case ColumnType():
+                return {"is": _TYPE, "one": value.name}
             case Enum():
                 return {"is": _name(value), "one": value.name}
             case tuple():
@@ -95,6 +104,8 @@ class _Reader:
             return frozenset(self.value(each) for each in plain["set"])
         if "dict" in plain:
             return {self.value(key): self.value(inner) for key, inner in plain["dict"]}
+        if plain["is"] == _TYPE:
+            return type_of_text(plain["one"])
         kind = _class(plain["is"])
         if issubclass(kind, Enum):
             return kind[plain["one"]]
@@ -110,6 +121,8 @@ def _name(value: object) -> str:
 
 def _class(name: str) -> Any:
     """A class of the compiler's by its name, and nothing else."""
+    if name.startswith(_ONCE):
+        name = _SPEC + name.removeprefix(_ONCE)
     module, _, own = name.rpartition(".")
     if not name.startswith(_FOLDERS):
         raise ValueError(f"{name} is not a part of a query")
