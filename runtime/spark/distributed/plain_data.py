@@ -15,12 +15,14 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
+from cqc.compiler.meaning.types import ColumnType, type_of_text
+
 _FOLDERS = ("cqc.compiler.", "cqc.runtime.spark.distributed.spec.")
 _PLAIN = (type(None), bool, int, float, str)
 
 
 def to_text(value: object) -> str:
-    """A value made of frozen dataclasses, enums, tuples, lists, sets, dicts and what JSON has.
+    """A value made of frozen dataclasses, enums, column types, tuples, lists, sets, dicts and what JSON has.
 
     Raises:
         TypeError: when something else is in it.
@@ -51,6 +53,8 @@ class _Writer:
         match value:
             case Enum():
                 return {"is": _name(value), "one": value.name}
+            case ColumnType():
+                return {"type": value.value}
             case tuple():
                 return {"tuple": [self.plain(each) for each in value]}
             case list():
@@ -89,6 +93,8 @@ class _Reader:
             return plain
         if "again" in plain:
             return self._met[plain["again"]]
+        if "type" in plain:
+            return type_of_text(plain["type"])
         if "tuple" in plain:
             return tuple(self.value(each) for each in plain["tuple"])
         if "set" in plain:
