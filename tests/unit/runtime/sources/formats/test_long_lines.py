@@ -20,8 +20,8 @@ from cqc.runtime.options import RunOptions
 from cqc.runtime.run.batch_run import BatchRun
 from cqc.runtime.run.durable.durable_run import DurableRun
 from cqc.runtime.run.finite_run import LocalRun
-from cqc.runtime.sources import long_lines
-from cqc.runtime.sources.long_lines import LongLine, line_pieces
+from cqc.runtime.sources.formats import long_lines
+from cqc.runtime.sources.formats.long_lines import LongLine, line_pieces
 from tests.support.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -35,7 +35,12 @@ PROGRAM = "CREATE STREAM s (ts BIGINT, x STRING); SELECT x FROM s"
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line is too long after a few bytes, so that the files are small."""
-    for file in ("sources.long_lines", "sources.csv", "sources.socket", "sources.read_range"):
+    for file in (
+        "sources.formats.long_lines",
+        "sources.formats.csv",
+        "sources.socket",
+        "sources.read_range",
+    ):
         monkeypatch.setattr(f"cqc.runtime.{file}.LONGEST_LINE", LONGEST)
 
 

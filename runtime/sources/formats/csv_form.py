@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.source_formats import letter_of
-from cqc.runtime.sources.csv_records import Dialect
+from cqc.runtime.sources.formats.csv_records import Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

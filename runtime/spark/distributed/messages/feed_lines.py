@@ -16,7 +16,7 @@ from cqc.runtime.files.sealed import ADVICE
 
 if TYPE_CHECKING:
     from cqc.runtime.sources.range import Range
-    from cqc.runtime.spark.distributed.spec import Header
+    from cqc.runtime.spark.distributed.messages.spec import Header
 
 
 def feed_lines(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.sources import json_scan as scan
+from cqc.runtime.sources.formats import json_scan as scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,9 +17,9 @@ import pyarrow.json as pa_json
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import ARROW_TYPES
 from cqc.runtime.intake.typed_batch import Absent, Intake, join_taken
-from cqc.runtime.sources.json_line import row_of_line
-from cqc.runtime.sources.json_rows import JsonRows
-from cqc.runtime.sources.long_lines import LongLine, line_pieces
+from cqc.runtime.sources.formats.json_line import row_of_line
+from cqc.runtime.sources.formats.json_rows import JsonRows
+from cqc.runtime.sources.formats.long_lines import LongLine, line_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,9 +16,9 @@ from cqc.compiler.graph.graph import Graph
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.intake.typed_batch import Intake, join_taken
-from cqc.runtime.spark.distributed.routing import Router
-from cqc.runtime.spark.distributed.spec import Change, Layout, opened
-from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples
+from cqc.runtime.spark.distributed.messages.spec import Change, Layout, opened
+from cqc.runtime.spark.distributed.stages.routing import Router
+from cqc.runtime.spark.distributed.stages.wire import Output, StreamPart, pack_tuples
 from cqc.runtime.spark.rows.row_spans import gaps_of, spans_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.intake.typed_batch import TypedBatch
-    from cqc.runtime.spark.distributed.spec import Header, Spec
+    from cqc.runtime.spark.distributed.messages.spec import Header, Spec
 
 Row = tuple[
     int, int, bytes

@@ -14,10 +14,10 @@ import numpy as np
 
 from cqc.compiler.embed import compile as compile_text
 from cqc.runtime.intake.typed_batch import Absent, Intake, Reject
-from cqc.runtime.sources import json_scan as scan
-from cqc.runtime.sources.json_columns import Found, column_of_found
-from cqc.runtime.sources.json_entries import Entries
-from cqc.runtime.sources.json_line import decoded, parse_line, row_of_line
+from cqc.runtime.sources.formats import json_scan as scan
+from cqc.runtime.sources.formats.json_columns import Found, column_of_found
+from cqc.runtime.sources.formats.json_entries import Entries
+from cqc.runtime.sources.formats.json_line import decoded, parse_line, row_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

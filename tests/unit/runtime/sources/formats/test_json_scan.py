@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cqc.runtime.sources import json_scan as scan
+from cqc.runtime.sources.formats import json_scan as scan
 
 SCALARS = {
     "null": scan.NULL, "true": scan.TRUE, "false": scan.FALSE, "-0": scan.WHOLE, "12": scan.WHOLE, "1.5": scan.FRACTION,

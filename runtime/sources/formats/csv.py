@@ -29,15 +29,15 @@ from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_d
 from cqc.runtime.columns.reading import USUAL
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake, Reject
-from cqc.runtime.sources.csv_form import CsvForm
-from cqc.runtime.sources.csv_records import (
+from cqc.runtime.sources.formats.csv_form import CsvForm
+from cqc.runtime.sources.formats.csv_records import (
     csv_blocks,
     ends_outside_quotes,
     regular_record_ends,
     scan_records,
     unquote,
 )
-from cqc.runtime.sources.long_lines import LONGEST_LINE, LongLine
+from cqc.runtime.sources.formats.long_lines import LONGEST_LINE, LongLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.columns.reading import Reading
     from cqc.runtime.intake.typed_batch import Conversion, TypedBatch
-    from cqc.runtime.sources.csv_records import Dialect
+    from cqc.runtime.sources.formats.csv_records import Dialect
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"(?:^|[\r\n])[ \t\x0b\x0c]+(?=[\r\n]|$)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cqc.runtime.intake.typed_batch import Reject
-from cqc.runtime.sources.json_line import parse_line, row_of_line
+from cqc.runtime.sources.formats.json_line import parse_line, row_of_line
 
 
 def test_an_object_is_a_row_and_nothing_else_is() -> None:

@@ -11,7 +11,7 @@ from cqc.runtime.engine.engine import Engine
 from cqc.runtime.engine.turns import changes
 from cqc.runtime.pull.pull_clause import PullClause
 from cqc.runtime.pull.pull_queries import PullQueries
-from cqc.runtime.spark.distributed.wire import PartialAnswer
+from cqc.runtime.spark.distributed.stages.wire import PartialAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ import numpy as np
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.normal import ALWAYS
 from cqc.runtime.filter.grouped_filter import StreamFilter
-from cqc.runtime.spark.distributed.skew import is_hashed, places
+from cqc.runtime.spark.distributed.stages.skew import is_hashed, places
 from cqc.runtime.state.hash_chains import KeyKind, keys_of
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import Formula, NormalQuery
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.spark.distributed.skew import Load
-    from cqc.runtime.spark.distributed.spec import Spread
+    from cqc.runtime.spark.distributed.messages.spec import Spread
+    from cqc.runtime.spark.distributed.stages.skew import Load
 
 
 class Router:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cqc.runtime.sources import csv_records
-from cqc.runtime.sources.csv_records import (
+from cqc.runtime.sources.formats import csv_records
+from cqc.runtime.sources.formats.csv_records import (
     csv_blocks,
     ends_outside_quotes,
     last_record_end,

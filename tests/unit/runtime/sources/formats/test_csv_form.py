@@ -10,7 +10,7 @@ import pytest
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.intake.typed_batch import join_taken
-from cqc.runtime.sources.csv import read_csv
+from cqc.runtime.sources.formats.csv import read_csv
 from tests.support.relations import relation
 
 

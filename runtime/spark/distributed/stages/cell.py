@@ -21,18 +21,23 @@ from cqc.runtime.engine.engine import Engine
 from cqc.runtime.engine.snapshot import EngineState, QueryState, Snapshot, StreamTuples
 from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.files.sealed import DamagedError, read_sealed
-from cqc.runtime.spark.distributed.cell_store import unpack_entries
-from cqc.runtime.spark.distributed.partial_pulls import PartialEngine
-from cqc.runtime.spark.distributed.spec import ARRIVALS_PER_BATCH, Change, ClockState, opened
-from cqc.runtime.spark.distributed.stage_one import bare_program, count_results
-from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output, unpack_tuples
+from cqc.runtime.spark.distributed.messages.spec import (
+    ARRIVALS_PER_BATCH,
+    Change,
+    ClockState,
+    opened,
+)
+from cqc.runtime.spark.distributed.stages.cell_store import unpack_entries
+from cqc.runtime.spark.distributed.stages.partial_pulls import PartialEngine
+from cqc.runtime.spark.distributed.stages.stage_one import bare_program, count_results
+from cqc.runtime.spark.distributed.stages.wire import FIRST_CELL, Output, unpack_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.spark.distributed.spec import Header, Spec
+    from cqc.runtime.spark.distributed.messages.spec import Header, Spec
 
 RECORDS = "records.json"  # among what was moved: by group, what is remembered of a cell
 AWAKE = 0.0  # what the clock of an engine says that is told who is idle

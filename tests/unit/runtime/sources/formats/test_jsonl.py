@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.intake.typed_batch import Intake, TypedBatch, join_taken
-from cqc.runtime.sources.jsonl import JsonLinesReader, line_blocks, read_jsonl
+from cqc.runtime.sources.formats.jsonl import JsonLinesReader, line_blocks, read_jsonl
 from tests.support.json_lines import read_lines
 from tests.support.relations import EVERYTHING, relation
 

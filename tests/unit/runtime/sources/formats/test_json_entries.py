@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cqc.compiler import compile as compile_text
 from cqc.runtime.columns.columns import to_python
-from cqc.runtime.sources.json_entries import Entries
-from cqc.runtime.sources.json_rows import JsonRows
+from cqc.runtime.sources.formats.json_entries import Entries
+from cqc.runtime.sources.formats.json_rows import JsonRows
 
 
 def test_entries_inside_an_object_follow_its_own() -> None:

@@ -17,12 +17,17 @@ from typing import Any
 
 from cqc.compiler.meaning.types import ColumnType, type_of_text
 
-_FOLDERS = ("cqc.compiler.", "cqc.runtime.spark.distributed.spec.")
+_TYPE = (
+    "cqc.compiler.meaning.types.ColumnType"  # written as text: there is one object for each type
+)
+_SPEC = "cqc.runtime.spark.distributed.messages.spec."
+_FOLDERS = ("cqc.compiler.", _SPEC)
+_ONCE = "cqc.runtime.spark.distributed.spec."  # where `spec` was: checkpoints of then are read as before
 _PLAIN = (type(None), bool, int, float, str)
 
 
 def to_text(value: object) -> str:
-    """A value made of frozen dataclasses, enums, column types, tuples, lists, sets, dicts and what JSON has.
+    """A value made of frozen dataclasses, enums, tuples, lists, sets, dicts and what JSON has.
 
     Raises:
         TypeError: when something else is in it.
@@ -51,10 +56,10 @@ class _Writer:
         if type(value) in _PLAIN:
             return value
         match value:
+            case ColumnType():
+                return {"is": _TYPE, "one": value.name}
             case Enum():
                 return {"is": _name(value), "one": value.name}
-            case ColumnType():
-                return {"type": value.value}
             case tuple():
                 return {"tuple": [self.plain(each) for each in value]}
             case list():
@@ -93,14 +98,14 @@ class _Reader:
             return plain
         if "again" in plain:
             return self._met[plain["again"]]
-        if "type" in plain:
-            return type_of_text(plain["type"])
         if "tuple" in plain:
             return tuple(self.value(each) for each in plain["tuple"])
         if "set" in plain:
             return frozenset(self.value(each) for each in plain["set"])
         if "dict" in plain:
             return {self.value(key): self.value(inner) for key, inner in plain["dict"]}
+        if plain["is"] == _TYPE:
+            return type_of_text(plain["one"])
         kind = _class(plain["is"])
         if issubclass(kind, Enum):
             return kind[plain["one"]]
@@ -116,6 +121,8 @@ def _name(value: object) -> str:
 
 def _class(name: str) -> Any:
     """A class of the compiler's by its name, and nothing else."""
+    if name.startswith(_ONCE):
+        name = _SPEC + name.removeprefix(_ONCE)
     module, _, own = name.rpartition(".")
     if not name.startswith(_FOLDERS):
         raise ValueError(f"{name} is not a part of a query")

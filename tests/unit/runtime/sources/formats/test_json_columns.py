@@ -11,8 +11,8 @@ from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.python_columns import column_of_values
 from cqc.runtime.columns.reading import Reading
-from cqc.runtime.sources import json_scan as scan
-from cqc.runtime.sources.json_columns import Found, column_of_found
+from cqc.runtime.sources.formats import json_scan as scan
+from cqc.runtime.sources.formats.json_columns import Found, column_of_found
 
 TEXTS = [
     "null", "true", "false", "0", "-7", "3.0", "3.5", "1e3", "1e400", "-1e400", "9223372036854775807", "9223372036854775808",

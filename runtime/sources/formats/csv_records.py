@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.sources.long_lines import LongLine, line_pieces
+from cqc.runtime.sources.formats.long_lines import LongLine, line_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

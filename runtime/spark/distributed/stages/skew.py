@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.spark.distributed.spec import Spread
+from cqc.runtime.spark.distributed.messages.spec import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

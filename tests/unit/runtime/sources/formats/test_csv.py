@@ -15,8 +15,8 @@ from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import TypedBatch, join_taken
-from cqc.runtime.sources.csv import CsvReader, read_csv
-from cqc.runtime.sources.csv_records import (
+from cqc.runtime.sources.formats.csv import CsvReader, read_csv
+from cqc.runtime.sources.formats.csv_records import (
     csv_blocks,
     ends_outside_quotes,
     regular_record_ends,
@@ -151,7 +151,7 @@ def test_a_quote_inside_a_field_is_an_ordinary_character() -> None:
 
 
 def test_an_unclosed_quote_does_not_swallow_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cqc.runtime.sources.csv_records.LONGEST_FIELD", 64)
+    monkeypatch.setattr("cqc.runtime.sources.formats.csv_records.LONGEST_FIELD", 64)
     good = b"1,2\n" * 100
     blocks = list(csv_blocks(io.BytesIO(b'1,"open\n' + good), size=32))
     assert max(map(len, blocks)) < 200

@@ -21,7 +21,7 @@ from cqc.runtime.columns.event_time import NOTHING_SEEN
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.sealed import DamagedError, read_sealed
 from cqc.runtime.intake.stream_input import StreamState
-from cqc.runtime.spark.distributed.plain_data import from_text, to_text
+from cqc.runtime.spark.distributed.messages.plain_data import from_text, to_text
 
 if TYPE_CHECKING:
     from pathlib import Path

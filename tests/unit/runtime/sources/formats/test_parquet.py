@@ -13,7 +13,7 @@ from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources import open_source
-from cqc.runtime.sources.parquet import BYTES_AT_ONCE
+from cqc.runtime.sources.formats.parquet import BYTES_AT_ONCE
 from tests.support.relations import relation
 
 if TYPE_CHECKING:

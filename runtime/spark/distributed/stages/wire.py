@@ -22,7 +22,7 @@ from cqc.runtime.columns.columns import Column, concatenate, take
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.expressions.function_faults import FunctionFaults
 from cqc.runtime.run.durable.tuple_files import column_from_arrow, column_to_arrow
-from cqc.runtime.spark.distributed.skew import Load
+from cqc.runtime.spark.distributed.stages.skew import Load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,8 +12,8 @@ from cqc.compiler import compile as compile_text
 from cqc.compiler.meaning.catalog import Relation
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.intake.typed_batch import Intake, TypedBatch, join_taken
-from cqc.runtime.sources.json_rows import JsonError, JsonRows
-from cqc.runtime.sources.jsonl import line_blocks
+from cqc.runtime.sources.formats.json_rows import JsonError, JsonRows
+from cqc.runtime.sources.formats.jsonl import line_blocks
 from tests.support.json_lines import read_lines
 
 

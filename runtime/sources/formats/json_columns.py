@@ -20,7 +20,7 @@ from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_d
 from cqc.runtime.columns.python_columns import column_of_values
 from cqc.runtime.columns.reading import USUAL
 from cqc.runtime.columns.sortable_columns import decimals_of_texts
-from cqc.runtime.sources import json_scan as scan
+from cqc.runtime.sources.formats import json_scan as scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
