@@ -67,7 +67,9 @@ def plain(value: object) -> Value:
         return (value.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
     if isinstance(value, date):
         return (value - EPOCH.date()).days
-    assert value is None or isinstance(value, int | float | str | list | dict)
+    if isinstance(value, tuple):  # a struct of Spark's
+        return value.asDict(recursive=True)  # type: ignore[attr-defined, no-any-return]
+    assert value is None or isinstance(value, int | float | str | list | dict), repr(value)
     return value  # type: ignore[return-value]  # lists and dicts are those of nested values
 
 
