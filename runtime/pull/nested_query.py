@@ -84,8 +84,9 @@ class NestedQuery:
                 rows = tuple(positions[inside] for positions in rows)
         for item, each in enumerate(self._query.items):
             if each.rows is not None:
-                assert isinstance(states[item], SharedState)
-                last = np.isin(rows[item], last_rows(states[item], each.rows, end_us))
+                state = states[item]
+                assert isinstance(state, SharedState)
+                last = np.isin(rows[item], last_rows(state, each.rows, end_us))
                 rows = tuple(positions[last] for positions in rows)
         window = np.zeros(len(rows[0]), np.int64)
         return self.plan.answer_rows(window, self._fetch(states, rows), 1)

@@ -65,7 +65,8 @@ class TextNumbers:
         )
         indices = encoded.indices
         numbers = indices.fill_null(len(distinct)) if indices.null_count else indices
-        return found[numbers.to_numpy(zero_copy_only=False)]
+        picked: NDArray[np.int64] = found[numbers.to_numpy(zero_copy_only=False)]
+        return picked
 
     def column(self, numbers: NDArray[np.int64]) -> Column:
         """The texts with these numbers."""

@@ -27,20 +27,13 @@ from cqc.compiler.meaning.bound import (
 )
 from cqc.runtime.columns.columns import Column, take
 from cqc.runtime.columns.event_time import ALL_SEEN
+from cqc.runtime.columns.saved_columns import loaded, loaded_array, loaded_column, saved
 from cqc.runtime.expressions.compile_expression import compile_expression
 from cqc.runtime.pull.aggregate.aggregates import count_column
 from cqc.runtime.windows.decided_plan import DecidedPlan
 from cqc.runtime.windows.key_numbers import KeyNumbers
 from cqc.runtime.windows.recent_times import FROM_FIRST, NEVER, NO_MOST, RecentTimes
-from cqc.runtime.windows.waiting_rows import (
-    Rows,
-    fetch_of,
-    joined_columns,
-    loaded,
-    loaded_array,
-    loaded_column,
-    saved,
-)
+from cqc.runtime.windows.waiting_rows import Rows, fetch_of, joined_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -382,8 +375,8 @@ class Thresholds:
         for number in np.unique(rules[pairs]).tolist():
             by_outputs.setdefault(id(self.rules[number].plan), []).append(number)
         for numbers in by_outputs.values():
-            of = np.isin(rules[pairs], numbers) if len(by_outputs) > 1 else slice(None)
-            yield self._reached(parts, sizes, pairs[of], counts[of], rules, ts_us)
+            own = np.isin(rules[pairs], numbers)
+            yield self._reached(parts, sizes, pairs[own], counts[own], rules, ts_us)
 
     def _forget_keys(self, now_us: int) -> None:
         """Give up keys that no rule needs any more."""
