@@ -65,7 +65,7 @@ def _read_four(data, start, end):  # type: ignore[no-untyped-def]
     """Four numbers up to 255 without leading zeros; -1 for anything else."""
     total, part, digits, dots = 0, 0, 0, 0
     for at in range(start, end):
-        byte = data[at]
+        byte = int(data[at])  # Python would go on in 8 bits
         if byte == 46:
             if digits == 0:
                 return -1
@@ -151,7 +151,7 @@ def _read_hexadecimal(data, start, end):  # type: ignore[no-untyped-def]
         return -1
     value = 0
     for at in range(start, end):
-        byte = data[at]
+        byte = int(data[at])  # Python would go on in 8 bits
         if 48 <= byte <= 57:
             digit = byte - 48
         elif 97 <= byte <= 102:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from ipaddress import IPv6Address, ip_address
 from random import Random
 
@@ -45,3 +47,20 @@ def test_a_slice_and_nulls() -> None:
     version, _, low = read_addresses(pa.array(["x", "1.2.3.4", None, "::"])[1:])
     assert version.tolist() == [4, 0, 6]
     assert int(low[0]) == 0x01020304
+
+
+def test_python_reads_them_as_the_machine_does() -> None:
+    """Runs over a handful of rows do not compile kernels; that is for a process of its own to see."""
+    program = (
+        "from cqc.runtime.kernel import begin_plain, is_plain\n"
+        "begin_plain(float('inf'))\n"
+        "import pyarrow as pa\n"
+        "from cqc.runtime.networks.addresses import read_addresses\n"
+        f"found = read_addresses(pa.array({TEXTS!r}))\n"
+        "assert is_plain()\n"
+        "print([(int(v), int(h) << 64 | int(l)) for v, h, l in zip(*found)])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ran.stdout.strip() == str([expected(text) for text in TEXTS]), ran.stderr
