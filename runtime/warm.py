@@ -55,7 +55,7 @@ MODULES = (
     "cqc.runtime.pull.history.result_history",
     "cqc.runtime.pull.aggregate.partials",
     "cqc.runtime.pull.over.partitions",
-    "cqc.runtime.sources.json_rows",
+    "cqc.runtime.sources.formats.json_rows",
 )
 
 

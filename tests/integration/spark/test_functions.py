@@ -24,7 +24,7 @@ from tests.property.random_calls import (
     same,
     with_moments,
 )
-from tests.support.oracle.duckdb_judge import plain
+from tests.support.duckdb_judge import plain
 
 if TYPE_CHECKING:
     from cqc.runtime.spark.session.session import Session
