@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from cqc.compiler.emit.sql_duckdb import DuckDb
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
 
 if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
@@ -23,7 +22,22 @@ TYPE_NAMES = {
     ColumnType.BOOLEAN: "BOOLEAN",
     ColumnType.TIMESTAMP: "TIMESTAMP",
     ColumnType.DATE: "DATE",
+    ColumnType.BINARY: "BLOB",
 }
+
+
+def type_name(type_: ColumnType) -> str:
+    """The type in DuckDB's words."""
+    match type_:
+        case ArrayType():
+            return f"{type_name(type_.element)}[]"
+        case MapType():
+            return f"MAP({type_name(type_.key)}, {type_name(type_.item)})"
+        case StructType():
+            fields = ", ".join(f'"{name}" {type_name(of)}' for name, of in type_.fields)
+            return f"STRUCT({fields})"
+        case _:
+            return TYPE_NAMES.get(type_, type_.value)
 
 
 class DuckDbJudge:
@@ -37,10 +51,7 @@ class DuckDbJudge:
             self.load(relation, rows)
 
     def load(self, relation: Relation, rows: list[Row]) -> None:
-        columns = [
-            f'"{c.name}" {TYPE_NAMES.get(c.type) or DuckDb().type_name(c.type)}'
-            for c in relation.declared
-        ]
+        columns = [f'"{c.name}" {type_name(c.type)}' for c in relation.declared]
         self.connection.execute(f'CREATE TABLE "{relation.name}" ({", ".join(columns)})')
         if not rows:
             return
