@@ -27,7 +27,7 @@ MODULES = (
     "cqc.runtime.alerts.key_numbers",
     "cqc.runtime.alerts.alert_kernels",
     "cqc.runtime.intake.far_ahead",
-    "cqc.runtime.columns.addresses",
+    "cqc.runtime.networks.addresses",
     "cqc.runtime.columns.event_time",
     "cqc.runtime.columns.repeated_text",
     "cqc.runtime.expressions.edit_distance",
@@ -55,7 +55,7 @@ MODULES = (
     "cqc.runtime.pull.history.result_history",
     "cqc.runtime.pull.aggregate.partials",
     "cqc.runtime.pull.over.partitions",
-    "cqc.runtime.sources.json_rows",
+    "cqc.runtime.sources.formats.json_rows",
 )
 
 

@@ -60,7 +60,9 @@ def words_of(commented: Commented, statement: syntax.Statement) -> list[Word]:
         zip(tokens.kinds, tokens.texts, tokens.starts, strict=True)
     ):
         comments = commented.inside.get(at)
-        is_name = start in names
+        is_name = (
+            start in names or kind == NAME
+        )  # what is no name in the tree is a field of a STRUCT
         depth, connects = nesting.enter(kind, is_name)
         output = named_by_text.holding(start)
         space = _has_space(words, kind, text, start, calls, tokens.starts)

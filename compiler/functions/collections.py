@@ -33,6 +33,8 @@ from cqc.compiler.meaning.types import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cqc.compiler.functions.sql_forms import SqlCall
+
     Types = Sequence[ColumnType]
 
 _NULL, _BIGINT, _STRING = ColumnType.NULL, ColumnType.BIGINT, ColumnType.STRING
@@ -142,6 +144,7 @@ COLLECTIONS = (
         takes_null=True,
         meets=_container_and_key,
         duckdb=_OTHERWISE,
+        spark=lambda call: _spark_element(call),
     ),
     ScalarEntry(
         "array_contains",
@@ -212,6 +215,7 @@ COLLECTIONS = (
         takes_null=True,
         meets=_not_null,
         duckdb=_OTHERWISE,
+        spark="slice({0}, CAST({1} AS INT), CAST({2} AS INT))",
     ),
     ScalarEntry(
         "sort_array",
@@ -222,6 +226,7 @@ COLLECTIONS = (
         takes_null=True,
         meets=_has_order,
         duckdb=_NO_ORDER,
+        spark=lambda call: _spark_sorted(call.arguments),
     ),
     ScalarEntry(
         "flatten",
@@ -303,6 +308,24 @@ NESTED_JSON = (
         duckdb=_OTHERWISE,
     ),
 )
+
+
+def _spark_element(call: SqlCall) -> str:
+    """Spark counts places of arrays in INT."""
+    held, at = call.arguments
+    is_map = isinstance(call.types[0], MapType)
+    return f"try_element_at({held}, {at if is_map else f'CAST({at} AS INT)'})"
+
+
+def _spark_sorted(arguments: Sequence[str]) -> str:
+    """Spark wants to know the direction before it sees a row."""
+    if len(arguments) == 1:
+        return f"sort_array({arguments[0]})"
+    array, ascending = arguments
+    return (
+        f"CASE WHEN {ascending} THEN sort_array({array}, TRUE) "
+        f"WHEN NOT ({ascending}) THEN sort_array({array}, FALSE) END"
+    )
 
 
 def _duckdb_type(type_: ColumnType) -> str:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.meaning.bound import Aggregate, AggregateFunction, children
 from cqc.compiler.meaning.catalog import fold
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -355,14 +355,15 @@ def _whole_reason(node: QueryNode) -> str:
                 return f"{aggregate.function.value} needs all rows of a group together"
             if aggregate.distinct:
                 return "an aggregate of distinct values needs all of them together"
-            ordered = aggregate.function in (AggregateFunction.MIN, AggregateFunction.MAX)
             argument = aggregate.argument
-            if ordered and argument is not None and argument.type in _TEXT:
+            if argument is None or aggregate.function is AggregateFunction.COUNT:
+                continue
+            if isinstance(argument.type, DecimalType):
+                return f"{aggregate.function.value} of DECIMAL has no partial aggregate"
+            ordered = aggregate.function in (AggregateFunction.MIN, AggregateFunction.MAX)
+            if ordered and (argument.type.held_as_text or argument.type is ColumnType.NULL):
                 return "MIN and MAX of text have no partial aggregate"
     return ""
-
-
-_TEXT = (ColumnType.STRING, ColumnType.NULL)
 
 
 def aggregates_in(expression: Expression) -> Iterator[Aggregate]:

@@ -53,6 +53,45 @@ export interface Result {
   ts?: Value;
   at?: Value;
   row: Row;
+  alert?: { state: string; severity: string | null; key: Row; since: string | number | null; count: number };
+}
+export interface AlertInfo {
+  name: string;
+  severity: string | null;
+  pending: number;
+  firing: number;
+  results: number;
+}
+export interface AlertKey {
+  alert: string;
+  severity: string | null;
+  state: string;
+  key: Row;
+  since: string | number | null;
+  last: string | number | null;
+  count: number;
+  told: boolean;
+  row: Row;
+}
+export interface AlertList {
+  alerts: AlertInfo[];
+  keys: AlertKey[];
+}
+export interface SinkInfo {
+  name: string;
+  type: string;
+  sent: number;
+  waiting: number;
+  waiting_bytes: number;
+  dead: number;
+  dropped: number;
+  failures: number;
+  is_failing: boolean;
+  last_error: string;
+  last_sent: number;
+}
+export interface SinkList {
+  sinks: SinkInfo[];
 }
 export interface StreamInfo {
   name: string;

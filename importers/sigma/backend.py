@@ -11,11 +11,10 @@ from sigma.exceptions import SigmaError, SigmaFeatureNotSupportedByBackendError
 from sigma.rule import SigmaRule
 
 from cqc.importers.mapping import load_mapping
-from cqc.importers.program_text import identifier, with_clause
+from cqc.importers.program_text import identifier, text, with_clause
 from cqc.importers.sigma.alerts import alert_statement
 from cqc.importers.sigma.conditions import STREAM, ConditionTexts, Grouped, grouped
 from cqc.importers.sigma.correlations import Correlated, Matches, correlate
-from cqc.importers.sigma.keywords import any_column, without_marks
 from cqc.importers.sigma.naming import heading, kept_texts, query_names
 from cqc.importers.streams import DELAY, Streams
 
@@ -135,8 +134,6 @@ class CqcBackend(ConditionTexts):
         for rule in rule_collection.rules:
             if isinstance(rule, SigmaCorrelationRule):
                 self.convert_correlation_rule(rule, output_format, correlation_method, callback)
-        for each in self.converted:
-            each.text = without_marks(each.text, self.streams)
         queries = [each.text for each in self.converted]
         if chosen == DECLARATIONS:
             return [self.streams.declarations]
@@ -198,9 +195,8 @@ class CqcBackend(ConditionTexts):
         return self.streams.of(source.product, source.category, source.service)
 
     def _any_column(self, word: str, pattern: str, state: ConversionState) -> str:
-        stream = self._stream(state)
-        self.streams.add_columns_for_keywords(stream)
-        return Grouped(any_column(word, pattern, stream))
+        self.streams.add_columns_for_keywords(self._stream(state))
+        return Grouped(f"ANY COLUMN {word} {text(pattern)}")
 
     # Correlation rules
 

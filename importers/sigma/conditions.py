@@ -23,7 +23,6 @@ from sigma.types import (
 )
 
 from cqc.importers.program_text import pattern_part, text
-from cqc.importers.sigma.networks import in_network
 
 if TYPE_CHECKING:
     from sigma.conditions import (
@@ -146,7 +145,8 @@ class ConditionTexts(Backend):
     def convert_condition_field_eq_val_cidr(
         self, cond: ConditionFieldEqualsValueExpression, state: ConversionState
     ) -> str:
-        return Grouped(in_network(self._column(cond, state), cond.value.network))
+        network = text(str(cond.value.network))
+        return Grouped(f"cidr_match({self._column(cond, state)}, {network})")
 
     def convert_condition_field_compare_op_val(
         self, cond: ConditionFieldEqualsValueExpression, state: ConversionState

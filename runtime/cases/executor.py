@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from cqc.compiler.meaning.catalog import fold
@@ -120,9 +120,11 @@ def shown(value: Value, type_: ColumnType) -> object:
 def plain(value: object) -> Value:
     if value is None or isinstance(value, int | float | str):
         return value
-    if type(value) is date:
+    if isinstance(value, datetime):
+        return from_datetime(value)
+    if isinstance(value, date):
         return (value - date(1970, 1, 1)).days
-    return from_datetime(value)  # type: ignore[arg-type]  # nothing else comes out
+    return value  # a DECIMAL, bytes, or a nested value, whose parts are told as they are
 
 
 def time_us(time: object) -> int:

@@ -45,6 +45,9 @@ class NestedColumn(Column):
     def __len__(self) -> int:
         return len(self.nested)
 
+    def __reduce__(self) -> tuple[type[NestedColumn], tuple[Any, ...]]:
+        return NestedColumn, (self.type, self.nested, self.valid)
+
     @property
     def values(self) -> Any:
         """A text for each value, made when it is first asked for."""

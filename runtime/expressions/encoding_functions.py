@@ -104,6 +104,8 @@ def url_part(url: str, part: str, key: str | None = None) -> Any:
     found = _URI.fullmatch(url)
     if found is None or (found["scheme"] is not None and _is_bare(found)):
         return FAILED
+    if found["authority"] is None and found["path"] == "//":
+        return FAILED  # Java expects a server after two strokes
     if found["scheme"] is None and ":" in url.split("/", 1)[0].split("?", 1)[0].split("#", 1)[0]:
         return FAILED
     if key is not None:

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.networks import PRIVATE, ranges_of
-from cqc.runtime.columns.addresses import read_addresses, six_keys
 from cqc.runtime.expressions.row_by_row import constant_text
+from cqc.runtime.networks.addresses import read_addresses, six_keys
 
 if TYPE_CHECKING:
     from cqc.runtime.columns.columns import Column

@@ -193,7 +193,7 @@ def access_sweep(buckets, ranks, lists, words, wanted):  # type: ignore[no-untyp
                 else:
                     chunk += 1
                     _check_list(
-                        buckets, grouped, at, stop, begin[cut], end[cut], others, slots,
+                        buckets, grouped, (at, stop), (begin[cut], end[cut]), others, slots,
                         position, column_of, local, gathered, chunk,
                         counts, union, cursors, positions,
                     )  # fmt: skip
@@ -252,10 +252,12 @@ def _group(buckets, grouped, ends):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, inline="always")  # the call itself would cost as much as a short list
 def _check_list(  # type: ignore[no-untyped-def]
-    buckets, grouped, first, last, begin, end, others, slots, position, column,
+    buckets, grouped, span, entries, others, slots, position, column,
     local, gathered, chunk, counts, union, cursors, positions,
 ):  # fmt: skip
     """Compare some tuples with each query; their buckets are brought side by side when a column is first asked for."""
+    first, last = span
+    begin, end = entries
     everyone = ~np.uint64(0) >> np.uint64(64 - (last - first))
     address = np.uintp(local.ctypes.data)
     for entry in range(begin, end):

@@ -28,12 +28,12 @@ from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.column_cuts import ColumnCuts
 from cqc.runtime.filter.formula_bits import FALSE, TRUE, Leaf
 from cqc.runtime.filter.known_texts import KnownTexts
-from cqc.runtime.filter.net_index import NetIndex
 from cqc.runtime.filter.point_index import PointIndex
 from cqc.runtime.filter.row_ids import SHARED_ATOM, RowIds
 from cqc.runtime.filter.text_index import FoldedOnce, TextIndex
 from cqc.runtime.filter.text_searches import Literal, Other, plan_pattern
 from cqc.runtime.filter.value_points import points_of
+from cqc.runtime.networks.net_index import NetIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

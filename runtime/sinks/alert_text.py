@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from cqc.runtime.deliver.results import ResultBlock
 
-_STATES = pa.array(STATES)
-
 
 def json_alerts(block: ResultBlock, rows: NDArray[np.int64]) -> pa.StringArray:
     """`{"state": "firing", "severity": null, "key": {...}, "since": ..., "count": 1, ...}` for some rows of a block's columns."""
@@ -31,7 +29,7 @@ def json_alerts(block: ResultBlock, rows: NDArray[np.int64]) -> pa.StringArray:
     severity = "null" if alert.severity is None else json_key(alert.severity)
     parts: list[Any] = [
         '{"state": "',
-        _STATES.take(pa.array(alert.states)),
+        pa.array(STATES).take(pa.array(alert.states)),
         f'", "severity": {severity}, "key": ',
         json_rows(alert.key_names, alert.key_columns, len(rows)),
         ', "since": ',

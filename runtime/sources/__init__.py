@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from cqc.compiler.meaning.source_formats import FILE_OF_ENDING, FILES, format_called
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import join_taken, split_taken
-from cqc.runtime.sources.csv import read_csv
-from cqc.runtime.sources.jsonl import read_jsonl
-from cqc.runtime.sources.packed import (
+from cqc.runtime.sources.formats.csv import read_csv
+from cqc.runtime.sources.formats.jsonl import read_jsonl
+from cqc.runtime.sources.formats.packed import (
     CANNOT_UNPACK,
     inner_name,
     is_packed,
     is_packed_otherwise,
     unpacked,
 )
-from cqc.runtime.sources.parquet import read_parquet
+from cqc.runtime.sources.formats.parquet import read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

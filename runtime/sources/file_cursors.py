@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from cqc.compiler.meaning.source_formats import FILES, Cut
 from cqc.runtime.errors import RunError
-from cqc.runtime.sources.csv import header_too_long
-from cqc.runtime.sources.csv_form import CsvForm
-from cqc.runtime.sources.csv_records import (
+from cqc.runtime.sources.file_trace import checksum
+from cqc.runtime.sources.formats.csv import header_too_long
+from cqc.runtime.sources.formats.csv_form import CsvForm
+from cqc.runtime.sources.formats.csv_records import (
     BLOCK_BYTES,
     COMMAS,
     Dialect,
@@ -24,10 +25,9 @@ from cqc.runtime.sources.csv_records import (
     regular_record_ends,
     scan_records,
 )
-from cqc.runtime.sources.file_trace import checksum
-from cqc.runtime.sources.jsonl import line_blocks
-from cqc.runtime.sources.long_lines import LongLine
-from cqc.runtime.sources.packed import is_packed
+from cqc.runtime.sources.formats.jsonl import line_blocks
+from cqc.runtime.sources.formats.long_lines import LongLine
+from cqc.runtime.sources.formats.packed import is_packed
 from cqc.runtime.sources.range import Range
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from cqc.compiler.meaning.source_formats import has_lines
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources import source_files
-from cqc.runtime.sources.csv_form import CsvForm
 from cqc.runtime.sources.file_cursors import open_cursor
 from cqc.runtime.sources.file_trace import Begun
+from cqc.runtime.sources.formats.csv_form import CsvForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,8 +13,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sources.csv import read_csv
-from cqc.runtime.sources.jsonl import JsonLinesReader
+from cqc.runtime.sources.formats.csv import read_csv
+from cqc.runtime.sources.formats.jsonl import JsonLinesReader
 from cqc.runtime.sources.range import Range
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources import READERS, SourceFile, read_file
 from cqc.runtime.sources.file_trace import check_unchanged
+from cqc.runtime.sources.formats.long_lines import LONGEST_LINE
+from cqc.runtime.sources.formats.parquet import read_parquet
 from cqc.runtime.sources.kafka import read_kafka
-from cqc.runtime.sources.long_lines import LONGEST_LINE
-from cqc.runtime.sources.parquet import read_parquet
 from cqc.runtime.sources.rate import read_rate
 
 if TYPE_CHECKING:

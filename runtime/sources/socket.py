@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sources.csv_form import CsvForm
-from cqc.runtime.sources.long_lines import LONGEST_LINE
+from cqc.runtime.sources.formats.csv_form import CsvForm
+from cqc.runtime.sources.formats.long_lines import LONGEST_LINE
 from cqc.runtime.sources.spooled import SpooledFeed
 
 if TYPE_CHECKING:

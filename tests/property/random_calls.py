@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import cqc
 from cqc.compiler.functions.argument_rules import NUMBER, ArgumentRule
 from cqc.compiler.meaning.types import ColumnType as T
-from tests.support.oracle.duckdb_judge import EPOCH
+from tests.support.duckdb_judge import EPOCH
 from tests.support.oracle.times import from_ymd
 
 if TYPE_CHECKING:

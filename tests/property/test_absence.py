@@ -12,10 +12,10 @@ import cqc
 from cqc.compiler.emit.sql import query_sql
 from cqc.runtime.errors import RunError
 from tests.property.test_strategies import random_strategy
+from tests.support.duckdb_judge import DuckDbJudge
 from tests.support.generators.absence import AbsenceCase, absence_case
 from tests.support.oracle.answers import difference
 from tests.support.oracle.brute_force import Data, pull_answer, push_answer
-from tests.support.oracle.duckdb_judge import DuckDbJudge
 
 if TYPE_CHECKING:
     from cqc.compiler.physical.strategy import Strategy

@@ -25,9 +25,9 @@ from tests.property.random_calls import (
     random_rows,
     same,
 )
+from tests.support.duckdb_judge import DuckDbJudge
 from tests.support.oracle import functions as oracle
 from tests.support.oracle.brute_force import Data
-from tests.support.oracle.duckdb_judge import DuckDbJudge
 from tests.support.oracle.judge import oracle_answer
 from tests.support.oracle.scalars import Scope, evaluate
 

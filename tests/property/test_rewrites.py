@@ -278,7 +278,16 @@ def equal(join: bound.Expression, query: NormalQuery, rows: list[Row]) -> bool:
 
     left = column(join.left_item, join.left_column)
     right = column(join.right_item, join.right_column)
-    return is_true(bound.Comparison(left, ComparisonOp.EQ, right, SPAN), Scope(rows))
+    wide = [with_computed(item, row) for item, row in zip(query.items, rows, strict=True)]
+    return is_true(bound.Comparison(left, ComparisonOp.EQ, right, SPAN), Scope(wide))
+
+
+def with_computed(item: bound.Item, row: Row) -> Row:
+    """The row with the columns that a view in the place of its stream adds."""
+    if item.relation.made_by is None:
+        return row
+    (branch,) = item.relation.made_by.branches
+    return tuple(evaluate(output.expression, Scope([row])) for output in branch.outputs)
 
 
 def holds(formula: Formula, row: Row) -> bool:

@@ -6,9 +6,9 @@ import pytest
 
 import cqc
 from cqc.compiler.emit.sql import query_sql
+from tests.support.duckdb_judge import DuckDbJudge
 from tests.support.generators import random_case
 from tests.support.oracle.answers import difference
-from tests.support.oracle.duckdb_judge import DuckDbJudge
 from tests.support.oracle.judge import data_of, oracle_answer
 
 ONCE_FAILED = [539, 1329, 1350]

@@ -11,9 +11,9 @@ import cqc
 from cqc.compiler.emit.sql import query_sql
 from tests.property import test_engine, test_restart, test_strategies
 from tests.property.test_live_queries import History
+from tests.support.duckdb_judge import DuckDbJudge
 from tests.support.generators import random_case
 from tests.support.oracle.answers import difference
-from tests.support.oracle.duckdb_judge import DuckDbJudge
 from tests.support.oracle.judge import data_of, oracle_answer
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from cqc.compiler.emit.sql import query_sql
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.engine.snapshot import EngineState, Snapshot
 from tests.language.executors import plain, shown, time_us
+from tests.support.duckdb_judge import DuckDbJudge
 from tests.support.generators.windows import NAMES, random_window_case
 from tests.support.oracle.answers import difference
 from tests.support.oracle.brute_force import Data, pull_answer, push_answer
-from tests.support.oracle.duckdb_judge import DuckDbJudge
 
 if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Query

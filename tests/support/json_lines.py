@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cqc.runtime.sources.json_line import decoded, parse_line
+from cqc.runtime.sources.formats.json_line import decoded, parse_line
 
 if TYPE_CHECKING:
     from cqc.runtime.intake.typed_batch import Intake, Reject, TypedBatch

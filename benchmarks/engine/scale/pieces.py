@@ -21,7 +21,7 @@ from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.spark.distributed.coordinator import Coordinator
-from cqc.runtime.spark.distributed.wire import Output, StreamPart, pack_tuples, unpack_tuples
+from cqc.runtime.spark.distributed.stages.wire import Output, StreamPart, pack_tuples, unpack_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,9 +21,9 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
-from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.coordinator import Coordinator
-from cqc.runtime.spark.distributed.wire import pack_tuples
+from cqc.runtime.spark.distributed.stages.cell import Cells
+from cqc.runtime.spark.distributed.stages.wire import pack_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

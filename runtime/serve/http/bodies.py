@@ -16,9 +16,9 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake, Reject, join_taken
 from cqc.runtime.serve.http.arrow_bodies import ARROW_STREAM, read_arrow
 from cqc.runtime.serve.refusal import Refusal, Status
-from cqc.runtime.sources.csv import read_csv
-from cqc.runtime.sources.json_rows import JsonError, JsonRows
-from cqc.runtime.sources.jsonl import read_jsonl
+from cqc.runtime.sources.formats.csv import read_csv
+from cqc.runtime.sources.formats.json_rows import JsonError, JsonRows
+from cqc.runtime.sources.formats.jsonl import read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

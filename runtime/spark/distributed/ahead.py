@@ -17,7 +17,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.columns.columns import cut
 from cqc.runtime.intake.typed_batch import Intake, Reject, TypedBatch, join_taken
 from cqc.runtime.sources.read_range import read_range
-from cqc.runtime.spark.distributed.wire import pack_tuples, unpack_tuples
+from cqc.runtime.spark.distributed.stages.wire import pack_tuples, unpack_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

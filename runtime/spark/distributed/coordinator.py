@@ -32,12 +32,19 @@ from cqc.runtime.intake.stream_input import StreamCount
 from cqc.runtime.intake.typed_batch import Absent
 from cqc.runtime.pull.pull_plan import PullPlan
 from cqc.runtime.pull.pull_window import instant_us
-from cqc.runtime.spark.distributed.cell import AWAKE
 from cqc.runtime.spark.distributed.leaps import Leaps, LeapState, known_before
-from cqc.runtime.spark.distributed.skew import Skew
-from cqc.runtime.spark.distributed.spec import Ask, Change, ClockState, Header, Spec, signed
-from cqc.runtime.spark.distributed.stage_one import bare_program
-from cqc.runtime.spark.distributed.wire import FIRST_CELL, Output
+from cqc.runtime.spark.distributed.messages.spec import (
+    Ask,
+    Change,
+    ClockState,
+    Header,
+    Spec,
+    signed,
+)
+from cqc.runtime.spark.distributed.stages.cell import AWAKE
+from cqc.runtime.spark.distributed.stages.skew import Skew
+from cqc.runtime.spark.distributed.stages.stage_one import bare_program
+from cqc.runtime.spark.distributed.stages.wire import FIRST_CELL, Output
 from cqc.runtime.spark.rows.row_spans import gaps_of
 
 if TYPE_CHECKING:
@@ -52,8 +59,8 @@ if TYPE_CHECKING:
     from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.intake.typed_batch import Reject, TypedBatch
-    from cqc.runtime.spark.distributed.spec import Spread
-    from cqc.runtime.spark.distributed.wire import PartialAnswer
+    from cqc.runtime.spark.distributed.messages.spec import Spread
+    from cqc.runtime.spark.distributed.stages.wire import PartialAnswer
 
 PAST_REASON = "queries that come later may look back at any tuple"
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark import SparkFiles
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.spark.distributed.spec import digest
-from cqc.runtime.spark.distributed.stop_flag import StopFlag
+from cqc.runtime.spark.distributed.messages.spec import digest
+from cqc.runtime.spark.distributed.messages.stop_flag import StopFlag
 from cqc.runtime.spark.distributed.worker import FOUND, SENT, CellProcessor, found_blob, spec_name
 from cqc.runtime.spark.session.session import SPARK_ERRORS, text_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from cqc.runtime.spark.distributed.spec import Spec
+    from cqc.runtime.spark.distributed.messages.spec import Spec
 
     Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

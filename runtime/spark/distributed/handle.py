@@ -25,10 +25,10 @@ from cqc.runtime.files.sealed import ADVICE, read_sealed_json, write_sealed, wri
 from cqc.runtime.intake.typed_batch import join_taken
 from cqc.runtime.sinks.parquet import table_of_block
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
-from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
-from cqc.runtime.spark.distributed.plain_data import to_text
-from cqc.runtime.spark.distributed.spec import read_queries
+from cqc.runtime.spark.distributed.messages.files import write_whole
+from cqc.runtime.spark.distributed.messages.plain_data import to_text
+from cqc.runtime.spark.distributed.messages.spec import read_queries
 from cqc.runtime.spark.distributed.worker import HEADERS, RowsTask
 from cqc.runtime.spark.rows.slot_rows import CONTROL, CONTROL_COLUMN, SlotRows
 from cqc.runtime.spark.rows.slots import TAG, Slots, rows_of_table

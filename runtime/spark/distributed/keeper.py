@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import Halted
-from cqc.runtime.spark.distributed.cell import Cells
-from cqc.runtime.spark.distributed.spec import Header, Spec
-from cqc.runtime.spark.distributed.stop_flag import StopFlag
+from cqc.runtime.spark.distributed.messages.spec import Header, Spec
+from cqc.runtime.spark.distributed.messages.stop_flag import StopFlag
+from cqc.runtime.spark.distributed.stages.cell import Cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from cqc.runtime.spark.distributed.cell import Store
+    from cqc.runtime.spark.distributed.stages.cell import Store
 
 FOLDER = "CQC_KEEPERS"  # by this variable of the environment the daemon tells its workers
 _PREFIX = "cqc-keepers-"

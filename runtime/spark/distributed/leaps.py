@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.pull.instant_leaps import leap_error
-from cqc.runtime.spark.distributed.cell import set_clocks
+from cqc.runtime.spark.distributed.stages.cell import set_clocks
 from cqc.runtime.spark.rows.row_spans import put_together
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cqc.runtime.engine.engine import Engine
     from cqc.runtime.pull.every_schedule import Due
-    from cqc.runtime.spark.distributed.spec import Header
+    from cqc.runtime.spark.distributed.messages.spec import Header
     from cqc.runtime.spark.rows.row_spans import Span
 
 

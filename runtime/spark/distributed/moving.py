@@ -22,13 +22,13 @@ from pyspark import TaskContext
 
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import write_sealed
-from cqc.runtime.spark.distributed.cell import RECORDS, Record
-from cqc.runtime.spark.distributed.cell_store import opened_blob, opened_record, pack_entries
-from cqc.runtime.spark.distributed.files import write_whole
-from cqc.runtime.spark.distributed.routing import codes_of
-from cqc.runtime.spark.distributed.skew import Load, places
-from cqc.runtime.spark.distributed.spec import Change, Header, Layout
-from cqc.runtime.spark.distributed.wire import pack_tuples, unpack_tuples
+from cqc.runtime.spark.distributed.messages.files import write_whole
+from cqc.runtime.spark.distributed.messages.spec import Change, Header, Layout
+from cqc.runtime.spark.distributed.stages.cell import RECORDS, Record
+from cqc.runtime.spark.distributed.stages.cell_store import opened_blob, opened_record, pack_entries
+from cqc.runtime.spark.distributed.stages.routing import codes_of
+from cqc.runtime.spark.distributed.stages.skew import Load, places
+from cqc.runtime.spark.distributed.stages.wire import pack_tuples, unpack_tuples
 from cqc.runtime.spark.distributed.worker import FOUND, stage_one
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.graph.partitioning import Group
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.spark.distributed.spec import Spread
+    from cqc.runtime.spark.distributed.messages.spec import Spread
 
 _COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'  # as Spark notes that a micro-batch is done
 

@@ -13,11 +13,11 @@ from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.run.driver import LOOK_S
 from cqc.runtime.sources.range import Range
-from cqc.runtime.spark.distributed.feed_lines import feed_lines, opened_line
-from cqc.runtime.spark.distributed.files import write_whole
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
+from cqc.runtime.spark.distributed.messages.feed_lines import feed_lines, opened_line
+from cqc.runtime.spark.distributed.messages.files import write_whole
+from cqc.runtime.spark.distributed.messages.spec import Header
 from cqc.runtime.spark.distributed.moving import MovingTask, move
-from cqc.runtime.spark.distributed.spec import Header
 from cqc.runtime.spark.distributed.work import DurableWork, Work
 from cqc.runtime.spark.distributed.worker import RangesTask
 from cqc.runtime.spark.session.session import SPARK_ERRORS, spark_failed, text_of

@@ -32,11 +32,11 @@ from cqc.runtime.run.query_set import QuerySet, texts_of
 from cqc.runtime.sources.range import Range
 from cqc.runtime.spark.distributed.ahead import AheadReader
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
-from cqc.runtime.spark.distributed.feed_lines import opened_line
-from cqc.runtime.spark.distributed.files import write_whole
+from cqc.runtime.spark.distributed.messages.feed_lines import opened_line
+from cqc.runtime.spark.distributed.messages.files import write_whole
+from cqc.runtime.spark.distributed.messages.plain_data import to_text
+from cqc.runtime.spark.distributed.messages.spec import read_queries
 from cqc.runtime.spark.distributed.moving import Cut
-from cqc.runtime.spark.distributed.plain_data import to_text
-from cqc.runtime.spark.distributed.spec import read_queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.input_plan import Positions
     from cqc.runtime.spark.distributed.ahead import Decided
-    from cqc.runtime.spark.distributed.spec import Header, Spec
+    from cqc.runtime.spark.distributed.messages.spec import Header, Spec
 
 
 @dataclass(frozen=True, slots=True)

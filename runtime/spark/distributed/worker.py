@@ -24,17 +24,17 @@ from cqc.runtime.sources.range import Range
 from cqc.runtime.sources.read_range import read_range
 from cqc.runtime.spark.distributed import keeper
 from cqc.runtime.spark.distributed.ahead import rows_with
-from cqc.runtime.spark.distributed.cell import Cells
-from cqc.runtime.spark.distributed.cell_store import (
+from cqc.runtime.spark.distributed.messages.feed_lines import opened_line
+from cqc.runtime.spark.distributed.messages.spec import Change, Header, Layout, Spec, spark_hash
+from cqc.runtime.spark.distributed.messages.stop_flag import StopFlag
+from cqc.runtime.spark.distributed.stages.cell import Cells
+from cqc.runtime.spark.distributed.stages.cell_store import (
     opened_blob,
     opened_record,
     sealed_blob,
     sealed_record,
 )
-from cqc.runtime.spark.distributed.feed_lines import opened_line
-from cqc.runtime.spark.distributed.spec import Change, Header, Layout, Spec, spark_hash
-from cqc.runtime.spark.distributed.stage_one import StageOne
-from cqc.runtime.spark.distributed.stop_flag import StopFlag
+from cqc.runtime.spark.distributed.stages.stage_one import StageOne
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

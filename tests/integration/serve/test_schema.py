@@ -51,6 +51,8 @@ OPERATIONS = [
     "GET /schema",
     "POST /check",
     "POST /preview",
+    "POST /execute",
+    "GET /alerts",
     "GET /sinks",
     "POST /sinks/{name}/test",
 ]

@@ -262,5 +262,6 @@ def test_openapi_describes_every_route_and_the_token(shared: Running) -> None:
         *("/queries", "/queries/{name}", "/queries/{name}/invoke", "/queries/{name}/results"),
         *("/results", "/streams/{name}", "/health", "/metrics"),
         *("/overview", "/graph", "/schema", "/check", "/preview", "/sinks", "/sinks/{name}/test"),
+        *("/alerts", "/execute"),
     } == set(paths)
     assert "put" in paths["/queries/{name}"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import Aggregate, AggregateFunction
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 from tests.support.oracle.row_aggregates import of_rows
 from tests.support.oracle.scalars import Scope, Value, as_double, evaluate, fitting, order_key
 
@@ -27,6 +28,8 @@ def aggregate(wanted: Aggregate, members: Sequence[Scope]) -> Value:
     match wanted.function:
         case AggregateFunction.COUNT:
             return len(present)
+        case AggregateFunction.SUM | AggregateFunction.AVG if isinstance(wanted.type, DecimalType):
+            return decimal_total(wanted, present)
         case AggregateFunction.SUM:
             return total(present, wanted.type)
         case AggregateFunction.AVG:
@@ -53,6 +56,21 @@ def total(values: Sequence[Value], type_: ColumnType) -> Value:
     if type_ is ColumnType.DOUBLE:
         return double_total(values)
     return fitting(sum(value for value in values if isinstance(value, int)))
+
+
+def decimal_total(wanted: Aggregate, values: Sequence[Value]) -> Value:
+    """The total or the mean, rounded once to the digits of its type; NULL where they do not suffice."""
+    assert isinstance(wanted.type, DecimalType)
+    if not values:
+        return None
+    exact = sum(map(Fraction, values), Fraction(0))  # type: ignore[arg-type]  # DECIMAL values
+    if wanted.function is AggregateFunction.AVG:
+        exact /= len(values)
+    scaled = exact * 10**wanted.type.scale
+    whole = int(abs(scaled) + Fraction(1, 2)) * (1 if scaled >= 0 else -1)
+    if abs(whole) >= 10**wanted.type.digits:
+        return None
+    return Decimal(whole).scaleb(-wanted.type.scale, Context(prec=80))
 
 
 def double_total(values: Sequence[Value]) -> float:

@@ -113,7 +113,9 @@ def value_matches(event: Event, field: str, value: Any, modifiers: Sequence[str]
         return re.search(value, as_text(have), sum(given)) is not None
     if "cidr" in modifiers:
         try:
-            return ipaddress.ip_address(as_text(have)) in ipaddress.ip_network(value)
+            address: Any = ipaddress.ip_address(as_text(have))
+            mapped = getattr(address, "ipv4_mapped", None)  # ::ffff:10.0.0.1 is 10.0.0.1
+            return (mapped or address) in ipaddress.ip_network(value)
         except ValueError:
             return False
     for sign in ("lt", "lte", "gt", "gte"):

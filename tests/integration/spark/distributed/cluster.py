@@ -14,13 +14,13 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.cases.cells import to_datetime
-from cqc.runtime.columns.columns import to_arrow
+from cqc.runtime.columns.arrow_out import to_arrow
 from cqc.runtime.deliver.results import results_of
 from cqc.runtime.intake.typed_batch import Intake
-from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
-from cqc.runtime.spark.distributed.spec import Header, Layout, Spec, digest
-from cqc.runtime.spark.distributed.stage_one import StageOne
+from cqc.runtime.spark.distributed.messages.spec import Header, Layout, Spec, digest
+from cqc.runtime.spark.distributed.stages.cell import Cells
+from cqc.runtime.spark.distributed.stages.stage_one import StageOne
 from tests.language.executors import plain, shown, time_us
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class ClusterExecutor:
             del waiting[:size]
 
     def named(self, name: str, row: Row) -> dict[str, object]:
-        columns = self.program.catalog.relations[fold(name)].columns
+        columns = self.program.catalog.relations[fold(name)].declared
         return {
             column.name: shown(value, column.type)
             for column, value in zip(columns, row, strict=True)

@@ -16,10 +16,10 @@ import cqc
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.durable.durable_run import DurableRun
 from cqc.runtime.spark.distributed import worker
-from cqc.runtime.spark.distributed.cell import Cells
-from cqc.runtime.spark.distributed.feed_lines import feed_lines
-from cqc.runtime.spark.distributed.spec import Header, Spec, digest
-from cqc.runtime.spark.distributed.stage_one import StageOne
+from cqc.runtime.spark.distributed.messages.feed_lines import feed_lines
+from cqc.runtime.spark.distributed.messages.spec import Header, Spec, digest
+from cqc.runtime.spark.distributed.stages.cell import Cells
+from cqc.runtime.spark.distributed.stages.stage_one import StageOne
 from cqc.runtime.spark.distributed.work import DurableWork
 from tests.integration.spark.distributed.cluster import MemoryStore
 

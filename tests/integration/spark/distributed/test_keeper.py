@@ -16,10 +16,10 @@ import cqc
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.intake.typed_batch import Intake
 from cqc.runtime.spark.distributed import keeper
-from cqc.runtime.spark.distributed.cell import Cells
 from cqc.runtime.spark.distributed.coordinator import Coordinator
-from cqc.runtime.spark.distributed.spec import Spec, digest
-from cqc.runtime.spark.distributed.wire import Output, pack_tuples
+from cqc.runtime.spark.distributed.messages.spec import Spec, digest
+from cqc.runtime.spark.distributed.stages.cell import Cells
+from cqc.runtime.spark.distributed.stages.wire import Output, pack_tuples
 from tests.integration.spark.distributed.cluster import MemoryStore
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 
 import cqc
 from cqc.compiler.graph.partitioning import Axis, Group
-from cqc.runtime.spark.distributed.plain_data import from_text, to_text
-from cqc.runtime.spark.distributed.spec import Change, Spread
+from cqc.runtime.spark.distributed.messages.plain_data import from_text, to_text
+from cqc.runtime.spark.distributed.messages.spec import Change, Spread
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = """
@@ -50,6 +50,8 @@ def test_a_change_is_the_same_after_it_was_read() -> None:
         Change(6, "", None, None, Spread(0, "a", 77, dealt=True)),
     ):
         assert Change.from_text(change.to_text()) == change
+        once = change.to_text().replace("distributed.messages.spec", "distributed.spec")
+        assert Change.from_text(once) == change, "a checkpoint from before `messages`"
 
 
 @pytest.mark.parametrize(
@@ -78,15 +80,15 @@ def test_no_file_of_a_checkpoint_is_unpickled() -> None:
         if "pickle" in file.read_text()
     }
     assert users == {
-        "runtime/spark/distributed/spec.py",
-        "runtime/spark/distributed/wire.py",
+        "runtime/spark/distributed/messages/spec.py",
+        "runtime/spark/distributed/stages/wire.py",
     }
 
 
 def test_functions_that_another_run_signed_are_not_run() -> None:
     from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.meaning.types import ColumnType
-    from cqc.runtime.spark.distributed.spec import opened, signed
+    from cqc.runtime.spark.distributed.messages.spec import opened, signed
 
     function = UserFunction("twice", lambda values: 2 * values, ColumnType.BIGINT, 1)
     text = signed((function,), b"key of this run")

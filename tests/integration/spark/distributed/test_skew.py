@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import cqc
-from cqc.runtime.spark.distributed.skew import Load, dealable
-from cqc.runtime.spark.distributed.spec import Change
+from cqc.runtime.spark.distributed.messages.spec import Change
+from cqc.runtime.spark.distributed.stages.skew import Load, dealable
 from tests.integration.spark.distributed.cluster import ClusterExecutor
 from tests.language.executors import EngineExecutor
 
 if TYPE_CHECKING:
-    from cqc.runtime.spark.distributed.spec import Spread
+    from cqc.runtime.spark.distributed.messages.spec import Spread
 
 STREAMS = """
 CREATE STREAM A (ts BIGINT, k BIGINT, x BIGINT);

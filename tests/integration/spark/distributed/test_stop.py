@@ -23,8 +23,8 @@ from cqc.cli.running import run_to_end
 from cqc.runtime.errors import Halted
 from cqc.runtime.options import RunOptions
 from cqc.runtime.spark.distributed import keeper
+from cqc.runtime.spark.distributed.messages.spec import digest
 from cqc.runtime.spark.distributed.run import DistributedRun
-from cqc.runtime.spark.distributed.spec import digest
 from tests.integration.spark.distributed.test_keeper import Asker
 from tests.support.waiting import PATIENCE_S, wait_until
 from tests.unit.cli.test_stop_in_a_join import DECLARED, rows_in

@@ -26,7 +26,7 @@ def codes(query: str) -> list[str]:
         ("SELECT n FROM s WHERE n = 'a", "CQ002"),
         ("SELECT n sec FROM s", "CQ005"),
         ("SELECT COUNT(ALL n) FROM s BEGIN NOW - 5 END NOW", "CQ018"),
-        ("SELECT n FROM s WHERE n = :p", "CQ016"),
+        ("SELECT n FROM s WHERE n = :p", "CQ163"),
         ("SELECT n FROM s WHERE (n = 1 n = 2)", "CQ005"),
         ("SELECT 0x1F AS v FROM s", "CQ019"),
         ("CREATE STREAM t (BIGINT ts)", "CQ019"),

@@ -25,7 +25,7 @@ HABITS = [
     ("SELECT getdate() FROM s", "`BEGIN NOW - 10 MINUTES END NOW`"),
     ("SELECT ROWTIME FROM s", "event-time column"),
     ("SELECT x FROM s BEGIN NOW - '1 hour' END NOW", "`1 HOUR`"),
-    ("SELECT x FROM s WHERE x > :most", "Write the value itself"),
+    ("SELECT x FROM s WHERE x > :most", "Declare it: `SET :most = 0;`"),
     ("SELECT x FROM s WHERE x > $1", "Write the value itself"),
     ("SELECT x FROM s WHERE x > ?", "Write the value itself"),
     ("SELECT x FROM s FETCH FIRST 3 ROWS ONLY", "`LIMIT n`"),

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("sigma.rule")
 
+from tests.support.sigma.reference import rule_matches
 from tests.support.sigma.running import LOGSOURCE, convert, found
 
 
@@ -46,3 +47,47 @@ def test_a_network_has_its_addresses_and_no_others(size: int) -> None:
     program = convert([rule({"ip|cidr": str(network)})])
     expected = [float(at) for at, address in enumerate(addresses) if address in network]
     assert [time for time, _ in found(program, events)["r"]] == expected
+
+
+@pytest.mark.parametrize("network", ["fe80::/10", "2001:db8::/32", "::/0", "::1/128", "10.0.0.0/8"])
+def test_networks_of_both_kinds_hold_what_the_reference_says(network: str) -> None:
+    texts = [
+        "fe80::1",
+        "FE80:0:0::1",
+        "2001:db8::",
+        "2001:db9::1",
+        "::1",
+        "::2",
+        "10.1.2.3",
+        "11.1.2.3",
+    ]
+    texts += ["::ffff:10.1.2.3", "::ffff:11.1.2.3", "", "fe80::1::", "fe80::g", "1.2.3.4.5"]
+    asked = rule({"ip|cidr": network})
+    events = [(float(at), {"ip": text}) for at, text in enumerate(texts)]
+    expected = [time for time, event in events if rule_matches(asked, event)]
+    assert [time for time, _ in found(convert([asked]), events)["r"]] == expected
+
+
+def test_keywords_and_networks_are_said_in_the_words_of_the_language() -> None:
+    program = convert([rule(["needle"]), rule({"ip|cidr": "fe80::/10"}, "net")])
+    assert "WHERE  ANY COLUMN ILIKE '%needle%'" in program
+    assert "WHERE  cidr_match(ip, 'fe80::/10')" in program
+
+
+def test_keywords_under_not_and_as_regular_expressions() -> None:
+    asked = {
+        "title": "r",
+        "logsource": LOGSOURCE,
+        "detection": {
+            "one": {"|re": "b[0-9]+"},
+            "other": {"|all": ["x", "y"]},
+            "condition": "one and not other",
+        },
+    }
+    events = [
+        (0.0, {"message": "b12"}),
+        (1.0, {"message": "b12 x"}),
+        (2.0, {"message": "b12 x y"}),
+        (3.0, {"message": "c"}),
+    ]
+    assert [time for time, _ in found(convert([asked]), events)["r"]] == [0.0, 1.0]

@@ -15,7 +15,7 @@ from cqc.runtime.deliver.results import ResultBlock, in_time_order
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.protocol import shape_of_block
 from cqc.runtime.sinks.query_files import file_of_query
-from cqc.runtime.sources.csv import read_csv
+from cqc.runtime.sources.formats.csv import read_csv
 from tests.support.relations import PULLED, PUSHED, block, relation
 
 

@@ -111,7 +111,7 @@ def test_thousands_of_columns_are_matched_by_looking_each_up_once(
         folded.append(name)
         return fold(name)
 
-    monkeypatch.setattr("cqc.runtime.sources.csv.fold", counted)
+    monkeypatch.setattr("cqc.runtime.sources.formats.csv.fold", counted)
     names = [f"c{number}" for number in range(5000)]
     wide = relation({"ts": T.BIGINT, **dict.fromkeys(names, T.DOUBLE)})
     values = ",".join(map(str, range(5001)))

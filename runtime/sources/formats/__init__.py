@@ -1,0 +1,1 @@
+"""The formats of files and bodies: CSV, JSON lines and Parquet, packed or not."""

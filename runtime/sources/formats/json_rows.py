@@ -1,0 +1,238 @@
+"""Rows of one relation from a whole text of JSON: an array of objects, one object, or one object a line.
+
+The text is scanned (`json_scan.py`) some rows at a time, and each time what was found becomes columns (`json_columns.py`), so
+that beside the columns themselves little memory is needed, whatever the text holds. Rejected rows are counted with their
+reason, and kept where somebody wants them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cqc.compiler.embed import compile as compile_text
+from cqc.runtime.intake.typed_batch import Absent, Intake, Reject
+from cqc.runtime.sources.formats import json_scan as scan
+from cqc.runtime.sources.formats.json_columns import Found, column_of_found
+from cqc.runtime.sources.formats.json_entries import Entries
+from cqc.runtime.sources.formats.json_line import decoded, parse_line, row_of_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import TypedBatch
+
+_BOM = b"\xef\xbb\xbf"
+_LINE_REASONS = ("not JSON", "not UTF-8", "not an object")
+_ROWS, _CELLS = 65_536, 1_048_576  # that are looked at in one go
+_FIRST_ROWS = 64  # most texts are short
+_SAMPLE = 20_000  # bytes of a row that are kept to look for a column that no row has
+
+
+class JsonError(ValueError):
+    """A text that is not JSON, and why."""
+
+
+class JsonRows:
+    """Reads texts of rows of one relation."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+        self._intake = Intake(relation)
+        self._reading = self._intake.reading
+        self._entries = Entries([column.keys for column in relation.declared])
+        self._names = self._entries.names
+        self._most_rows = max(1, min(_ROWS, _CELLS // self._entries.count))
+
+    def array(self, text: bytes) -> Iterator[TypedBatch]:
+        """The rows of an array, or of one object.
+
+        Raises:
+            JsonError: when the text is not JSON.
+            TypeError: when it is something else than an array or an object.
+        """
+        data = np.frombuffer(_as_utf8(text), np.uint8)
+        at = scan.past_white(data, 0)
+        opening = chr(data[at]) if at < len(data) else ""
+        if opening == "{":
+            yield from self._object(data, at)
+        elif opening == "[":
+            yield from self._elements(data, at + 1)
+        else:
+            self._check_end(data, *scan.scan_one(data, at, np.zeros(scan.MOST_LEVELS, np.uint8)))
+            raise TypeError("neither an array nor an object")
+
+    def lines(
+        self, text: bytes, *, keep_rejects: bool = False, goes_on: bool = False
+    ) -> Iterator[TypedBatch]:
+        """The rows of a text with an object on each line that is not blank.
+
+        Args:
+            text: the lines.
+            keep_rejects: whether rejects have their rows.
+            goes_on: whether other text came before, so that no mark of the encoding can stand here.
+        """
+        text = text if goes_on else text.removeprefix(_BOM)
+        data = np.frombuffer(text, np.uint8)
+        room = self._entries.room()
+        at, most = 0, _FIRST_ROWS
+        while at < len(data):
+            kinds, starts, ends = self._outputs(most)
+            lines, wrong = np.empty((len(kinds), 2), np.int64), np.empty((len(kinds), 3), np.int64)
+            at, rows, wrongs = scan.scan_lines(
+                data, at, self._names, room, kinds, starts, ends, lines, wrong
+            )
+            rejects = [
+                _reject_of(text, begin, end, reason, keep=keep_rejects)
+                for begin, end, reason in wrong[:wrongs].tolist()
+            ]
+            row_of = _rows_of(text, lines) if keep_rejects else None
+            taken = self._take(data, (kinds, starts, ends), rows, rejects, row_of)
+            if rows:
+                first = text[lines[0, 0] : min(lines[0, 1], lines[0, 0] + _SAMPLE)]
+                taken.absent = self._absent(room, first)
+            yield taken
+            most = _ROWS
+
+    def _object(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
+        levels = np.zeros(scan.MOST_LEVELS, np.uint8)
+        end, kind = scan.scan_one(data, at, levels)
+        self._check_end(data, end, kind)
+        # As the only element of an array that is closed right behind it.
+        alone = np.append(data[:end], np.frombuffer(b"]", np.uint8))
+        alone.flags.writeable = False
+        yield from self._elements(alone, at)
+
+    def _elements(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
+        first = scan.past_white(data, at)
+        if first < len(data) and data[first] == ord("]"):
+            self._check_end(data, first + 1, scan.DONE)
+            return
+        room = self._entries.room()
+        status, most = scan.MORE, _FIRST_ROWS
+        while status == scan.MORE:
+            kinds, starts, ends = self._outputs(most)
+            at, rows, others, status = scan.scan_array(
+                data, at, self._names, room, kinds, starts, ends
+            )
+            if status != scan.MORE:
+                self._check_end(data, at, status)
+            rejects = [Reject("not an object", None)] * others
+            taken = self._take(data, (kinds, starts, ends), rows, rejects, None)
+            if rows:
+                taken.absent = self._absent(room, data[first : first + _SAMPLE].tobytes())
+            yield taken
+            most = _ROWS
+
+    def _check_end(self, data: NDArray[np.uint8], at: int, status: int) -> None:
+        if status < 0:
+            raise JsonError(_why(data, at, status))
+        rest = scan.past_white(data, at)
+        if rest < len(data):
+            raise JsonError(f"it should end at byte {rest:,}, and goes on")
+
+    def _outputs(self, most: int) -> tuple[Any, Any, Any]:
+        shape = min(most, self._most_rows), self._entries.count
+        return np.zeros(shape, np.uint8), np.empty(shape, np.int32), np.empty(shape, np.int32)
+
+    def _absent(self, room: tuple[Any, ...], sample: bytes) -> Absent | None:
+        """The columns that no row had, with the text of a row."""
+        every, flat = room[5].view(np.bool_), self._entries.flat_of_column
+        seen = every[self._entries.of_column] | ((flat >= 0) & every[flat])
+        room[5][:] = 0
+        if seen.all():
+            return None
+        names = frozenset(
+            column.name
+            for column, has in zip(self._relation.declared, seen, strict=True)
+            if not has
+        )
+        return Absent(names, sample.decode(errors="replace"))
+
+    def _take(
+        self,
+        data: NDArray[np.uint8],
+        found: tuple[Any, Any, Any],
+        rows: int,
+        rejects: list[Reject],
+        row_of: Callable[[int], Any] | None,
+    ) -> TypedBatch:
+        kinds, starts, ends = found
+        for at, flat in zip(self._entries.of_column, self._entries.flat_of_column, strict=True):
+            if flat >= 0 and kinds[:rows, flat].any():
+                missing = kinds[:rows, at] == 0
+                for part in found:
+                    part[:rows, at][missing] = part[:rows, flat][missing]
+        conversions = [
+            column_of_found(
+                declared.type,
+                Found(
+                    data,
+                    np.ascontiguousarray(kinds[:rows, at]),
+                    np.ascontiguousarray(starts[:rows, at]),
+                    np.ascontiguousarray(ends[:rows, at]),
+                ),
+                self._reading,
+            )
+            for at, declared in zip(
+                self._entries.of_column.tolist(), self._relation.declared, strict=True
+            )
+        ]
+        return self._intake.assemble(conversions, rows + len(rejects), row_of, rejects)
+
+
+def _rows_of(text: bytes, lines: NDArray[np.int64]) -> Callable[[int], Any]:
+    """The object on the line of each row, as it came."""
+    return lambda row: row_of_line(text[lines[row, 0] : lines[row, 1]])
+
+
+def _reject_of(text: bytes, begin: int, end: int, reason: int, *, keep: bool) -> Reject:
+    """What becomes of a line that holds no row."""
+    if not keep:
+        return Reject(_LINE_REASONS[reason], None)
+    parsed = parse_line(decoded(text[begin:end]))
+    shown = parsed.row if isinstance(parsed, Reject) else parsed
+    return Reject(_LINE_REASONS[reason], shown)
+
+
+def _as_utf8(text: bytes) -> bytes:
+    """The text in UTF-8; JSON may come in UTF-16 and UTF-32, too."""
+    encoding = json.detect_encoding(text)
+    if encoding == "utf-8":
+        return text
+    if encoding == "utf-8-sig":
+        return text.removeprefix(_BOM)
+    try:
+        return text.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise JsonError(f"it is not {encoding.upper()}") from error
+
+
+def _why(data: NDArray[np.uint8], at: int, status: int) -> str:
+    if status == scan.ENDS_EARLY:
+        return "it ends too early"
+    if status == scan.TOO_DEEP:
+        return f"it is nested too deeply, in more than {scan.MOST_LEVELS:,} levels"
+    if status == scan.LONG_NUMBER:
+        return f"the number at byte {at:,} has more than {scan.MOST_DIGITS:,} digits"
+    if status == scan.NOT_UTF8:
+        return f"byte {at:,} is not UTF-8"
+    if at >= len(data):
+        return "it ends too early"
+    return f"{chr(data[at])!a} cannot stand at byte {at:,}"
+
+
+def warm() -> None:
+    """Compile the kernels of `json_scan.py`."""
+    declared = "CREATE STREAM s (ts TIMESTAMP, k BIGINT, x DOUBLE, name STRING);"
+    relation = compile_text(declared).catalog.find("s")
+    assert relation is not None
+    reader = JsonRows(relation)
+    list(reader.array(b'[{"ts": 1, "k": 2.5, "name": "a\\n"}, {"name": {"a": 1}}]'))
+    list(reader.array(b"{}"))
+    list(reader.lines(b"{}\n"))

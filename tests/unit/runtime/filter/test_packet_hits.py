@@ -1,0 +1,95 @@
+"""The hits of a packet, put together for the sweep: of single tuples, and by the codes of repeated texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText, repeated_text
+from cqc.runtime.filter.packet_hits import HitForms, PacketHits, sort_by_block
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def numbers(*each: int) -> NDArray[np.int32]:
+    return np.array(each, np.int32)
+
+
+def texts(*each: str | None) -> RepeatedText:
+    column = repeated_text(pa.array(each).dictionary_encode())
+    assert column is not None
+    return column
+
+
+def pairs(forms: HitForms) -> set[tuple[int, int]]:
+    """Tuple and atom of every hit, of either form."""
+    found = set(zip(forms.tuples.tolist(), forms.ids.tolist(), strict=True))
+    for codes in forms.codes:
+        for at, code in enumerate(codes.tolist()):
+            if code >= 0:
+                ids = forms.code_ids[forms.starts[code] : forms.starts[code + 1]]
+                found |= {(at, atom) for atom in ids.tolist()}
+    return found
+
+
+def test_a_packet_without_hits_has_forms_of_length_zero() -> None:
+    hits = PacketHits(5, 1)
+    hits.add([(numbers(), numbers())], None)
+    hits.add_coded(CodedHits(numbers(), numbers(), 2), texts("a", "b", "a", "b", "a"), None)
+    forms = hits.forms()
+    assert pairs(forms) == set()
+    assert forms.codes.shape == (0, 5)
+    assert forms.most_rows == 0
+
+
+def test_hits_among_some_rows_are_numbered_in_the_packet() -> None:
+    hits = PacketHits(10, 1)
+    hits.add([(numbers(0, 2), numbers(7, 8))], np.array([3, 5, 9]))
+    hits.add([(numbers(4), numbers(7))], None)
+    assert pairs(hits.forms()) == {(3, 7), (9, 8), (4, 7)}
+
+
+def test_hits_of_several_blocks_come_block_by_block() -> None:
+    hits = PacketHits(1_600, 4)
+    hits.add([(numbers(3, 1_030, 600), numbers(1, 1, 1))], None)
+    hits.add([(numbers(1, 1_535, 511), numbers(2, 2, 2))], None)
+    forms = hits.forms()
+    assert (np.diff(forms.tuples >> 9) >= 0).all()
+    assert pairs(forms) == {(3, 1), (1_030, 1), (600, 1), (1, 2), (1_535, 2), (511, 2)}
+    assert forms.most_rows == 3
+
+
+def test_codes_of_a_second_column_follow_those_of_the_first() -> None:
+    hits = PacketHits(4, 1)
+    column, other = texts("a", "b", "a", None), texts("x", "y", "z", "y")
+    hits.add_coded(CodedHits(numbers(0, 0), numbers(10, 11), 2), column, None)
+    hits.add_coded(CodedHits(numbers(1, 2), numbers(12, 10), 3), other, None)
+    forms = hits.forms()
+    assert forms.codes.tolist() == [[0, -1, 0, -1], [-1, 3, 4, 3]]
+    assert pairs(forms) == {(0, 10), (0, 11), (2, 10), (2, 11), (1, 12), (3, 12), (2, 10)}
+    assert forms.most_rows == 4
+
+
+def test_a_column_of_some_rows_has_codes_there_alone() -> None:
+    hits = PacketHits(6, 1)
+    hits.add_coded(CodedHits(numbers(1), numbers(5), 2), texts("a", "b", "b"), np.array([0, 2, 4]))
+    assert pairs(hits.forms()) == {(2, 5), (4, 5)}
+
+
+def test_forms_are_made_anew_when_hits_were_added() -> None:
+    hits = PacketHits(3, 1)
+    hits.add([(numbers(0), numbers(1))], None)
+    assert hits.forms() is hits.forms()
+    hits.add([(numbers(2), numbers(1))], None)
+    assert pairs(hits.forms()) == {(0, 1), (2, 1)}
+    hits.add_coded(CodedHits(numbers(0), numbers(4), 1), texts("a", "a", None), None)
+    assert pairs(hits.forms()) == {(0, 1), (2, 1), (0, 4), (1, 4)}
+
+
+def test_hits_of_one_block_keep_their_order() -> None:
+    tuples, ids = sort_by_block(numbers(600, 5, 599, 3), numbers(1, 2, 3, 4), 2)
+    assert tuples.tolist() == [5, 3, 600, 599]
+    assert ids.tolist() == [2, 4, 1, 3]

@@ -1,0 +1,73 @@
+"""Values found in JSON text become columns as the same values from Python do."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from cqc.compiler.meaning.types import ColumnType as T
+from cqc.runtime.columns.columns import to_python
+from cqc.runtime.columns.python_columns import column_of_values
+from cqc.runtime.columns.reading import Reading
+from cqc.runtime.sources.formats import json_scan as scan
+from cqc.runtime.sources.formats.json_columns import Found, column_of_found
+
+TEXTS = [
+    "null", "true", "false", "0", "-7", "3.0", "3.5", "1e3", "1e400", "-1e400", "9223372036854775807", "9223372036854775808",
+    "1" * 400, "NaN", "Infinity", "-Infinity", '""', '"NaN"', '"-Infinity"', '"7"', r'"\u00fc"', '"2024-01-01T00:00:00Z"',
+    '"soon"', "1700000000", "1700000000000", "1700000000000000", "1700000000000000000", "1700000000.5", "1e300", "[]", "{}",
+]  # fmt: skip
+
+
+def found(texts: list[str]) -> Found:
+    data = np.frombuffer(",".join(texts).encode(), np.uint8)
+    kinds, starts, ends, at = [], [], [], 0
+    for _ in texts:
+        end, kind = scan.scan_one(data, at, np.zeros(scan.MOST_LEVELS, np.uint8))
+        is_text = kind in (scan.TEXT, scan.ESCAPED)
+        kinds.append(kind)
+        starts.append(at + is_text)
+        ends.append(end - is_text)
+        at = end + 1
+    return Found(
+        data, np.array(kinds, np.uint8), np.array(starts, np.int32), np.array(ends, np.int32)
+    )
+
+
+@pytest.mark.parametrize("type_", [T.BIGINT, T.DOUBLE, T.BOOLEAN, T.STRING, T.TIMESTAMP])
+def test_a_column_is_what_python_values_make(type_: T) -> None:
+    reading = Reading(lenient=type_ is not T.STRING)  # JSON text is as it was written
+    column, bad = column_of_found(type_, found(TEXTS), reading)
+    values = [json.loads(text) for text in TEXTS]
+    expected, expected_bad = column_of_values(type_, values, reading)
+    assert bad is not None
+    assert expected_bad is not None
+    assert dict(zip(TEXTS, bad.tolist(), strict=True)) == dict(
+        zip(TEXTS, expected_bad.tolist(), strict=True)
+    )
+    assert repr(to_python(column)) == repr(to_python(expected))
+
+
+def test_anything_has_its_json_text_as_it_was_written() -> None:
+    texts = ["1.50", "true", '{"a":  [1, "é"]}', "NaN", '"7"', "null", r'"\n"', "1e3"]
+    column, bad = column_of_found(T.STRING, found(texts))
+    assert bad is None
+    assert to_python(column) == ["1.50", "true", '{"a":  [1, "é"]}', "NaN", "7", None, "\n", "1e3"]
+
+
+def test_text_is_what_cast_makes_of_it() -> None:
+    column, bad = column_of_found(T.BIGINT, found(['" 7 "', '"x"', "8"]))
+    assert to_python(column) == [7, None, 8]
+    assert bad is not None
+    assert bad.tolist() == [False, True, False]
+    column, bad = column_of_found(T.BOOLEAN, found(['"yes"', "true", "null"]))
+    assert (to_python(column), bad) == ([True, True, None], None)
+
+
+def test_a_column_without_mistakes_has_no_marks() -> None:
+    column, bad = column_of_found(T.STRING, found(['"a"', "null", r'"\n"']))
+    assert (to_python(column), bad) == (["a", None, "\n"], None)
+    column, bad = column_of_found(T.BIGINT, found(["1", "2"]))
+    assert (to_python(column), bad, column.valid) == ([1, 2], None, None)
