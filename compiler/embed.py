@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.bind_program import bind_program
 from cqc.compiler.bind.checks.check_bounds import check_bounds
+from cqc.compiler.bind.statements.bind_program import bind_program
 from cqc.compiler.diagnostics.arguments import expect, kind_of
 from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, Severity, order
 from cqc.compiler.diagnostics.source import BadByte, SourceFile

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.bind_program import bind_program
 from cqc.compiler.bind.checks.check_bounds import check_bounds
+from cqc.compiler.bind.statements.bind_program import bind_program
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.graph.derive import derive_items
 from cqc.compiler.graph.graph import Graph

@@ -11,9 +11,14 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, overload
 
-from cqc.compiler.bind.bind_program import bind_query, bind_views, names_read, ready_query
 from cqc.compiler.bind.scope import Environment
-from cqc.compiler.bind.views import has_errors
+from cqc.compiler.bind.statements.bind_program import (
+    bind_query,
+    bind_views,
+    names_read,
+    ready_query,
+)
+from cqc.compiler.bind.statements.views import has_errors
 from cqc.compiler.diagnostics.arguments import expect
 from cqc.compiler.diagnostics.diagnostic import (
     CompileError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.durations import UNITS
+from cqc.compiler.meaning.times.durations import UNITS
 from cqc.compiler.meaning.types import TYPE_NAMES
 from cqc.compiler.syntax.tokens import CONTEXTUAL, FOREIGN, RESERVED
 

@@ -88,7 +88,7 @@ def parse_instant(text: str) -> int:
     Raises:
         ValueError: for anything else.
     """
-    from cqc.compiler.meaning.instants import parse_instant as parse_text
+    from cqc.compiler.meaning.times.instants import parse_instant as parse_text
 
     try:
         return round(float(text) * 1_000_000)

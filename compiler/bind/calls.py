@@ -24,7 +24,7 @@ from cqc.compiler.meaning.bound import (
     UserCall,
 )
 from cqc.compiler.meaning.catalog import fold
-from cqc.compiler.meaning.time_units import EXTRACTED
+from cqc.compiler.meaning.times.time_units import EXTRACTED
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax.tokens import words
 

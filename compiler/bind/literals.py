@@ -11,9 +11,9 @@ from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import Literal
-from cqc.compiler.meaning.durations import SECOND_US, UNITS
-from cqc.compiler.meaning.instants import parse_day, parse_instant
 from cqc.compiler.meaning.sortable import scaled_digits, text_of_digits
+from cqc.compiler.meaning.times.durations import SECOND_US, UNITS
+from cqc.compiler.meaning.times.instants import parse_day, parse_instant
 from cqc.compiler.meaning.types import MOST_DIGITS, ColumnType, decimal
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from cqc.compiler.meaning.bound import (
     Literal,
     Negate,
 )
-from cqc.compiler.meaning.durations import DAY_US
 from cqc.compiler.meaning.sortable import decimal_text, scaled_digits, text_of_digits
+from cqc.compiler.meaning.times.durations import DAY_US
 from cqc.compiler.meaning.types import (
     ColumnType,
     DecimalType,

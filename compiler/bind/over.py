@@ -25,7 +25,7 @@ from cqc.compiler.meaning.bound import (
     Over,
     OverFunction,
 )
-from cqc.compiler.meaning.durations import SECOND_US
+from cqc.compiler.meaning.times.durations import SECOND_US
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
 

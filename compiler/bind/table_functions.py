@@ -30,7 +30,7 @@ from cqc.compiler.meaning.bound import (
     children,
 )
 from cqc.compiler.meaning.catalog import Column, Relation, fold, with_fields
-from cqc.compiler.meaning.durations import SECOND_US
+from cqc.compiler.meaning.times.durations import SECOND_US
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, struct_of
 from cqc.compiler.meaning.views import Unnest, View
 from cqc.compiler.rewrites.mentioned_items import substitute

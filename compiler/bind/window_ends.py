@@ -19,7 +19,7 @@ from cqc.compiler.bind.literals import (
     duration_us,
 )
 from cqc.compiler.meaning.bound import Instant
-from cqc.compiler.meaning.durations import SECOND_US
+from cqc.compiler.meaning.times.durations import SECOND_US
 from cqc.compiler.syntax import tree as syntax
 
 if TYPE_CHECKING:

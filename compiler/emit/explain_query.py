@@ -9,8 +9,8 @@ from cqc.compiler.emit.explain_alert import alert_facts
 from cqc.compiler.emit.explain_decided import decided_facts
 from cqc.compiler.graph.lower import restore
 from cqc.compiler.graph.picture import expression_atoms
-from cqc.compiler.meaning.instants import format_instant
 from cqc.compiler.meaning.normal import ALWAYS, TimeBounds
+from cqc.compiler.meaning.times.instants import format_instant
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax.join_hint import hint_text
 from cqc.compiler.wording.expressions import (

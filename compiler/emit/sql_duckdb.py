@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.emit.sql_nested import decimal_arithmetic, nested_type_name
 from cqc.compiler.functions.sql_forms import CannotWriteError, duckdb_with
 from cqc.compiler.meaning.bound import ArithmeticOp, Literal
-from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.times.instants import format_instant
 from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from cqc.compiler.functions.registry import AGGREGATE_ENTRIES, SCALAR_FUNCTIONS
 from cqc.compiler.functions.sql_forms import SqlCall, write_call
 from cqc.compiler.meaning import bound
 from cqc.compiler.meaning.bound import ArithmeticOp, PatternKind
-from cqc.compiler.meaning.instants import format_day
+from cqc.compiler.meaning.times.instants import format_day
 from cqc.compiler.meaning.types import ColumnType, DecimalType
 
 if TYPE_CHECKING:

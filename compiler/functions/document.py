@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.functions.aggregates import AGGREGATES, EXAMPLE_COLUMNS, EXAMPLE_ROWS
 from cqc.compiler.functions.entry import ScalarEntry, shared_type
 from cqc.compiler.functions.registry import SCALAR_FAMILIES
-from cqc.compiler.meaning.instants import format_day, format_instant
+from cqc.compiler.meaning.times.instants import format_day, format_instant
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.functions.argument_rules import DAY, MOMENT, TEXT
 from cqc.compiler.functions.entry import ScalarEntry, one
 from cqc.compiler.functions.sql_forms import CannotWriteError, Refused
-from cqc.compiler.meaning.time_units import TRUNCATED_TO
+from cqc.compiler.meaning.times.time_units import TRUNCATED_TO
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:

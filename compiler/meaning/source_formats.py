@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.time_patterns import UNITS_US, pieces_of, zone_named
+from cqc.compiler.meaning.times.time_patterns import UNITS_US, pieces_of, zone_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -162,7 +162,7 @@ FILE_OF_ENDING = {ending: name for name, kind in FILES.items() for ending in kin
 
 _FILE: dict[str, OptionKind] = {"path": Text("a path")}
 _VALUE = Words(("json", "csv"))
-# How values are read, wherever they come from (`cqc.runtime.columns.reading`).
+# How values are read, wherever they come from (`cqc.runtime.columns.convert.reading`).
 _READING: dict[str, OptionKind] = {
     "timestamp": TimeForm(),
     "zone": Zone(),

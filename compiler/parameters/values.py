@@ -12,8 +12,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import Literal
-from cqc.compiler.meaning.durations import DAY_US, SECOND_US, UNITS
-from cqc.compiler.meaning.instants import format_day, format_instant, parse_day, parse_instant
+from cqc.compiler.meaning.times.durations import DAY_US, SECOND_US, UNITS
+from cqc.compiler.meaning.times.instants import format_day, format_instant, parse_day, parse_instant
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
 

@@ -11,9 +11,9 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.durations import SECOND_US
 from cqc.compiler.meaning.normal import AllOf, ValueAtom
 from cqc.compiler.meaning.time_bounds import TimeLimit
+from cqc.compiler.meaning.times.durations import SECOND_US
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:

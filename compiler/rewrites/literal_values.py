@@ -33,7 +33,7 @@ from cqc.compiler.meaning.bound import (
     Or,
     children,
 )
-from cqc.compiler.meaning.instants import parse_day_cast, parse_instant
+from cqc.compiler.meaning.times.instants import parse_day_cast, parse_instant
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.meaning.value_sets import LARGEST, SMALLEST
 

@@ -8,8 +8,8 @@ from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import Cast, ColumnRef, Comparison, Literal, children
 from cqc.compiler.meaning.catalog import Column, fold
-from cqc.compiler.meaning.durations import SECOND_US
 from cqc.compiler.meaning.join_tree import all_exists, joins_of
+from cqc.compiler.meaning.times.durations import SECOND_US
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.meaning.views import TIME_COLUMN
 from cqc.compiler.meaning.window_columns import of_outputs

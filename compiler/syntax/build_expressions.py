@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lark import Transformer, v_args
 
 from cqc.compiler.diagnostics.source import Span
-from cqc.compiler.meaning.durations import CALENDAR_UNITS, UNITS
+from cqc.compiler.meaning.times.durations import CALENDAR_UNITS, UNITS
 from cqc.compiler.meaning.types import ColumnType, type_named, type_of_text
 from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.pieces import (

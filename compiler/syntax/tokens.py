@@ -23,7 +23,7 @@ from itertools import accumulate, compress
 from operator import sub
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.durations import CALENDAR_UNITS, UNITS
+from cqc.compiler.meaning.times.durations import CALENDAR_UNITS, UNITS
 from cqc.compiler.meaning.types import TYPE_NAMES
 
 if TYPE_CHECKING:

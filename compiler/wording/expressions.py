@@ -35,7 +35,6 @@ from cqc.compiler.meaning.bound import (
     Over,
     UserCall,
 )
-from cqc.compiler.meaning.instants import format_day, format_instant
 from cqc.compiler.meaning.normal import (
     AllOf,
     AnyOf,
@@ -46,6 +45,7 @@ from cqc.compiler.meaning.normal import (
     ValueAtom,
 )
 from cqc.compiler.meaning.sortable import decimal_text
+from cqc.compiler.meaning.times.instants import format_day, format_instant
 from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, StructType
 
 if TYPE_CHECKING:

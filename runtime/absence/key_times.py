@@ -17,7 +17,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.absence.guard_entries import FAR_US, GuardEntries, lift, locate
 from cqc.runtime.columns.columns import text_column
 from cqc.runtime.columns.saved_columns import loaded, loaded_array, saved
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.state.hash_chains import KeyKind
 from cqc.runtime.state.hash_chains import keys_of as plain_keys
 from cqc.runtime.state.text_numbers import TextNumbers

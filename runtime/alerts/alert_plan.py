@@ -15,7 +15,7 @@ from cqc.runtime.alerts.alert_kernels import (
     SINCE_ARRIVAL,
     TELLS_PENDING,
 )
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.windows.waiting_rows import places_in
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.deliver.outputs import OutputPlan
-    from cqc.runtime.expressions.compile_expression import Compiled
+    from cqc.runtime.expressions.compile.compile_expression import Compiled
     from cqc.runtime.lineage.matches import Seat
 
 _LONGEST = 2**61  # microseconds: beyond that nothing is ever due, and sums of times stay in range

@@ -11,7 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.instants import FIRST_DAY, LAST_DAY, format_day, parse_day, parse_day_cast
+from cqc.compiler.meaning.times.instants import (
+    FIRST_DAY,
+    LAST_DAY,
+    format_day,
+    parse_day,
+    parse_day_cast,
+)
 from cqc.runtime.columns.distinct_text import text_of_numbers, values_of_text
 
 if TYPE_CHECKING:

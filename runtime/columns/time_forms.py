@@ -13,7 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.time_patterns import DAYS, MONTHS, UNITS_US, Piece, pieces_of, zone_named
+from cqc.compiler.meaning.times.time_patterns import (
+    DAYS,
+    MONTHS,
+    UNITS_US,
+    Piece,
+    pieces_of,
+    zone_named,
+)
 from cqc.runtime.columns import number_text
 from cqc.runtime.columns.local_times import instants_of_local
 from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US, parse_iso

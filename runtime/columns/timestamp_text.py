@@ -1,6 +1,6 @@
 """Timestamps as text, over whole columns.
 
-Three spellings: what data may hold (ISO 8601, `cqc.compiler.meaning.instants` has the rules), what CAST reads (Spark's looser
+Three spellings: what data may hold (ISO 8601, `cqc.compiler.meaning.times.instants` has the rules), what CAST reads (Spark's looser
 form, down to a bare year), and what is written: ISO 8601 with `Z` in results, Spark's form with a space in CAST. The usual
 shapes go through Arrow's parser; whatever it would read differently, or not at all, is read one distinct text at a time.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.instants import format_day, format_instant, parse_instant
+from cqc.compiler.meaning.times.instants import format_day, format_instant, parse_instant
 from cqc.runtime.columns.distinct_text import text_of_numbers, values_of_text
 
 if TYPE_CHECKING:

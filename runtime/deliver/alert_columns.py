@@ -12,7 +12,7 @@ from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.meaning.bound import Cast, ColumnRef
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import take
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

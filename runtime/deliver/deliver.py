@@ -16,7 +16,7 @@ import numpy as np
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.deliver.outputs import OutputPlans
 from cqc.runtime.deliver.results import ResultGroup
-from cqc.runtime.expressions.compile_expression import columns_of
+from cqc.runtime.expressions.compile.compile_expression import columns_of
 from cqc.runtime.join.execute.results import JoinResults
 from cqc.runtime.lineage.slot_addresses import NOBODY, SEVERAL, UNKNOWN, Addresses
 

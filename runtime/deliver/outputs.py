@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import ColumnRef
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.arrow_out import to_objects
 from cqc.runtime.columns.columns import take
+from cqc.runtime.columns.convert.arrow_out import to_objects
 from cqc.runtime.columns.timestamp_text import to_datetime
 from cqc.runtime.deliver.alert_columns import STATES, text_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from cqc.compiler.bind.bind_program import bind_program, names_read
+from cqc.compiler.bind.statements.bind_program import bind_program, names_read
 from cqc.compiler.diagnostics.diagnostic import CompileError, order
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.source import SourceFile

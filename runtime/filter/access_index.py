@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, NO_TUPLE
-from cqc.runtime.filter.formula_bits import MOST_ACCESS_PAIRS
+from cqc.runtime.filter.bits.bit_sweep import EVERY_TUPLE, NO_TUPLE
+from cqc.runtime.filter.bits.formula_bits import MOST_ACCESS_PAIRS
 from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import inside, lowest_bit, popcount
 

@@ -22,14 +22,18 @@ from cqc.compiler.meaning.normal import (
 )
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
-from cqc.runtime.expressions.compile_expression import Compiled, columns_of, compile_expression
+from cqc.runtime.expressions.compile.compile_expression import (
+    Compiled,
+    columns_of,
+    compile_expression,
+)
 from cqc.runtime.expressions.patterns.like_patterns import Matcher, make_matcher
-from cqc.runtime.filter.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
+from cqc.runtime.filter.bits.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
+from cqc.runtime.filter.bits.formula_bits import FALSE, TRUE, Leaf
+from cqc.runtime.filter.bits.row_ids import SHARED_ATOM, RowIds
 from cqc.runtime.filter.column_cuts import ColumnCuts
-from cqc.runtime.filter.formula_bits import FALSE, TRUE, Leaf
 from cqc.runtime.filter.known_texts import KnownTexts
 from cqc.runtime.filter.point_index import PointIndex
-from cqc.runtime.filter.row_ids import SHARED_ATOM, RowIds
 from cqc.runtime.filter.text_index import FoldedOnce, TextIndex
 from cqc.runtime.filter.text_searches import Literal, Other, plan_pattern
 from cqc.runtime.filter.value_points import points_of

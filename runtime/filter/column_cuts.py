@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.filter.bit_sweep import NO_TUPLE
+from cqc.runtime.filter.bits.bit_sweep import NO_TUPLE
 from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import double_bits
 from cqc.runtime.state.lanes import text_buffers
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.normal import Interval, Value
     from cqc.runtime.columns.columns import Column
-    from cqc.runtime.filter.row_ids import RowIds
+    from cqc.runtime.filter.bits.row_ids import RowIds
 
 _LARGEST = 2**63 - 1
 _NAN_KEY = 0x7FF8000000000000

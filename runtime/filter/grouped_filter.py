@@ -27,7 +27,7 @@ from cqc.compiler.wording.expressions import formula_text
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.filter.access_index import AccessIndex, build_lists, make_ranks
 from cqc.runtime.filter.atoms import Atoms
-from cqc.runtime.filter.formula_bits import compile_formula
+from cqc.runtime.filter.bits.formula_bits import compile_formula
 from cqc.runtime.filter.kernel_samples import FORMULAS, TYPES, sample_packets
 from cqc.runtime.filter.match_source import Access, Costs, MatchSource, Side
 from cqc.runtime.filter.packet_index import (

@@ -24,7 +24,7 @@ from cqc.runtime.filter.access_index import (
     access_sweep,
     count_candidates,
 )
-from cqc.runtime.filter.bit_sweep import Conjunctions, Outcome
+from cqc.runtime.filter.bits.bit_sweep import Conjunctions, Outcome
 from cqc.runtime.filter.packet_index import aligned_rows
 from cqc.runtime.lineage.bit_rows import WORDS
 from cqc.runtime.lineage.bitmaps import words_for

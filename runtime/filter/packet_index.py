@@ -14,7 +14,7 @@ import numpy as np
 
 from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.repeated_text import RepeatedText
-from cqc.runtime.filter.bit_sweep import (
+from cqc.runtime.filter.bits.bit_sweep import (
     FIRST_ID,
     Conjunctions,
     Located,
@@ -22,7 +22,7 @@ from cqc.runtime.filter.bit_sweep import (
     Programs,
     sweep,
 )
-from cqc.runtime.filter.hit_kernels import Marked
+from cqc.runtime.filter.bits.hit_kernels import Marked
 from cqc.runtime.filter.packet_hits import PacketHits
 from cqc.runtime.lineage.bit_rows import BLOCK, WORDS
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.columns.growing_array import Growing
-from cqc.runtime.filter.bit_sweep import (
+from cqc.runtime.filter.bits.bit_sweep import (
     EVERY_TUPLE,
     MOST_PAIRS,
     NO_TUPLE,
     Conjunctions,
     Programs,
 )
-from cqc.runtime.filter.formula_bits import MOST_ACCESS_PAIRS, Code, Conjunction
+from cqc.runtime.filter.bits.formula_bits import MOST_ACCESS_PAIRS, Code, Conjunction
 from cqc.runtime.filter.linked_lists import AtomLists
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.filter.bit_sweep import (
+from cqc.runtime.filter.bits.bit_sweep import (
     EVERY_TUPLE,
     MOST_PAIRS,
     NO_TUPLE,
     Conjunctions,
     Located,
 )
-from cqc.runtime.filter.formula_bits import MOST_ACCESS_PAIRS
+from cqc.runtime.filter.bits.formula_bits import MOST_ACCESS_PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,8 +26,8 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.wording.expressions import duration_text
-from cqc.runtime.columns.arrow_out import to_arrow
 from cqc.runtime.columns.columns import take
+from cqc.runtime.columns.convert.arrow_out import to_arrow
 from cqc.runtime.columns.event_time import span
 from cqc.runtime.intake.typed_batch import Intake, Reject, TypedBatch, join_taken
 from cqc.runtime.kernel import njit

@@ -22,13 +22,13 @@ import pyarrow.compute as pc
 from cqc.compiler.diagnostics.arguments import kind_of
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.arrow_columns import LAYOUTS, column_of_arrow, values_of_arrow
 from cqc.runtime.columns.columns import Column, concatenate, cut, null_column, select
+from cqc.runtime.columns.convert.arrow_columns import LAYOUTS, column_of_arrow, values_of_arrow
+from cqc.runtime.columns.convert.python_columns import column_of_values
+from cqc.runtime.columns.convert.reading import Reading, json_text
 from cqc.runtime.columns.event_time import instants
 from cqc.runtime.columns.nested import column_of_inner, field_of, nested_of
 from cqc.runtime.columns.packet import Packet
-from cqc.runtime.columns.python_columns import column_of_values
-from cqc.runtime.columns.reading import Reading, json_text
 from cqc.runtime.errors import RunError
 
 if TYPE_CHECKING:

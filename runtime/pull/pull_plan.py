@@ -20,7 +20,6 @@ from cqc.compiler.meaning.bound import (
     children,
     overs_in,
 )
-from cqc.runtime.columns.arrow_out import arrow_type, to_arrow
 from cqc.runtime.columns.columns import (
     Column,
     concatenate,
@@ -28,7 +27,8 @@ from cqc.runtime.columns.columns import (
     select,
     take,
 )
-from cqc.runtime.expressions.compile_expression import REPLACED, compile_expression
+from cqc.runtime.columns.convert.arrow_out import arrow_type, to_arrow
+from cqc.runtime.expressions.compile.compile_expression import REPLACED, compile_expression
 from cqc.runtime.pull.aggregate.aggregates import (
     aggregate_rows,
     count_column,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.bound import Decided, Expression, Output, Pull
-    from cqc.runtime.expressions.compile_expression import Compiled
+    from cqc.runtime.expressions.compile.compile_expression import Compiled
 
     Fetch = Callable[[int, int], Column]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.times.instants import format_instant
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.event_time import SECOND_US
-from cqc.runtime.columns.python_columns import column_of_values
 from cqc.runtime.deliver.results import time_value
 from cqc.runtime.errors import RunError
 

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.arrow_out import arrow_type, to_arrow
 from cqc.runtime.columns.columns import ARROW_TYPES
+from cqc.runtime.columns.convert.arrow_out import arrow_type, to_arrow
 from cqc.runtime.deliver.results import NO_TIME, ResultBlock, merge
 from cqc.runtime.errors import RunError
 from cqc.runtime.sinks.alert_text import flat

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.runtime.columns.event_time import instants
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.pull.pull_plan import PullPlan
 from cqc.runtime.windows.waiting_rows import Rows, fetch_of, places_in
 from cqc.runtime.windows.window_ends import window_ends

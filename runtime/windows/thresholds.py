@@ -28,7 +28,7 @@ from cqc.compiler.meaning.bound import (
 from cqc.runtime.columns.columns import Column, take
 from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.columns.saved_columns import loaded, loaded_array, loaded_column, saved
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.pull.aggregate.aggregates import count_column
 from cqc.runtime.windows.decided_plan import DecidedPlan
 from cqc.runtime.windows.key_numbers import KeyNumbers

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cqc.compiler.bind.bind_program import Bound, bind_program
+from cqc.compiler.bind.statements.bind_program import Bound, bind_program
 from cqc.compiler.diagnostics.source import SourceFile
 from cqc.compiler.functions.registered import UserFunction
 from cqc.compiler.meaning import bound

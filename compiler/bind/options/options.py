@@ -15,7 +15,7 @@ from cqc.compiler.meaning.source_formats import (
     TimeForm,
     format_called,
 )
-from cqc.compiler.meaning.time_patterns import pieces_of
+from cqc.compiler.meaning.times.time_patterns import pieces_of
 from cqc.compiler.meaning.user_sources import user_sources
 from cqc.compiler.syntax import tree as syntax
 

@@ -31,7 +31,7 @@ from cqc.compiler.meaning.bound import (
     Not,
     Or,
 )
-from cqc.compiler.meaning.durations import SECOND_US
+from cqc.compiler.meaning.times.durations import SECOND_US
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:

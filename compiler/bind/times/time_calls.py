@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from cqc.compiler.diagnostics.suggest import did_you_mean
 from cqc.compiler.meaning.bound import Cast, FunctionCall, Literal
 from cqc.compiler.meaning.catalog import fold
-from cqc.compiler.meaning.date_formats import format_pieces
 from cqc.compiler.meaning.networks import range_of
-from cqc.compiler.meaning.time_patterns import pieces_of
-from cqc.compiler.meaning.time_units import MOVED_BY
-from cqc.compiler.meaning.time_zones import zone_called
+from cqc.compiler.meaning.times.date_formats import format_pieces
+from cqc.compiler.meaning.times.time_patterns import pieces_of
+from cqc.compiler.meaning.times.time_units import MOVED_BY
+from cqc.compiler.meaning.times.time_zones import zone_called
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.syntax import tree as syntax
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.suggest import closest, edit_distance
-from cqc.compiler.meaning.durations import UNITS
+from cqc.compiler.meaning.times.durations import UNITS
 from cqc.compiler.meaning.types import TYPE_NAMES
 from cqc.compiler.parse.mistakes.place import Mistake, Place, span_at
 from cqc.compiler.syntax.tokens import (

@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
-from cqc.runtime.columns.arrow_out import to_objects
 from cqc.runtime.columns.columns import Column, null_column, spread, text_column
+from cqc.runtime.columns.convert.arrow_out import to_objects
+from cqc.runtime.columns.convert.nested_values import nested_of_values
+from cqc.runtime.columns.convert.python_columns import column_of_values
+from cqc.runtime.columns.convert.reading import Reading
 from cqc.runtime.columns.nested import column_of_inner, inner_of_column, nested_of
-from cqc.runtime.columns.nested_values import nested_of_values
 from cqc.runtime.columns.number_text import java_text
-from cqc.runtime.columns.python_columns import column_of_values
-from cqc.runtime.columns.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

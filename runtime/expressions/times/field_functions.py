@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.compiler.meaning.time_units import FIXED_US, MONTHS, TRUNCATED_TO
+from cqc.compiler.meaning.times.time_units import FIXED_US, MONTHS, TRUNCATED_TO
 from cqc.runtime.expressions.times import calendar
 from cqc.runtime.expressions.times.by_word import by_word
 from cqc.runtime.expressions.times.calendar import DAY_US, HOUR_US, MINUTE_US, SECOND_US

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.date_formats import format_pieces
-from cqc.compiler.meaning.time_patterns import DAYS, MONTHS
+from cqc.compiler.meaning.times.date_formats import format_pieces
+from cqc.compiler.meaning.times.time_patterns import DAYS, MONTHS
 from cqc.runtime.expressions.times import calendar
 from cqc.runtime.expressions.times.calendar import HOUR_US, MINUTE_US, SECOND_US
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.meaning.date_formats import FormatPiece
+    from cqc.compiler.meaning.times.date_formats import FormatPiece
 else:
     from functools import cached_property
 

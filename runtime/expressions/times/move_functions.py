@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.meaning.bound import ArithmeticOp
-from cqc.compiler.meaning.time_units import FIXED_US, MONTHS, WEEKDAYS
+from cqc.compiler.meaning.times.time_units import FIXED_US, MONTHS, WEEKDAYS
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.expressions.arithmetic import Outcome, arithmetic

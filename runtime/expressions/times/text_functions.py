@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.bound import ArithmeticOp
-from cqc.compiler.meaning.time_patterns import pieces_of
+from cqc.compiler.meaning.times.time_patterns import pieces_of
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.time_forms import TimeForm

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cqc.compiler.meaning.time_zones import zone_called
+from cqc.compiler.meaning.times.time_zones import zone_called
 from cqc.runtime.columns.local_times import instants_of_local
 from cqc.runtime.expressions.times.calendar import DAY_US, SECOND_US
 

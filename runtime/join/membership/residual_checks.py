@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.meaning.normal import EquiJoin
     from cqc.runtime.columns.columns import Column
-    from cqc.runtime.expressions.compile_expression import Compiled
+    from cqc.runtime.expressions.compile.compile_expression import Compiled
     from cqc.runtime.join.step.probe_step import JoinInput
 
 

@@ -22,7 +22,7 @@ from cqc.compiler.meaning.bound import AggregateFunction
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.text_labels import TextLabels
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.pull.aggregate.aggregate_tree import FAN, AggregateTree
 from cqc.runtime.pull.aggregate.aggregates import (
     aggregate_rows,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.bound import Aggregate, Expression
     from cqc.runtime.columns.columns import Column
-    from cqc.runtime.expressions.compile_expression import Compiled
+    from cqc.runtime.expressions.compile.compile_expression import Compiled
     from cqc.runtime.pull.aggregate.aggregates import ValuesOf
     from cqc.runtime.pull.history.result_history import History, Positions
 

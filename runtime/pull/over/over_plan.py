@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.bound import Expression, Over
-    from cqc.runtime.expressions.compile_expression import Compiled
+    from cqc.runtime.expressions.compile.compile_expression import Compiled
     from cqc.runtime.pull.over.partitions import Partitions
 
     Fetch = Callable[[int, int], Column]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from cqc.runtime.columns.arrow_out import to_arrow
+from cqc.runtime.columns.convert.arrow_out import to_arrow
 from cqc.runtime.deliver.results import NO_TIME
 from cqc.runtime.serve.http.arrow_bodies import ARROW_STREAM
 from cqc.runtime.sinks.csv_text import csv_field, csv_rows

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.arrow_columns import is_text
+from cqc.runtime.columns.convert.arrow_columns import is_text
 from cqc.runtime.serve.http.arrow_messages import refuse_compressed
 from cqc.runtime.serve.refusal import Refusal, Status
 

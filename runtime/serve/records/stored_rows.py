@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from cqc.compiler.meaning.catalog import fold
-from cqc.runtime.columns.arrow_out import to_arrow
+from cqc.runtime.columns.convert.arrow_out import to_arrow
 from cqc.runtime.intake.typed_batch import Absent, Intake, TypedBatch
 
 if TYPE_CHECKING:

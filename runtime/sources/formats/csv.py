@@ -22,11 +22,11 @@ import pyarrow.csv as pa_csv
 from cqc.compiler.diagnostics.suggest import listed
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.arrow_columns import column_of_arrow
 from cqc.runtime.columns.columns import Column, text_column
+from cqc.runtime.columns.convert.arrow_columns import column_of_arrow
+from cqc.runtime.columns.convert.reading import USUAL
 from cqc.runtime.columns.date_text import parse_date
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
-from cqc.runtime.columns.reading import USUAL
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake, Reject
 from cqc.runtime.sources.formats.csv_form import CsvForm
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.catalog import Column as Declared
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.columns.reading import Reading
+    from cqc.runtime.columns.convert.reading import Reading
     from cqc.runtime.intake.typed_batch import Conversion, TypedBatch
     from cqc.runtime.sources.formats.csv_records import Dialect
 

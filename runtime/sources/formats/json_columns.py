@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType, DecimalType
-from cqc.runtime.columns.arrow_columns import column_of_arrow
 from cqc.runtime.columns.columns import DTYPES, Column
+from cqc.runtime.columns.convert.arrow_columns import column_of_arrow
+from cqc.runtime.columns.convert.python_columns import column_of_values
+from cqc.runtime.columns.convert.reading import USUAL
 from cqc.runtime.columns.date_text import parse_date
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
-from cqc.runtime.columns.python_columns import column_of_values
-from cqc.runtime.columns.reading import USUAL
 from cqc.runtime.columns.sortable_columns import decimals_of_texts
 from cqc.runtime.sources.formats import json_scan as scan
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.columns.python_columns import Converted
-    from cqc.runtime.columns.reading import Reading
+    from cqc.runtime.columns.convert.python_columns import Converted
+    from cqc.runtime.columns.convert.reading import Reading
 
 _MOST_BIGINT = 2.0**63
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from cqc.compiler.diagnostics.suggest import listed
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.arrow_columns import is_text
+from cqc.runtime.columns.convert.arrow_columns import is_text
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import Intake
 

@@ -14,7 +14,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.cases.cells import to_datetime
-from cqc.runtime.columns.arrow_out import to_arrow
+from cqc.runtime.columns.convert.arrow_out import to_arrow
 from cqc.runtime.deliver.results import results_of
 from cqc.runtime.intake.typed_batch import Intake
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState

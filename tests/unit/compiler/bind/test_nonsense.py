@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cqc.compiler.bind.bind_program import bind_program
+from cqc.compiler.bind.statements.bind_program import bind_program
 from cqc.compiler.diagnostics.diagnostic import Severity, render_text
 from cqc.compiler.diagnostics.source import SourceFile
 from cqc.compiler.meaning import bound

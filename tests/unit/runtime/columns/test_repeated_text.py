@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.arrow_columns import column_of_arrow
 from cqc.runtime.columns.columns import (
     concatenate,
     cut,
@@ -19,6 +18,7 @@ from cqc.runtime.columns.columns import (
     to_arrow,
     to_python,
 )
+from cqc.runtime.columns.convert.arrow_columns import column_of_arrow
 from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText, Repetition, repeated_text
 
 TEXTS = ["cmd.exe", "net.exe", "cmd.exe", None, "ä", "cmd.exe", None, "ä"]

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cqc.compiler.meaning.instants import format_instant
+from cqc.compiler.meaning.times.instants import format_instant
 from cqc.runtime.columns.time_forms import TimeForm
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cqc.compiler.meaning.instants import format_instant, parse_instant
+from cqc.compiler.meaning.times.instants import format_instant, parse_instant
 from cqc.runtime.columns.timestamp_text import (
     FIRST_US,
     LAST_US,

@@ -8,9 +8,9 @@ import pytest
 import cqc
 from cqc.compiler.meaning.types import ColumnType, array_of
 from cqc.compiler.meaning.views import Unnest
-from cqc.runtime.columns.arrow_out import to_objects
 from cqc.runtime.columns.columns import from_python
-from cqc.runtime.columns.python_columns import column_of_values
+from cqc.runtime.columns.convert.arrow_out import to_objects
+from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.unnested import unnested
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import cqc
 from cqc.runtime.columns.columns import from_python, to_python
-from cqc.runtime.expressions.compile_expression import compile_expression
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

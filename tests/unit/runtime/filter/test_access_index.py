@@ -9,8 +9,8 @@ import pytest
 from cqc.compiler.meaning.normal import AllOf, Interval, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.filter.access_index import build_lists
-from cqc.runtime.filter.bit_sweep import NO_TUPLE
-from cqc.runtime.filter.formula_bits import Conjunction
+from cqc.runtime.filter.bits.bit_sweep import NO_TUPLE
+from cqc.runtime.filter.bits.formula_bits import Conjunction
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.match_source import Costs, Side
 from cqc.runtime.filter.query_store import QueryStore

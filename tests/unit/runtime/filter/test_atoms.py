@@ -5,8 +5,8 @@ from cqc.compiler.meaning.normal import Interval, PatternAtom, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import from_python
 from cqc.runtime.filter.atoms import Atoms
-from cqc.runtime.filter.bit_sweep import FIRST_ID, NO_TUPLE
-from cqc.runtime.filter.formula_bits import FALSE
+from cqc.runtime.filter.bits.bit_sweep import FIRST_ID, NO_TUPLE
+from cqc.runtime.filter.bits.formula_bits import FALSE
 
 TYPES = (ColumnType.BIGINT, ColumnType.STRING)
 

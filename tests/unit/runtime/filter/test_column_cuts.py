@@ -9,8 +9,8 @@ import pytest
 from cqc.compiler.meaning.normal import Interval
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import from_python
+from cqc.runtime.filter.bits.row_ids import RowIds
 from cqc.runtime.filter.column_cuts import ColumnCuts, double_key
-from cqc.runtime.filter.row_ids import RowIds
 from tests.support.formula_judge import in_interval
 
 LARGEST = 2**63 - 1

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cqc.runtime.filter.bit_sweep import MOST_PAIRS
+from cqc.runtime.filter.bits.bit_sweep import MOST_PAIRS
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.kernel_samples import FORMULAS, TYPES, sample_packets
 from tests.support.formula_judge import is_true

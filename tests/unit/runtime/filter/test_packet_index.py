@@ -11,8 +11,8 @@ from cqc.compiler.meaning.normal import Interval, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.filter import packet_index
 from cqc.runtime.filter.atoms import Atoms
-from cqc.runtime.filter.bit_sweep import MOST_PAIRS, Conjunctions
-from cqc.runtime.filter.formula_bits import MOST_ACCESS_PAIRS
+from cqc.runtime.filter.bits.bit_sweep import MOST_PAIRS, Conjunctions
+from cqc.runtime.filter.bits.formula_bits import MOST_ACCESS_PAIRS
 from cqc.runtime.filter.packet_index import PacketIndex, RowTable, aligned_rows, make_layout
 from tests.support.formula_judge import packet_of
 

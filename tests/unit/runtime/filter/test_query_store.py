@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cqc.runtime.filter.bit_sweep import AND, MOST_PAIRS, OR, PUSH
-from cqc.runtime.filter.formula_bits import Code, Conjunction
+from cqc.runtime.filter.bits.bit_sweep import AND, MOST_PAIRS, OR, PUSH
+from cqc.runtime.filter.bits.formula_bits import Code, Conjunction
 from cqc.runtime.filter.query_store import QueryStore
 
 ONE = Conjunction(((10, 11),), access=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cqc.compiler.meaning.date_formats import format_pieces
+from cqc.compiler.meaning.times.date_formats import format_pieces
 from cqc.runtime.expressions.times.format_times import format_times
 
 AT = 1_706_969_106_789_012  # 2024-02-03T14:05:06.789012Z

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cqc.compiler.meaning.time_zones import zone_called
+from cqc.compiler.meaning.times.time_zones import zone_called
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.expressions.times.zones import clock_of, instants_in

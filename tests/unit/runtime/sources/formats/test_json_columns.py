@@ -9,8 +9,8 @@ import pytest
 
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import to_python
-from cqc.runtime.columns.python_columns import column_of_values
-from cqc.runtime.columns.reading import Reading
+from cqc.runtime.columns.convert.python_columns import column_of_values
+from cqc.runtime.columns.convert.reading import Reading
 from cqc.runtime.sources.formats import json_scan as scan
 from cqc.runtime.sources.formats.json_columns import Found, column_of_found
 

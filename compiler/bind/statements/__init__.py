@@ -1,0 +1,1 @@
+"""Whole statements: a program, what it declares, its views, its queries and alerts."""

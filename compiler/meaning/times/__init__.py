@@ -1,0 +1,1 @@
+"""Times as they are written: instants, durations, units, patterns and zones."""

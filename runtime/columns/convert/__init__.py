@@ -1,0 +1,1 @@
+"""Values from outside into columns, and columns out again: Arrow, Python, nested values."""
