@@ -157,6 +157,7 @@ FILES: dict[str, FileKind] = {
     "csv": FileKind((".csv",), Cut.LINES),
     "jsonl": FileKind((".jsonl", ".json", ".ndjson"), Cut.LINES),
     "parquet": FileKind((".parquet",), Cut.ROWS),
+    "evtx": FileKind((".evtx",), Cut.WHOLE),
 }
 FILE_OF_ENDING = {ending: name for name, kind in FILES.items() for ending in kind.endings}
 
@@ -183,6 +184,7 @@ FORMATS: dict[str, SourceFormat] = {
     "json": SourceFormat({**_FILE, **_READING, **_MODE}, "jsonl"),
     "jsonl": SourceFormat({**_FILE, **_READING, **_MODE}, "jsonl"),
     "parquet": SourceFormat({**_FILE, **_READING, **_MODE}, "parquet"),
+    "evtx": SourceFormat({**_FILE, **_READING, **_MODE}, "evtx"),
     "kafka": SourceFormat(
         {
             "servers": Text("host:port"),

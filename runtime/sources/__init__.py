@@ -1,4 +1,4 @@
-"""Where rows come from: files and folders of CSV, JSON lines and Parquet.
+"""Where rows come from: files and folders of CSV, JSON lines, Parquet and Windows event logs.
 
 `open_source` streams the rows of a relation in chunks, so that the size of the input does not matter. A folder is read in
 the order of its files' names. What a file is, its extension says; where it says nothing, the WITH clause's `format` does.
@@ -15,6 +15,7 @@ from cqc.compiler.meaning.source_formats import FILE_OF_ENDING, FILES, format_ca
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import join_taken, split_taken
 from cqc.runtime.sources.formats.csv import read_csv
+from cqc.runtime.sources.formats.evtx import read_evtx
 from cqc.runtime.sources.formats.jsonl import read_jsonl
 from cqc.runtime.sources.formats.packed import (
     CANNOT_UNPACK,
@@ -42,6 +43,7 @@ READERS: dict[
     "csv": read_csv,
     "jsonl": read_jsonl,
     "parquet": read_parquet,
+    "evtx": read_evtx,
 }
 
 
@@ -135,8 +137,8 @@ def read_file(
     """The rows of one file, in chunks of any size."""
     try:
         with file.path.open("rb") as opened:
-            # Parquet is read from its end, so where its reader is says nothing.
-            if reading is not None and file.format != "parquet":
+            # Parquet is read from its end, event logs out of order: where their reader is says nothing.
+            if reading is not None and file.format not in ("parquet", "evtx"):
                 reading.begin(file.path, opened)
             rows, name = unpacked(file.path, opened), str(file.path)
             if file.format == "parquet":

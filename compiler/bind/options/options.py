@@ -81,7 +81,7 @@ _VALUE = "Write `format = 'kafka', value = 'json'` (or 'csv')."
 # What other systems call these options; with a point in the name they are quoted there.
 _HABITS = {
     **dict.fromkeys(
-        ("connector", "source", "type"), "Write `format = '...'`: csv, jsonl, parquet, kafka."
+        ("connector", "source", "type"), "Write `format = '...'`: csv, jsonl, parquet, evtx, kafka."
     ),
     **dict.fromkeys(("kafka_topic", "topics"), _TOPIC),
     **dict.fromkeys(("properties.bootstrap.servers", "bootstrap_servers", "brokers"), _TOPIC),

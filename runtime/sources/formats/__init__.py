@@ -1,1 +1,1 @@
-"""The formats of files and bodies: CSV, JSON lines and Parquet, packed or not."""
+"""The formats of files and bodies: CSV, JSON lines, Parquet and Windows event logs, packed or not."""

@@ -13,13 +13,13 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+from cqc.compiler.embed import compile as compile_text
 from cqc.compiler.meaning.source_formats import FILES, FORMATS
-from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.sources import READERS
 from cqc.runtime.sources.file_feed import FileFeed
 from cqc.runtime.sources.read_range import read_range
 from tests.support.documents import call
-from tests.support.relations import relation
+from tests.support.evtx_files import event, write_evtx
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,12 +33,20 @@ def write_json_lines(rows: pa.Table, path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows.to_pylist()))
 
 
+def write_events(rows: pa.Table, path: Path) -> None:
+    texts = [{key: str(value) for key, value in row.items()} for row in rows.to_pylist()]
+    write_evtx(path, [event(1, "2024-05-01T09:00:00Z", row) for row in texts])
+
+
 WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
     "csv": pa_csv.write_csv,
     "jsonl": write_json_lines,
     "parquet": pq.write_table,
+    "evtx": write_events,
 }
-PROGRAM = "CREATE STREAM s (ts BIGINT, x BIGINT) WITH (format = '{kind}', path = 'in/');\nSELECT x FROM s;\n"
+COLUMNS = dict.fromkeys(FILES, "ts BIGINT, x BIGINT")
+COLUMNS["evtx"] = "ts BIGINT FROM 'Event.EventData.ts', x BIGINT FROM 'Event.EventData.x'"
+PROGRAM = "CREATE STREAM s ({columns}) WITH (format = '{kind}', path = 'in/');\nSELECT x FROM s;\n"
 
 
 def test_every_kind_has_a_reader_a_format_and_a_writer() -> None:
@@ -51,7 +59,8 @@ def test_every_kind_has_a_reader_a_format_and_a_writer() -> None:
 def test_the_ranges_of_a_file_hold_all_of_its_rows(kind: str, follow: bool, tmp_path: Path) -> None:
     for ending in FILES[kind].endings:
         WRITERS[kind](ROWS, tmp_path / f"a{ending}")
-    stream = relation({"ts": ColumnType.BIGINT, "x": ColumnType.BIGINT})
+    stream = compile_text(f"CREATE STREAM s ({COLUMNS[kind]});").catalog.find("s")
+    assert stream is not None
     feed = FileFeed("s", stream, tmp_path, follow=follow, done={})
     found: list[int] = []
     while (taken := feed.take(2)) is not None:
@@ -63,7 +72,7 @@ def test_the_ranges_of_a_file_hold_all_of_its_rows(kind: str, follow: bool, tmp_
 @pytest.mark.parametrize("kind", FILES)
 def test_a_run_with_a_checkpoint_goes_on_with_the_next_file(kind: str, tmp_path: Path) -> None:
     program, folder = tmp_path / "p.cq", tmp_path / "in"
-    program.write_text(PROGRAM.format(kind=kind))
+    program.write_text(PROGRAM.format(kind=kind, columns=COLUMNS[kind]))
     folder.mkdir()
     command = ["run", str(program), "--engine", "local", "--quiet"]
     command += ["--checkpoint", str(tmp_path / "state")]
