@@ -140,6 +140,7 @@ def loading() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # nor are they looked at later
         if was_enabled:
             gc.enable()
         for number, action in before.items():

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cqc.cli.interrupts import loading
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -116,7 +118,8 @@ def read_sources(programs: tuple[str, ...]) -> list[tuple[SourceFile, str]]:
     Raises:
         click.UsageError: when a file does not exist or a folder holds no programs (exit code 2).
     """
-    from cqc.compiler.embed import decode_source
+    with loading():
+        from cqc.compiler.embed import decode_source
 
     found: dict[str, tuple[SourceFile, str]] = {}
     for name in programs:

@@ -13,8 +13,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lark import Transformer, v_args
-
 from cqc.compiler.diagnostics.source import Span
 from cqc.compiler.meaning.times.durations import CALENDAR_UNITS, UNITS
 from cqc.compiler.meaning.types import ColumnType, type_named, type_of_text
@@ -45,8 +43,7 @@ def _duration(number: str, unit: str, span: Span) -> syntax.Duration:
     return syntax.Duration(number, UNITS.get(word, 0), span, CALENDAR_UNITS.get(word, 0))
 
 
-@v_args(inline=True)
-class ExpressionPieces(Transformer[Any, Any]):
+class ExpressionPieces:
     """The rules of expressions."""
 
     def number(self, at: int) -> Piece:

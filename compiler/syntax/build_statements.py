@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lark import v_args
-
 from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.build_expressions import ExpressionPieces
 from cqc.compiler.syntax.pieces import (
@@ -37,7 +35,6 @@ Joined = tuple[Piece, Piece | None, int]
 """A FROM item, its ON condition, and the token of LEFT, RIGHT, FULL, JOIN or a comma."""
 
 
-@v_args(inline=True)
 class StatementPieces(ExpressionPieces):
     """All rules of the grammar."""
 

@@ -14,31 +14,31 @@ from cqc.compiler.diagnostics.diagnostic import InternalError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lark import Transformer
-    from lark.grammar import Rule
+    from cqc.compiler.syntax.build_statements import StatementPieces
+    from cqc.compiler.syntax.grammar_tables import Rule
 
 
 def single_helpers(rules: Iterable[Rule]) -> frozenset[str]:
     """The helper rules that are always one token (`_first_name`): their value can be the token itself."""
     rules = list(rules)
     others = {
-        rule.origin.name
+        rule.name
         for rule in rules
-        if len(rule.expansion) != 1 or not rule.expansion[0].is_term or any(_left_out(rule))
+        if len(rule.parts) != 1 or not rule.parts[0][1] or any(_left_out(rule))
     }
-    names = {rule.origin.name for rule in rules if rule.origin.name.startswith("_")}
+    names = {rule.name for rule in rules if rule.name.startswith("_")}
     return frozenset(names - others)
 
 
 def make_value(
-    rule: Rule, methods: Transformer[Any, Any], single: frozenset[str]
+    rule: Rule, methods: StatementPieces, single: frozenset[str]
 ) -> Callable[..., Any] | None:
     """The function that makes the value of a rule of those of its parts; None when the one value it has stays as it is."""
-    expands = [_expands(part, single) for part in rule.expansion]
+    expands = [_expands(part, single) for part in rule.parts]
     left_out = _left_out(rule)
     is_plain = not any(expands) and not any(left_out)
-    passes_on = rule.options.expand1 and not rule.alias and is_plain and len(rule.expansion) == 1
-    if passes_on or rule.origin.name in single:
+    passes_on = rule.expand1 and not rule.alias and is_plain and len(rule.parts) == 1
+    if passes_on or rule.name in single:
         return None
     finish = _finish(rule, methods)
     if is_plain:
@@ -51,18 +51,19 @@ def make_value(
     return _flattening(expands, left_out, finish)
 
 
-def _expands(part: Any, single: frozenset[str]) -> bool:
-    return not part.is_term and part.name.startswith("_") and part.name not in single
+def _expands(part: tuple[str, bool], single: frozenset[str]) -> bool:
+    name, is_token = part
+    return not is_token and name.startswith("_") and name not in single
 
 
-def _finish(rule: Rule, methods: Transformer[Any, Any]) -> Callable[..., Any]:
-    if rule.origin.name.startswith("_"):
+def _finish(rule: Rule, methods: StatementPieces) -> Callable[..., Any]:
+    if rule.name.startswith("_"):
         return _listed  # a helper: its values are those of the rule it is part of
-    name = rule.alias or rule.origin.name
+    name = rule.alias or rule.name
     method = getattr(methods, name, None)
     if method is None:
         raise InternalError(f"nothing makes the rule {name} of the grammar")
-    made: Callable[..., Any] = getattr(method, "base_func", method)  # without Lark's own wrapper
+    made: Callable[..., Any] = method
     return made
 
 
@@ -77,8 +78,8 @@ def _grown(values: list[Any], *more: Any) -> list[Any]:
 
 def _left_out(rule: Rule) -> list[int]:
     """How many optional parts were left out before each part, and after the last."""
-    marks = "".join("1" if empty else "0" for empty in rule.options.empty_indices)
-    return [len(each) for each in marks.split("0")] if marks else [0] * (len(rule.expansion) + 1)
+    marks = "".join("1" if empty else "0" for empty in rule.left_out)
+    return [len(each) for each in marks.split("0")] if marks else [0] * (len(rule.parts) + 1)
 
 
 def _with_nothing(left_out: list[int], at: int, finish: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The LALR tables that Lark makes of the grammar, and the loop that reads a statement's kinds with them.
+"""The LALR tables of the grammar (`grammar_tables`), and the loop that reads a statement's kinds with them.
 
 A kind can be several of the grammar's terminals: RANGE is the keyword inside `[` and a name elsewhere. As with Lark's
 contextual lexer, the state of the parser decides: the first of the kind's terminals that the state accepts is meant.
@@ -7,26 +7,19 @@ The loop is our own because the kinds need no second lexer, which halves the tim
 Of a name the grammar makes a column, which is a primary, a signed value, a product, a sum, a comparison and so on up to an
 expression. These steps make nothing, and what they lead to depends only on the states before and after the name and on
 the terminal that follows, so a chain of them is walked once and remembered (`Reduce.leads`).
-
-Building the tables takes a quarter of a second, so they are kept in the user's cache folder; where that cannot be
-written they are built each time.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from lark import Lark
-from lark.parsers.lalr_analysis import Shift
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.syntax.build_statements import StatementPieces
+from cqc.compiler.syntax.grammar_tables import grammar_tables
 from cqc.compiler.syntax.rule_values import make_value, single_helpers
 from cqc.compiler.syntax.tokens import (
     ANY_COLUMN,
@@ -41,7 +34,6 @@ from cqc.compiler.syntax.tokens import (
     TYPE,
     UNIT,
 )
-from cqc.grammar import grammar_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -146,42 +138,16 @@ def tables() -> Tables:
 
 @lru_cache(maxsize=1)
 def _built() -> Tables:
-    lark = Lark(
-        grammar_text(),
-        start="statement",
-        parser="lalr",
-        lexer="contextual",
-        keep_all_tokens=True,
-        maybe_placeholders=True,
-        cache=_cache_file() or False,
-    )
-    machine: Any = lark.parser.parser.parser
-    table, pieces = machine.parse_table, StatementPieces()
-    rows = table.states
-    rules = {end for row in rows.values() for does, end in row.values() if does is not Shift}
-    single = single_helpers(rules)
-    ends = {
-        rule: Reduce(len(rule.expansion), rule.origin.name, make_value(rule, pieces, single))
-        for rule in rules
-    }
+    found, pieces = grammar_tables(), StatementPieces()
+    single = single_helpers(found.rules)
+    ends = [
+        Reduce(len(rule.parts), rule.name, make_value(rule, pieces, single)) for rule in found.rules
+    ]
     actions = {
-        state: {
-            symbol: target if does is Shift else ends[target]
-            for symbol, (does, target) in row.items()
-        }
-        for state, row in rows.items()
+        state: {symbol: target if target >= 0 else ends[~target] for symbol, target in row.items()}
+        for state, row in found.states.items()
     }
-    return Tables(actions, table.start_states["statement"], table.end_states["statement"])
-
-
-def _cache_file() -> str | None:
-    """Where the tables are kept: a folder of this user alone, since reading them runs what is in them."""
-    try:
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cqc"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, RuntimeError):  # the latter when nobody knows where home is
-        return None
-    return str(folder / "grammar.lark-cache") if os.access(folder, os.W_OK) else None
+    return Tables(actions, found.start, found.end)
 
 
 def read_kinds(kinds: Sequence[str]) -> Piece | Failure:
