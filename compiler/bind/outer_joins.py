@@ -16,7 +16,6 @@ from cqc.compiler.bind.expression import bind_condition, conjunction
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.meaning.bound import And
 from cqc.compiler.meaning.join_tree import Joined, JoinKind, all_exists, leaves, nullable_items
-from cqc.compiler.rewrites.melt_views import can_melt
 from cqc.compiler.rewrites.mentioned_items import item_mask, items_of
 
 if TYPE_CHECKING:
@@ -168,22 +167,11 @@ def _has_stream(scope: Scope, tree: JoinTree) -> bool:
     return any(relation is None or relation.is_stream for relation in relations)
 
 
-def check_absent_views(
-    scope: Scope, items: Sequence[Item], exists: Sequence[Exists], *, has_outer: bool, pull: bool
-) -> None:
-    """Say which views a query with outer joins or EXISTS cannot read."""
-    if not has_outer and not exists:
-        return
-    for item in [*items, *(item for each in all_exists(tuple(exists)) for item in each.items)]:
-        relation = item.relation
-        if relation.view is None or relation.is_stream or can_melt(relation):
+def check_absent_views(scope: Scope, exists: Sequence[Exists], *, pull: bool) -> None:
+    """Say which views cannot be read inside EXISTS."""
+    for item in (item for each in all_exists(tuple(exists)) for item in each.items):
+        if pull or not item.relation.is_windowed:
             continue
-        if pull:
-            continue
-        if relation.is_windowed:
-            detail = f"{item.alias} has rows only for a window, and this query has no BEGIN-END."
-            hint = "Give the view EVERY or TUMBLE, or this query BEGIN-END."
-        else:
-            detail = f"{item.alias} is a table that a query makes of more than columns and conditions of one."
-            hint = "Name the tables that the view reads instead."
+        detail = f"{item.alias} has rows only for a window, and this query has no BEGIN-END."
+        hint = "Give the view EVERY or TUMBLE, or this query BEGIN-END."
         scope.report("CQ086", item.span, view=item.alias, detail=detail, hint=hint)

@@ -98,7 +98,9 @@ def _views(
     made = {fold(view.title) for view in views}
     for view in sorted(views, key=lambda each: each.made_by.level if each.made_by else 0):
         assert view.made_by is not None
-        kind = "rows of the window asked about" if view.is_windowed else "a stream"
+        kind = "a stream" if view.is_stream else "a table"
+        if view.is_windowed:
+            kind = "rows of the window asked about"
         beneath = " and ".join(view.made_by.bases) or "tables"
         columns = ", ".join(f"{name_text(c.name)} {c.type.value}" for c in view.declared)
         users = _users(by_relation.get(view.name, []))

@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 
 _BRACKETS = {
     OperatorKind.SOURCE: ("([", "])"),
+    OperatorKind.VIEW: ("[/", "/]"),
     OperatorKind.GROUPED_FILTER: ("[\\", "/]"),
     OperatorKind.SHARED_STATE: ("[(", ")]"),
     OperatorKind.MULTI_JOIN: ("{{", "}}"),
     OperatorKind.RESIDUAL: (">", "]"),
     OperatorKind.HISTORY: ("[(", ")]"),
+    OperatorKind.ABSENCE: ("((", "))"),
     OperatorKind.AGGREGATE: ("[[", "]]"),
+    OperatorKind.DECIDED: ("[[", "]]"),
+    OperatorKind.ALERT: ("(((", ")))"),
     OperatorKind.DELIVER: ("[", "]"),
 }
 

@@ -101,6 +101,10 @@ def _branch_writer(words: Dialect) -> WriteBranch:
             return _push(query, words, timed=name, time_type=time)
         pull = asked_in(query.pull, window)
         tables = ViewTables(query, words, write, pull)
+        if (
+            not view.is_stream and not view.is_windowed
+        ):  # of tables alone: the same at every instant
+            return PullStatement(query, pull, words, 0, tables, Shown.NOTHING, time).text()
         shown = Shown.EVENT_TIME if pull.every_us is not None else Shown.READERS
         return PullStatement(query, pull, words, None, tables, shown, time).text()
 

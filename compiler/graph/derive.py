@@ -107,7 +107,8 @@ def declared_beneath(relations: Iterable[Relation]) -> list[Relation]:
             found[fold(relation.name)] = relation
             continue
         for branch in relation.made_by.branches:
-            beneath = declared_beneath(item.relation for item in branch.items)
+            parts = [branch, *parts_of(branch)]
+            beneath = declared_beneath(item.relation for part in parts for item in part.items)
             found |= {fold(each.name): each for each in beneath}
     return list(found.values())
 

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 _SHAPES = {
     OperatorKind.SOURCE: "cds",
+    OperatorKind.VIEW: "parallelogram",
     OperatorKind.GROUPED_FILTER: "invtrapezium",
     OperatorKind.SHARED_STATE: "cylinder",
     OperatorKind.MULTI_JOIN: "hexagon",
     OperatorKind.RESIDUAL: "note",
     OperatorKind.HISTORY: "folder",
+    OperatorKind.ABSENCE: "octagon",
     OperatorKind.AGGREGATE: "house",
+    OperatorKind.DECIDED: "component",
+    OperatorKind.ALERT: "doubleoctagon",
     OperatorKind.DELIVER: "box",
 }
 

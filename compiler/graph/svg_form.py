@@ -35,12 +35,14 @@ _FEEDBACK_MEANS = "feedback: what a join tells its inputs not to send"
 
 _COLOURS = {
     OperatorKind.SOURCE: "#d9ead3",
+    OperatorKind.VIEW: "#c9e4ca",
     OperatorKind.GROUPED_FILTER: "#cfe2f3",
     OperatorKind.SHARED_STATE: "#fff2cc",
     OperatorKind.MULTI_JOIN: "#f4cccc",
     OperatorKind.RESIDUAL: "#ead1dc",
     OperatorKind.HISTORY: "#fce5cd",
     OperatorKind.ABSENCE: "#d0e0e3",
+    OperatorKind.DECIDED: "#d5dbe3",
     OperatorKind.ALERT: "#f9cb9c",
     OperatorKind.AGGREGATE: "#d9d2e9",
     OperatorKind.DELIVER: "#eeeeee",

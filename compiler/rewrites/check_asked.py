@@ -1,7 +1,4 @@
-"""Views that a query cannot read: with BEGIN-END those with ROWS, which are made as tuples arrive and of which no past can be found.
-
-Without it those that put tables together.
-"""
+"""Views that a query with BEGIN-END cannot read: those with ROWS, which are made as tuples arrive and of which no past can be found."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 def check_asked(query: Query) -> list[Diagnostic]:
     """The error of a query with BEGIN-END over such a view."""
     if query.pull is None:
-        return _check_tables(query)
+        return []
     for item in merge_views(query).all_items:
         why = _why_not(item.relation)
         if why is not None:
@@ -40,16 +37,3 @@ def _why_not(relation: Relation) -> str | None:
             if why is not None:
                 return why
     return None
-
-
-def _check_tables(query: Query) -> list[Diagnostic]:
-    """The error of a push query over a view of tables that is more than one query over them, whose rows nobody makes for it."""
-    if query.has_absence:
-        return []
-    for item in merge_views(query).items:
-        relation = item.relation
-        if relation.view is not None and not relation.is_stream and not relation.is_windowed:
-            detail = f"{item.alias} is a table that is put together of others by UNION ALL, outer joins or EXISTS."
-            hint = "Ask with BEGIN-END, or name its tables here."
-            return [make("CQ086", item.span, view=item.alias, detail=detail, hint=hint)]
-    return []

@@ -121,7 +121,7 @@ class EngineCounters:
     @reads
     def relations_used(self) -> set[str]:
         """Folded names of the streams and tables that the queries speak of."""
-        return self._circuit.relations_used()
+        return self._circuit.relations_used() | self._views.tables.beneath()
 
     @reads
     def columns_read(self, relation: str) -> frozenset[int] | None:

@@ -23,6 +23,7 @@ from cqc.runtime.columns.event_time import time_column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.columns.unnested import unnested
 from cqc.runtime.deliver.deliver import Deliveries
+from cqc.runtime.engine.derived_tables import DerivedTables
 from cqc.runtime.pull.view_rows import row_times
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class DerivedStreams:
         decided: DecidedQueries,
     ) -> None:
         self._decided = decided
+        self.tables = DerivedTables(relations, circuit, pulls)
         self._relations = relations
         self._circuit = circuit
         self._pulls = pulls
@@ -168,6 +170,7 @@ class DerivedStreams:
         for name in names:
             instance = self._instances.get(name)
             if instance is None:
+                self.tables.leave(name)
                 continue
             instance.users -= 1
             if not instance.users:
@@ -180,6 +183,8 @@ class DerivedStreams:
     def _use(self, relation: Relation, since: Mapping[str, int]) -> Relation:
         made_by = relation.made_by
         assert made_by is not None
+        if not relation.is_stream:
+            return self.tables.use(relation)
         came = [since.get(base, 0) for base in made_by.bases]
         moment = ".".join(map(str, came)) if any(came) else "0"
         name = f"{relation.name}@{moment}"

@@ -107,7 +107,9 @@ class PacketPath:
             if not line.is_stream:
                 self._fill_table(name, packet)
                 continue
-            self._has_begun = True
+            if not self._has_begun:
+                self._has_begun = True
+                self._views.tables.begin()
             for part, more in self._relations.packets[name].split(packet):
                 found += self.process(name, part, more=more)
                 if found and sum(len(each) for each in found) > _MOST_FOUND:
@@ -172,6 +174,7 @@ class PacketPath:
         What they find was delivered before, and is forgotten.
         """
         self._views.is_still = True
+        self._views.tables.begin()
         for name, packet in left.items():
             if name not in self._states:
                 continue  # a view that nobody reads yet
@@ -190,6 +193,7 @@ class PacketPath:
     def go_on(self) -> None:
         """All tuples were replayed and the clocks stand where they stood: what that completes was delivered too."""
         self._has_begun = True
+        self._views.tables.begin()
         self.settle(at_end=False)
         self.results.clear()
         self._views.is_still = False

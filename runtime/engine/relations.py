@@ -74,9 +74,19 @@ class Relations:
         """Forget a view that nobody reads any more."""
         del self.derived[name], self.states[name], self.packets[name]
 
+    def declare_table(self, relation: Relation) -> None:
+        """Begin with a table that is made of others."""
+        name = fold(relation.name)
+        self.states[name] = SharedState(relation)
+        self.packets[name] = Packets(self._packet)
+
+    def drop_table(self, name: str) -> None:
+        """Forget a table that was made, and that nobody reads any more."""
+        del self.states[name], self.packets[name]
+
     def is_stream(self, name: str) -> bool:
         """Whether tuples of a relation come and go."""
-        return name in self.derived or self.lines[name].is_stream
+        return name in self.derived or (name in self.lines and self.lines[name].is_stream)
 
     def line(self, name: str) -> StreamInput:
         """The input of a stream or table by its declared name.

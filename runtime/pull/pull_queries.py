@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.catalog import Relation, Settings
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.columns.packet import Packet
     from cqc.runtime.deliver.results import ResultBlock
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.engine.derived_line import DerivedLine
@@ -133,6 +134,10 @@ class PullQueries:
         """Be ready for queries over one more stream or table, whose state is there by now."""
         self.kept.declare(name)
         self._users_of[name] = 0
+
+    def rows_of_tables(self, relation: Relation, circuit: Circuit) -> Packet:
+        """The rows of a view over tables alone."""
+        return self._views.rows_of_tables(relation, circuit)
 
     def undeclare(self, name: str) -> None:
         """Forget a view that no query reads any more."""

@@ -12,6 +12,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.pull.nested_absence import NestedAbsence
 from cqc.runtime.pull.nested_query import PLAIN, NestedQuery
+from cqc.runtime.pull.pull_window import FAR_US
 from cqc.runtime.pull.view_rows import DecidedBranch, KeptBranch, NestedBranch, ViewRows
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.columns.packet import Packet
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.pull.kept_bodies import KeptBodies
     from cqc.runtime.pull.nested_query import MakeCircuit
@@ -76,6 +78,11 @@ class ViewSources:
         sources = Sources()
         sources.query = self._nested(query, circuit, sources, from_now=from_now)
         return sources
+
+    def rows_of_tables(self, relation: Relation, circuit: Circuit) -> Packet:
+        """The rows of a view over tables alone, which are the same whatever the window is."""
+        rows = self._view(relation, circuit, Sources(), from_now=False)
+        return rows.packet(-FAR_US, FAR_US, 0)
 
     def release(self, sources: Sources, circuit: Circuit) -> None:
         """Keep it no longer."""

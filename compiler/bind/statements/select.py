@@ -141,7 +141,7 @@ def _bind(
         tree, window = place_windows(scope, tree, window)
         check_preserved(scope, tree, items, pull=is_pull, what="an outer join")
     if items is not None and exists is not None:
-        check_absent_views(scope, items, exists, has_outer=tree is not None, pull=is_pull)
+        check_absent_views(scope, exists, pull=is_pull)
     is_wrong = any(each.severity is Severity.ERROR for each in scope.diagnostics)
     if items is None or outputs is None or exists is None or is_wrong:
         return None

@@ -253,7 +253,10 @@ def _relation(
     declaration: syntax.CreateView | None = None,
 ) -> tuple[Relation | None, list[Diagnostic]]:
     """The relation that the branches make, with its event time where it has one."""
-    is_windowed = any(each.pull is not None and each.pull.every_us is None for each in branches)
+    is_table = all(map(_reads_tables_alone, branches))
+    is_windowed = not is_table and any(
+        each.pull is not None and each.pull.every_us is None for each in branches
+    )
     columns = [Column(each.name, each.expression.type) for each in branches[0].outputs]
     numeric = [each for each in map(_numeric_time, branches) if each is not None]
     if len(set(numeric)) > 1:
@@ -261,7 +264,6 @@ def _relation(
         return None, [make("CQ104", span, what="how they count time", detail=detail)]
     event_time: int | None = None
     adds_time = False
-    is_table = all(not each.stream_items and each.pull is None for each in branches)
     if not is_windowed and not is_table:
         without = [each for each in branches if not each.stream_items and each.pull is None]
         if without:
@@ -281,6 +283,14 @@ def _relation(
     view = View(branches, adds_time, is_windowed, declaration, numeric[0] if numeric else None)
     relation = Relation(name.text, whole, event_time, 0, {}, ".", name.span, view)
     return relation, []
+
+
+def _reads_tables_alone(branch: Query) -> bool:
+    """Whether a branch has the same rows whatever the window is: nothing beneath it is a stream, and it names no instants."""
+    relations = [item.relation for item in branch.all_items]
+    return (branch.pull is None or branch.pull.inherits) and not any(
+        relation.is_stream or relation.is_windowed for relation in relations
+    )
 
 
 def _with_field_outputs(branch: Query, columns: tuple[Column, ...], adds_time: bool) -> Query:

@@ -262,10 +262,8 @@ def view_tuples(
     assert view is not None
     timed: list[tuple[int | None, Row]] = []
     for branch in view.branches:
-        if branch.pull is None and not beneath(branch):
-            choices = [tuples(each, data, functions) for each in branch.items]
-            found = combinations(branch, choices, functions or {})
-            timed += [(None, project(branch, each, functions or {})) for each in found]
+        if not relation.is_stream and not relation.is_windowed:  # of tables alone
+            timed += [(None, row) for row in table_rows(branch, data, functions)]
         elif branch.pull is None:
             timed += push_answer(branch, data.streams, data.tables, functions)
         elif branch.pull.every_us is not None:
@@ -291,9 +289,11 @@ def view_tuples(
     return made
 
 
-def beneath(query: bound.Query) -> bool:
-    """Whether a query has a stream."""
-    return any(item.relation.is_stream for item in query.items)
+def table_rows(branch: bound.Query, data: Data, functions: Functions | None) -> list[Row]:
+    """The rows of a query over tables alone: the same at every instant."""
+    now = bound.Instant(True, 0, False)
+    plain = bound.Pull(now, now, None, False, (), None, (), None, False, True)
+    return pull_answer(replace(branch, pull=branch.pull or plain), data, 0, functions)
 
 
 def shown_time(relation: Relation, ts_us: int) -> int | float:

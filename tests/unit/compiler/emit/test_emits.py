@@ -14,6 +14,7 @@ from cqc.compiler.emit import explain, mermaid
 from cqc.compiler.emit import json as emit_json
 from cqc.compiler.graph import dot_form as dot
 from cqc.compiler.graph import svg_form as svg
+from cqc.compiler.graph.nodes import OperatorKind
 from cqc.compiler.wording.times import distance_text
 from tests.conftest import GOLDEN, Golden
 
@@ -185,3 +186,30 @@ def test_a_control_character_in_a_name_leaves_the_picture_well_formed() -> None:
 )
 def test_time_bounds_are_said_in_words(lowest: int | None, highest: int | None, words: str) -> None:
     assert distance_text("A", "B", lowest, highest) == words
+
+
+def test_every_kind_of_operator_is_drawn() -> None:
+    program = cqc.compile("""
+        CREATE STREAM s (ts BIGINT, x BIGINT); CREATE STREAM r (ts BIGINT, x BIGINT);
+        CREATE VIEW both AS SELECT s.x FROM s, r WHERE s.x = r.x MAXWINDOW 1 SEC;
+        CREATE VIEW per_minute AS SELECT window_end, COUNT(*) AS n FROM TUMBLE(s, 1 MINUTE) GROUP BY window_end;
+        CREATE QUERY seen AS SELECT x FROM both;
+        CREATE QUERY counted AS SELECT n FROM per_minute;
+        CREATE QUERY told AS SELECT window_end, COUNT(*) AS n FROM TUMBLE(s, 1 MINUTE) GROUP BY window_end;
+        CREATE QUERY missing AS SELECT s.x FROM s WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.x = s.x MAXWINDOW 1 SEC);
+        CREATE QUERY asked AS SELECT MAX(x) AS m FROM s BEGIN 0 END NOW;
+        CREATE ALERT high AS SELECT x FROM s WHERE x > 3 PER x NO DATA AFTER 1 MINUTE;
+    """)
+    kinds = {operator.kind for operator in program.graph.nodes}
+    assert {
+        OperatorKind.VIEW,
+        OperatorKind.ABSENCE,
+        OperatorKind.DECIDED,
+        OperatorKind.ALERT,
+    } <= kinds
+    for form in (dot, mermaid, svg):
+        text = form.emit(program)
+        assert all(kind.value in text for kind in kinds), form.__name__
+    assert all(
+        set(OperatorKind) == set(drawn) for drawn in (dot._SHAPES, mermaid._BRACKETS, svg._COLOURS)
+    )
