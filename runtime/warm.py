@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "cqc.runtime.absence.guard_entries",
-    "cqc.runtime.windows.key_numbers",
     "cqc.runtime.windows.recent_times",
-    "cqc.runtime.alerts.key_numbers",
     "cqc.runtime.alerts.alert_kernels",
     "cqc.runtime.intake.far_ahead",
     "cqc.runtime.networks.addresses",
@@ -45,6 +43,7 @@ MODULES = (
     "cqc.runtime.join.tree.tree_join",
     "cqc.runtime.state.lanes",
     "cqc.runtime.state.text_numbers",
+    "cqc.runtime.state.key_table",
     "cqc.runtime.join.execute.flat_join",
     "cqc.runtime.state.shared_state",
     "cqc.runtime.join.step.fused_probe",

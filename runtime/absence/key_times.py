@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.absence.guard_entries import FAR_US, GuardEntries, lift, locate
+from cqc.runtime.absence.guard_entries import FAR_US, GuardEntries, lift
 from cqc.runtime.columns.columns import text_column
 from cqc.runtime.columns.saved_columns import loaded, loaded_array, saved
 from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.state.hash_chains import KeyKind
 from cqc.runtime.state.hash_chains import keys_of as plain_keys
+from cqc.runtime.state.key_table import locate
 from cqc.runtime.state.text_numbers import TextNumbers
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class KeyTimes:
         self._is_double = [
             ColumnType.DOUBLE in (pair.outer.type, pair.inner.type) for pair in pairs
         ]
-        self._is_text = [pair.inner.type is ColumnType.STRING for pair in pairs]
+        self._is_text = [pair.inner.type.held_as_text for pair in pairs]
         self._texts = [TextNumbers() if is_text else None for is_text in self._is_text]
 
     @property

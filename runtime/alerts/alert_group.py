@@ -25,10 +25,10 @@ from cqc.runtime.alerts.alert_kernels import (
 )
 from cqc.runtime.alerts.entries import Entries
 from cqc.runtime.alerts.kept_rows import KeptRows
-from cqc.runtime.alerts.key_numbers import KeyNumbers
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
 from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.pull.over.ordering import SortKey, sorted_rows
+from cqc.runtime.state.key_numbers import KeyNumbers
 from cqc.runtime.windows.waiting_rows import Rows
 
 if TYPE_CHECKING:

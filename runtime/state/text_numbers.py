@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cqc.runtime.columns.columns import text_column
+from cqc.runtime.columns.columns import Column, text_column
+from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.kernel import njit
 from cqc.runtime.state.hash_chains import hash_texts
 from cqc.runtime.state.lanes import copy_texts, text_buffers, writable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from cqc.runtime.columns.columns import Column
 
 _SMALLEST = 256
 
@@ -46,6 +45,11 @@ class TextNumbers:
 
     def of(self, column: Column) -> NDArray[np.int64]:
         """The number of each text of a column, given where it has none."""
+        if isinstance(column, RepeatedText):
+            numbers = self.of(Column(column.type, column.distinct))[column.codes]
+            if column.valid is not None:
+                numbers[~column.valid] = -1
+            return numbers
         offsets, data = text_buffers(column.values)
         hashes = hash_texts(offsets, writable(data))
         self._reserve(len(column), len(data))

@@ -30,8 +30,8 @@ from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.columns.saved_columns import loaded, loaded_array, loaded_column, saved
 from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.pull.aggregate.aggregates import count_column
+from cqc.runtime.state.key_numbers import KeyNumbers
 from cqc.runtime.windows.decided_plan import DecidedPlan
-from cqc.runtime.windows.key_numbers import KeyNumbers
 from cqc.runtime.windows.recent_times import FROM_FIRST, NEVER, NO_MOST, RecentTimes
 from cqc.runtime.windows.waiting_rows import Rows, fetch_of, joined_columns
 

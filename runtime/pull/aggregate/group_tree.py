@@ -20,7 +20,6 @@ import numpy as np
 
 from cqc.compiler.meaning.bound import AggregateFunction
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.text_labels import TextLabels
 from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.pull.aggregate.aggregate_tree import FAN, AggregateTree
@@ -31,7 +30,6 @@ from cqc.runtime.pull.aggregate.aggregates import (
     needs_finer_groups,
 )
 from cqc.runtime.pull.aggregate.group_slots import GroupSlots
-from cqc.runtime.pull.aggregate.grouping import GroupNumbers
 from cqc.runtime.pull.aggregate.partial_groups import (
     Groups,
     PartialGroups,
@@ -46,6 +44,7 @@ from cqc.runtime.pull.aggregate.partials import (
     numbers_of,
 )
 from cqc.runtime.pull.history.result_history import Batch
+from cqc.runtime.state.key_numbers import KeyNumbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,7 +143,7 @@ class GroupTree:
     def _start_anew(self) -> None:
         self._waiting: list[Batch] = [self.history.everything()]
         self._waiting_rows = len(self._waiting[0])
-        self._numbers = GroupNumbers(self._types)
+        self._numbers = KeyNumbers(self._types)
         self._slots = GroupSlots()
         for lane in self._lanes.values():
             lane.tree = AggregateTree(self._slots.capacity, lane.tree.values.dtype)
@@ -164,7 +163,7 @@ class GroupTree:
     @property
     def nbytes(self) -> int:
         trees = sum(lane.tree.nbytes for lane in self._lanes.values())
-        return trees + int(self._slots.oldest.nbytes)
+        return trees + int(self._slots.oldest.nbytes) + self._numbers.nbytes
 
     def offer(self, batch: Batch, number: int) -> None:
         """Take rows that were merged into the history, now or when somebody asks."""
@@ -225,7 +224,7 @@ class GroupTree:
         return Groups(entries.window, self._keys_of(entries), tuple(columns))
 
     def _keys_of(self, entries: _Entries) -> tuple[Column, ...]:
-        return tuple(take(key, entries.group) for key in self._numbers.key_columns())
+        return self._numbers.columns(entries.group)
 
     def _entries(self, begin_us: NDArray[np.int64], end_us: NDArray[np.int64]) -> _Entries:
         self._catch_up()
@@ -293,7 +292,7 @@ class GroupTree:
         """An aggregate over distinct values: the finer tree has each of them as a group of its own."""
         parts = finer._entries(begin_us, end_us)
         *keys, values = finer._keys_of(parts)
-        groups = self._numbers.of(keys, len(parts)) if keys else np.zeros(len(parts), np.int64)
+        groups = self._numbers.of(keys, len(parts))
         width = max(self._slots.groups, 1)
         codes = entries.window * width + entries.group
         entry = codes.searchsorted(parts.window * width + groups)
@@ -313,7 +312,7 @@ class GroupTree:
             return
         fetch = self._fetch_rows(batch.positions)
         groups = self._groups_of(fetch, len(batch))
-        move = self._slots.insert(groups, batch.oldest, max(len(self._numbers), 1))
+        move = self._slots.insert(groups, batch.oldest, len(self._numbers))
         for lane in self._lanes.values():
             if move.laid_out is not None:
                 lane.tree.relocate(*move.laid_out)
@@ -323,8 +322,6 @@ class GroupTree:
             lane.tree.refresh(move.blocks)
 
     def _groups_of(self, fetch: Fetch, length: int) -> NDArray[np.int64]:
-        if not self._compiled:
-            return np.zeros(length, np.int64)
         keys = [compiled.run(fetch, length) for compiled in self._compiled]
         return self._numbers.of(keys, length)
 

@@ -47,6 +47,8 @@ def aggregate(wanted: Aggregate, members: Sequence[Scope]) -> Value:
 
 def group_key(value: Value) -> object:
     """Equal for values that GROUP BY and DISTINCT hold equal: NULL with NULL, NaN with NaN, -0.0 with 0.0."""
+    if isinstance(value, list):
+        return tuple(map(group_key, value))
     return None if value is None else (type(value), order_key(value))
 
 

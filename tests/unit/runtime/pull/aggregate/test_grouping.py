@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType as T
-from cqc.runtime.columns.columns import from_python, to_python
-from cqc.runtime.pull.aggregate.grouping import GroupNumbers, number_rows
+from cqc.runtime.columns.columns import from_python
+from cqc.runtime.pull.aggregate.grouping import number_rows
 from cqc.runtime.pull.over.ordering import SortKey, distinct_rows, limited_rows, sorted_rows
 
 ONE_WINDOW = np.zeros(5, np.int64)
@@ -27,18 +27,6 @@ def test_equal_rows_have_one_number() -> None:
     texts = from_python(T.STRING, ["a", "a", "a", "b", None])
     assert number_rows([doubles], 5)[0].tolist() == [0, 0, 1, 1, 2]
     assert number_rows([doubles, texts], 5)[0].tolist() == [0, 0, 1, 2, 3]
-
-
-def test_groups_are_found_again_later() -> None:
-    groups = GroupNumbers([T.DOUBLE, T.STRING])
-    first = [from_python(T.DOUBLE, [math.nan, None]), from_python(T.STRING, ["x", None])]
-    later = [from_python(T.DOUBLE, [None, 1.5, math.nan]), from_python(T.STRING, [None, "x", "x"])]
-    assert groups.of(first, 2).tolist() == [0, 1]
-    assert groups.of(later, 3).tolist() == [1, 2, 0]
-    doubles, texts = map(to_python, groups.key_columns())
-    assert math.isnan(doubles[0])
-    assert doubles[1:] == [None, 1.5]
-    assert texts == ["x", None, "x"]
 
 
 def test_nulls_come_first_ascending_and_last_descending_unless_said() -> None:
