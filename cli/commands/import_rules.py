@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cqc.importers.rule_files import NotSaid, RuleFile
 
@@ -26,6 +26,47 @@ strict_option = click.option(
     "--strict", is_flag=True, help="Exit code 1 when a rule cannot be said."
 )
 
+_SHARED = (
+    click.option(
+        "--mapping",
+        "mappings",
+        multiple=True,
+        metavar="NAME|FILE",
+        help="Where log sources and their fields are (repeatable): one that comes with cqc, such as winlogbeat, or a file of yours.",
+    ),
+    click.option(
+        "--delay",
+        default="1 MINUTE",
+        show_default=True,
+        metavar="DURATION",
+        help="How late events may come.",
+    ),
+    click.option(
+        "--alerts", is_flag=True, help="Make alerts instead of queries; the level is the severity."
+    ),
+    click.option(
+        "--per",
+        "per",
+        multiple=True,
+        metavar="FIELD",
+        help="Keep alerts apart by this field (repeatable).",
+    ),
+    click.option(
+        "--once-every",
+        default="1 HOUR",
+        show_default=True,
+        metavar="DURATION",
+        help="Repeat an alert at most this often.",
+    ),
+)
+
+
+def sources_and_alerts(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say where events are and how rules are delivered."""
+    for option in reversed(_SHARED):
+        command = option(command)
+    return command
+
 
 @click.group("import")
 def import_command() -> None:
@@ -42,37 +83,7 @@ def import_command() -> None:
     metavar="NAME|FILE",
     help="A processing pipeline of pySigma (repeatable).",
 )
-@click.option(
-    "--mapping",
-    "mappings",
-    multiple=True,
-    metavar="NAME|FILE",
-    help="Where log sources and their fields are (repeatable): windows, winlogbeat, cloudtrail, syslog, or a file of yours.",
-)
-@click.option(
-    "--delay",
-    default="1 MINUTE",
-    show_default=True,
-    metavar="DURATION",
-    help="How late events may come.",
-)
-@click.option(
-    "--alerts", is_flag=True, help="Make alerts instead of queries; the level is the severity."
-)
-@click.option(
-    "--per",
-    "per",
-    multiple=True,
-    metavar="FIELD",
-    help="Keep alerts apart by this field (repeatable).",
-)
-@click.option(
-    "--once-every",
-    default="1 HOUR",
-    show_default=True,
-    metavar="DURATION",
-    help="Repeat an alert at most this often.",
-)
+@sources_and_alerts
 @out_option
 @strict_option
 def sigma_command(
@@ -118,6 +129,60 @@ def sigma_command(
         raise click.UsageError(str(error)) from error
     except OSError as error:
         raise click.UsageError(f"cannot read {error.filename}: {error.strerror}") from error
+    return _finish(imported.streams, imported.files, imported.not_said, out, strict=strict)
+
+
+@import_command.command("eql")
+@click.argument("rules", metavar="RULES...", nargs=-1, required=True)
+@click.option(
+    "--category-field",
+    default="event.category",
+    show_default=True,
+    metavar="FIELD",
+    help="Where an event has its category.",
+)
+@sources_and_alerts
+@out_option
+@strict_option
+def eql_command(
+    rules: tuple[str, ...],
+    category_field: str,
+    mappings: tuple[str, ...],
+    delay: str,
+    alerts: bool,
+    per: tuple[str, ...],
+    once_every: str,
+    out: Path | None,
+    strict: bool,
+) -> int:
+    """Make a program of EQL queries and of Elastic's detection rules.
+
+    RULES are files, or folders of them: .eql with queries, .toml, .json and .ndjson with rules. `streams.cq` declares the stream
+    `events`; every rule becomes a query in a file of its own. What cannot be said is listed with the reason, and the rest is written.
+    """
+    from cqc.importers.eql.rule_set import Options, import_rules
+    from cqc.importers.mapping import MappingError
+
+    options = Options(
+        mappings,
+        _duration(delay, "--delay") if delay else "",
+        category_field,
+        alerts,
+        per,
+        _duration(once_every, "--once-every"),
+    )
+    try:
+        imported = import_rules(rules, options)
+    except MappingError as error:
+        raise click.UsageError(str(error)) from error
+    except ImportError as error:
+        raise click.UsageError(
+            f"`cqc import eql` needs PyYAML: pip install 'cqc[sigma]' ({error})"
+        ) from error
+    except OSError as error:
+        raise click.UsageError(f"cannot read {error.filename}: {error.strerror}") from error
+    for note in imported.notes:
+        click.echo(f"note: {note}", err=True)
     return _finish(imported.streams, imported.files, imported.not_said, out, strict=strict)
 
 

@@ -10,9 +10,9 @@ from sigma.correlations import SigmaCorrelationRule, SigmaRuleReference
 from sigma.exceptions import SigmaError, SigmaFeatureNotSupportedByBackendError
 from sigma.rule import SigmaRule
 
+from cqc.importers.alerts import alert_statement
 from cqc.importers.mapping import load_mapping
 from cqc.importers.program_text import identifier, text, with_clause
-from cqc.importers.sigma.alerts import alert_statement
 from cqc.importers.sigma.conditions import STREAM, ConditionTexts, Grouped, grouped
 from cqc.importers.sigma.correlations import Correlated, Matches, correlate
 from cqc.importers.sigma.naming import heading, kept_texts, query_names
@@ -268,8 +268,9 @@ class CqcBackend(ConditionTexts):
                     f"CREATE QUERY {identifier(name)} {clause}{' ' if clause else ''}AS\n{body};\n"
                 )
             else:
+                per = [matches.field(each) for each in self._alerts.per]
                 statements.append(
-                    alert_statement(name, matches, texts, self._alerts.per, self._alerts.once_every)
+                    alert_statement(name, matches.view, texts, per, self._alerts.once_every)
                 )
         program = self.last_processing_pipeline.postprocess_query(
             rule, heading(rule) + "\n".join(statements)

@@ -150,3 +150,40 @@ def test_rules_become_alerts_with_their_level_as_severity(
     ]
     assert told[0]["alert"]["severity"] == "high"
     assert told[0]["alert"]["key"] == {"User": "u"}
+
+
+EQL = """\
+sequence by user.name with maxspan=5m
+  [authentication where event.outcome == "failure"] with runs=3
+  [authentication where event.outcome == "success" and not cidrMatch(source.ip, "10.0.0.0/8")]
+"""
+
+
+def test_eql_becomes_a_program_that_runs(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "brute.eql").write_text(EQL)
+    (tmp_path / "bad.eql").write_text("process where true | head 1")
+    out = tmp_path / "out"
+    finished = call("import", "eql", tmp_path, "-o", out)
+    assert (finished.code, finished.out) == (0, "")
+    assert "not said: bad (" in finished.err
+    assert "1 rules written to" in finished.err
+    assert call("import", "eql", tmp_path, "-o", out, "--strict").code == 1
+    events = [("failure", second) for second in (1, 2, 3)] + [("success", 9)]
+    (tmp_path / "e.jsonl").write_text(
+        "".join(
+            json.dumps(
+                {
+                    "@timestamp": f"2024-01-01T00:00:0{second}Z",
+                    "event": {"category": ["authentication"], "outcome": outcome},
+                    "user": {"name": "ann"},
+                    "source": {"ip": "192.0.2.1"},
+                }
+            )
+            + "\n"
+            for outcome, second in events
+        )
+    )
+    bind = f"events={tmp_path / 'e.jsonl'}"
+    found = call("run", out, "--engine", "local", "--quiet", "--bind", bind)
+    [result] = found.out.splitlines()
+    assert json.loads(result)["row"]["began_1"] == "2024-01-01T00:00:01Z"

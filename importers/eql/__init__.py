@@ -1,0 +1,1 @@
+"""EQL, the event query language of Elastic: event queries and sequences as queries, for `cqc import eql`."""

@@ -1,0 +1,1 @@
+"""Random EQL and what it should find."""
