@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # not from `typing`: the command must hear Ctrl-C before 
 if TYPE_CHECKING:
     import cqc.spark as spark
     from cqc.compiler import CompileError, Diagnostic, Program, compile, compile_files  # noqa: A004  the public name
-    from cqc.compiler.functions.registered import function
+    from cqc.compiler.functions.registered import aggregate, function
     from cqc.compiler.meaning.user_sources import source
     from cqc.runtime.deliver.results import Result
     from cqc.runtime.engine.async_engine import AsyncEngine
@@ -33,6 +33,7 @@ __all__ = [
     "Result",
     "RunError",
     "UnreachableError",
+    "aggregate",
     "compile",
     "compile_files",
     "function",
@@ -51,6 +52,7 @@ _HOMES = {
     "Result": "cqc.runtime.deliver.results",
     "RunError": "cqc.runtime.errors",
     "UnreachableError": "cqc.runtime.receivers.receiver",
+    "aggregate": "cqc.compiler.functions.registered",
     "compile": "cqc.compiler",
     "compile_files": "cqc.compiler",
     "function": "cqc.compiler.functions.registered",

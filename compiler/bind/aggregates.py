@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.bind.calls import all_known, converted_arguments, count_fits
+from cqc.compiler.bind.calls import (
+    all_known,
+    converted_arguments,
+    count_fits,
+    user_arguments,
+)
 from cqc.compiler.functions.registry import AGGREGATE_FUNCTIONS
 from cqc.compiler.meaning.bound import (
     INSTANT,
@@ -27,6 +32,7 @@ from cqc.compiler.meaning.types import ColumnType
 if TYPE_CHECKING:
     from cqc.compiler.bind.scope import Scope
     from cqc.compiler.functions.entry import AggregateEntry
+    from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.syntax import tree as syntax
 
@@ -34,9 +40,11 @@ F = AggregateFunction
 _SHARES = (F.PERCENTILE, F.PERCENTILE_CONT, F.PERCENTILE_DISC, F.APPROX_PERCENTILE)
 
 
-def is_aggregate(node: syntax.Call) -> bool:
-    """Whether a call is that of an aggregate."""
-    return fold(node.name.text) in AGGREGATE_FUNCTIONS
+def is_aggregate(scope: Scope, node: syntax.Call) -> bool:
+    """Whether a call is that of an aggregate, built in or registered."""
+    name = fold(node.name.text)
+    user = scope.environment.functions.get(name)
+    return name in AGGREGATE_FUNCTIONS or (user is not None and user.is_aggregate)
 
 
 def bind_aggregate(
@@ -47,6 +55,9 @@ def bind_aggregate(
     within: tuple[Order, ...],
 ) -> Expression | None:
     """An aggregate of bound arguments, of the condition in FILTER, and of the keys in WITHIN GROUP."""
+    user = scope.environment.functions.get(fold(node.name.text))
+    if user is not None:
+        return _user_aggregate(scope, node, user, arguments, where)
     entry = AGGREGATE_FUNCTIONS[fold(node.name.text)]
     function = AggregateFunction[(entry.function or entry.name).upper()]
     if node.star:
@@ -75,6 +86,33 @@ def bind_aggregate(
     if converted is None:
         return None
     return _made(scope, node, entry, converted, where, within)
+
+
+def _user_aggregate(
+    scope: Scope,
+    node: syntax.Call,
+    user: UserFunction,
+    arguments: list[Expression | None],
+    where: Expression | None,
+) -> Expression | None:
+    """A registered aggregate. Rows with a NULL argument do not count, and they come by event time, then by arrival."""
+    for clause, is_there in (
+        ("`*`", node.star),
+        ("IGNORE NULLS", node.ignores_nulls),
+        ("WITHIN GROUP", node.within),
+    ):
+        if is_there:
+            scope.report("CQ065", node.span, function=node.name.text, what=clause)
+            return None
+    values = user_arguments(scope, node, user, arguments)
+    if values is None:
+        return None
+    first, *rest = values
+    if where is not None:
+        first = _only_where(where, first)
+    times = _event_times(scope, node)
+    made = Aggregate(F.USER, first, node.distinct, user.returns, node.span)
+    return replace(made, more=tuple(rest), times=times, user=user.name)
 
 
 def _counted_rows(
@@ -129,7 +167,8 @@ def _made(
             rest = [_only_where(where, rest[0])]
         else:
             first = _only_where(where, first)
-    made = Aggregate(function, first, node.distinct, result, node.span)
+    distinct = node.distinct or function is F.COLLECT_SET
+    made = Aggregate(function, first, distinct, result, node.span)
     more: dict[str, object] = {"times": times, "ignores_null": ignores_null}
     if function in (F.MAX_BY, F.MIN_BY, F.CORR, F.COVAR_POP, F.COVAR_SAMP):
         more["more"] = tuple(rest)

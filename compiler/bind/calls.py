@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import Span
     from cqc.compiler.functions.argument_rules import ArgumentRule
     from cqc.compiler.functions.entry import FunctionEntry, ScalarEntry
+    from cqc.compiler.functions.registered import UserFunction
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.syntax import tree as syntax
 
@@ -44,11 +45,17 @@ _NULL = ColumnType.NULL
 Arguments = list["Expression"]
 
 
+_SIDES = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+"""The functions that `trim(BOTH a FROM b)` and the like are."""
+
+
 def bind_call(
     scope: Scope, node: syntax.Call, arguments: list[Expression | None]
 ) -> Expression | None:
     """A scalar function of bound arguments; None among them is a mistake already reported."""
     name = fold(node.name.text)
+    if node.joined in _SIDES:
+        name = _SIDES[node.joined]
     if node.joined == "IN" and name != "position":
         scope.report("CQ065", node.span, function=node.name.text, what="`IN`")
         return None
@@ -58,11 +65,8 @@ def bind_call(
         return None
     user = scope.environment.functions.get(name)
     if user is not None:
-        if user.arity is not None and len(arguments) != user.arity:
-            _report_count(scope, node, user.arity, user.arity)
-            return None
-        known = all_known(arguments)
-        return None if known is None else _user_call(scope, node, name, known, user.returns)
+        typed = user_arguments(scope, node, user, arguments)
+        return None if typed is None else UserCall(name, tuple(typed), user.returns, node.span)
     entry = SCALAR_FUNCTIONS.get(name)
     if entry is None:
         _report_unknown(scope, node)
@@ -120,15 +124,20 @@ def all_known(arguments: list[Expression | None]) -> Arguments | None:
     return known if len(known) == len(arguments) else None
 
 
-def _user_call(
-    scope: Scope, node: syntax.Call, name: str, arguments: Arguments, returns: ColumnType
-) -> Expression | None:
-    for argument in arguments:
+def user_arguments(
+    scope: Scope, node: syntax.Call, user: UserFunction, arguments: list[Expression | None]
+) -> Arguments | None:
+    """The arguments of a registered function or aggregate, or None after saying what is wrong with them."""
+    if user.arity is not None and len(arguments) != user.arity:
+        _report_count(scope, node, user.arity, user.arity)
+        return None
+    known = all_known(arguments)
+    for argument in known or ():
         is_text = argument.type in (ColumnType.STRING, _NULL)
         if argument.type is _INTERVAL or (argument.type.held_as_text and not is_text):
-            return _refuse(scope, name, argument, "a column's type")
-    typed = tuple(coerce(a, _DOUBLE) if a.type is _NULL else a for a in arguments)
-    return UserCall(name, typed, returns, node.span)
+            _refuse(scope, user.name, argument, "a column's type")
+            return None
+    return known and [coerce(a, _DOUBLE) if a.type is _NULL else a for a in known]
 
 
 _NOT_THE_SAME_TWICE = words(
@@ -214,11 +223,19 @@ def _scalar_call(
         converted = met
     if entry.name in WRITTEN_RESULTS:
         return written_result(scope, entry.name, converted, span)
-    result = entry.result_type([argument.type for argument in converted])
+    types = [argument.type for argument in converted]
+    if entry.written is not None:
+        result = entry.written(types, [_constant_of(argument) for argument in converted])
+    else:
+        result = entry.result_type(types)
     if result is _NULL:
         return Literal(None, _NULL, span)
     call = FunctionCall(entry.name, tuple(converted), result, span)
     return simplified(call) if converted else call
+
+
+def _constant_of(argument: Expression) -> int | float | str | bool | None:
+    return argument.value if type(argument) is Literal else None
 
 
 def _met(scope: Scope, entry: ScalarEntry, name: str, arguments: Arguments) -> Arguments | None:

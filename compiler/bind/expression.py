@@ -443,10 +443,12 @@ def _call(scope: Scope, node: syntax.Call) -> Expression | None:
     for argument in node.arguments:
         if type(argument) is syntax.Lambda:
             return bind_higher_order(scope, node, argument, bind_expression)
-    if not is_aggregate(node) and (node.where is not None or node.within or node.ignores_nulls):
+    if not is_aggregate(scope, node) and (
+        node.where is not None or node.within or node.ignores_nulls
+    ):
         scope.report("CQ065", node.span, function=node.name.text, what="what follows its call")
         return None
-    if not is_aggregate(node):
+    if not is_aggregate(scope, node):
         return bind_call(scope, node, [bind_expression(scope, a) for a in node.arguments])
     name = node.name.text.upper()
     allowed = _aggregate_allowed(scope, node)

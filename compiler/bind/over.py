@@ -95,7 +95,7 @@ def bind_over(
     if order is None:
         return None
     by_time, kept = order
-    if is_aggregate(node.call):
+    if is_aggregate(scope, node.call):
         aggregate = bind_aggregate(scope, node.call, arguments, where, within)
         return _aggregate(scope, node, aggregate, partition, kept, by_time, is_complete)
     function = _function(scope, node)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.emit.sql_nested import NESTED_CALLS, constant, nested_call
 from cqc.compiler.functions.registry import AGGREGATE_ENTRIES, SCALAR_FUNCTIONS
-from cqc.compiler.functions.sql_forms import SqlCall, write_call
+from cqc.compiler.functions.sql_forms import CannotWriteError, SqlCall, write_call
 from cqc.compiler.meaning import bound
 from cqc.compiler.meaning.bound import ArithmeticOp, PatternKind
 from cqc.compiler.meaning.times.instants import format_day
@@ -237,6 +237,10 @@ class Writer:
         if expression.argument is None:
             return "count(*)"
         distinct = "DISTINCT " if expression.distinct else ""
+        if expression.user:
+            raise CannotWriteError(
+                f"{expression.user}: it is a registered aggregate, which SQL does not have"
+            )
         entry = AGGREGATE_ENTRIES[expression.function.value.lower()]
         inputs = [expression.argument, *expression.more]
         written = [self.write(each) for each in inputs]

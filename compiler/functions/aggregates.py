@@ -5,6 +5,8 @@ Examples are over one group of four rows, `EXAMPLE_ROWS`. The kernels are in the
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cqc.compiler.functions.argument_rules import (
     ANY_COLUMN,
     ANY_OR_DURATION,
@@ -25,11 +27,18 @@ from cqc.compiler.functions.entry import (
     optional,
     sum_type,
 )
-from cqc.compiler.functions.sql_forms import Refused, for_bigint, for_duration
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.functions.sql_forms import Refused, for_bigint, for_duration, write_call
+from cqc.compiler.meaning.types import ColumnType, array_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cqc.compiler.functions.sql_forms import SqlForm
 
 _BY_ARRIVAL = Refused("it depends on the order of arrival, which SQL does not have")
 _ESTIMATE = Refused("its estimate is another")
+_DUCKDB_SET = "coalesce(list_sort(list(DISTINCT {0}) FILTER (WHERE {0} IS NOT NULL)), [])"
+_SPARK_SET = "sort_array(collect_set({0}))"
 _SHARE = ArgumentRule(
     "share",
     "a share between 0 and 1, written out",
@@ -37,6 +46,16 @@ _SHARE = ArgumentRule(
     ColumnType.DOUBLE,
     written_out=True,
 )
+
+
+def _list_of(types: Sequence[ColumnType]) -> ColumnType:
+    return array_of(types[0])
+
+
+def _list_form(of_distinct: str) -> SqlForm:
+    """Lists go by arrival, but for those of distinct values."""
+    return lambda call: write_call(of_distinct, call) if call.distinct else _BY_ARRIVAL(call)
+
 
 EXAMPLE_COLUMNS = {"x": ColumnType.BIGINT, "name": ColumnType.STRING}
 EXAMPLE_ROWS: tuple[tuple[int | None, str], ...] = ((4, "d"), (1, "a"), (4, "e"), (None, "b"))
@@ -287,10 +306,31 @@ AGGREGATES = (
         takes_order=True,
     ),
     AggregateEntry(
+        "collect_list",
+        (one("x", ANY_COLUMN),),
+        _list_of,
+        "The values that are not NULL as an array, in the order of event time, then of arrival; those of DISTINCT in their own order.",
+        ("COLLECT_LIST(x)[2]", 4),
+        aliases=("array_agg",),
+        duckdb=_list_form(_DUCKDB_SET),
+        spark=_list_form(_SPARK_SET),
+        needs_time=True,
+    ),
+    AggregateEntry(
+        "collect_set",
+        (one("x", ANY_COLUMN),),
+        _list_of,
+        "The distinct values that are not NULL as an array, in their own order.",
+        ("COLLECT_SET(name)[3]", "e"),
+        duckdb=_DUCKDB_SET,
+        spark=_SPARK_SET,
+    ),
+    AggregateEntry(
         "approx_count_distinct",
         (one("x", ANY_COLUMN),),
         ColumnType.BIGINT,
-        "About how many distinct values there are: HyperLogLog with 4,096 registers, right to 1.6 % (standard error).",
+        "About how many distinct values there are: the CPC sketch of Apache DataSketches with 4,096 registers and MurmurHash3, right to 1.1 % "
+        "(standard error).",
         ("APPROX_COUNT_DISTINCT(x)", 2),
         duckdb=_ESTIMATE,
         spark=_ESTIMATE,

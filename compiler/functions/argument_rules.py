@@ -76,6 +76,13 @@ NUMBER_OR_DURATION = ArgumentRule(
 AS_DOUBLE = ArgumentRule(
     "number", "a number", _ALL_NUMBERS, ColumnType.DOUBLE, becomes=ColumnType.DOUBLE
 )
+ANY_NUMBER = ArgumentRule("number", "a number", _ALL_NUMBERS, ColumnType.DOUBLE)
+WHOLE_OR_DECIMAL = ArgumentRule(
+    "BIGINT or DECIMAL",
+    "a whole number or a DECIMAL",
+    TypeSet((ColumnType.BIGINT,), DecimalType),
+    ColumnType.BIGINT,
+)
 WHOLE = ArgumentRule("BIGINT", "a whole number", frozenset((ColumnType.BIGINT,)), ColumnType.BIGINT)
 POSITION = ArgumentRule(
     "BIGINT",
@@ -133,7 +140,6 @@ ONE_TYPE = ArgumentRule(
     ColumnType.NULL,
     united=True,
 )
-ONE_NUMBER_TYPE = ArgumentRule("number", "a number", _NUMBERS, ColumnType.NULL, united=True)
 COMPARED = ArgumentRule(
     "any comparable",
     "a value that can be compared",

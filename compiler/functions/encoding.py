@@ -10,8 +10,11 @@ from cqc.compiler.functions.sql_forms import Refused, for_bigint
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cqc.compiler.functions.sql_forms import SqlCall
 
+_BYTES = ArgumentRule("BINARY or any as STRING", "STRING", COLUMN_TYPES, ColumnType.STRING)
 _WHOLE_OR_TEXT = ArgumentRule("any", "a whole number or a text", COLUMN_TYPES, ColumnType.STRING)
 
 
@@ -19,8 +22,18 @@ def _spark_hex(call: SqlCall) -> str:
     (value,), (type_,) = call.arguments, call.types
     if type_ is ColumnType.DOUBLE:
         return f"hex(try_cast({value} AS BIGINT))"
-    is_plain = type_ in (ColumnType.BIGINT, ColumnType.STRING)
+    is_plain = type_ in (ColumnType.BIGINT, ColumnType.STRING, ColumnType.BINARY)
     return f"hex({value})" if is_plain else f"hex(CAST({value} AS STRING))"
+
+
+def _as_bytes(types: Sequence[ColumnType]) -> Sequence[ColumnType]:
+    """BINARY as it is, all else as text."""
+    own = types[0]
+    return [own if own is ColumnType.BINARY else ColumnType.STRING, *types[1:]]
+
+
+def _spark_base64(call: SqlCall) -> str:
+    return f"base64(CAST({call.arguments[0]} AS BINARY))"
 
 
 ENCODINGS = (
@@ -55,42 +68,63 @@ ENCODINGS = (
     ),
     ScalarEntry(
         "base64",
-        (one("text", AS_TEXT),),
+        (one("text", _BYTES),),
         ColumnType.STRING,
         "The bytes of the text in base64, in lines of 76 characters (MIME).",
         ("base64('alarm')", "YWxhcm0="),
         duckdb=Refused("DuckDB breaks no lines"),
-        spark="base64(CAST({0} AS BINARY))",
+        spark=_spark_base64,
+        meets=_as_bytes,
+    ),
+    ScalarEntry(
+        "unbase64",
+        (one("text", AS_TEXT),),
+        ColumnType.BINARY,
+        "The bytes that a text in base64 stands for; characters that are not base64's are passed over, and what is no whole byte fails.",
+        ("unbase64('YWxhcm0=')::STRING", "alarm"),
+        duckdb=Refused("DuckDB decodes by other rules"),
+    ),
+    ScalarEntry(
+        "unhex",
+        (one("text", AS_TEXT),),
+        ColumnType.BINARY,
+        "The bytes that hexadecimal digits stand for, with a 0 before an odd number of them; NULL for anything else.",
+        ("unhex('616c')::STRING", "al"),
+        duckdb=Refused("DuckDB fails for what is not hexadecimal"),
     ),
     ScalarEntry(
         "md5",
-        (one("text", AS_TEXT),),
+        (one("text", _BYTES),),
         ColumnType.STRING,
         "The MD5 digest of the text's bytes, in hexadecimal.",
         ("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),
+        meets=_as_bytes,
     ),
     ScalarEntry(
         "sha1",
-        (one("text", AS_TEXT),),
+        (one("text", _BYTES),),
         ColumnType.STRING,
         "The SHA-1 digest of the text's bytes, in hexadecimal.",
         ("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),
         aliases=("sha",),
+        meets=_as_bytes,
     ),
     ScalarEntry(
         "sha2",
-        (one("text", AS_TEXT), one("bits", INT)),
+        (one("text", _BYTES), one("bits", INT)),
         ColumnType.STRING,
         "The SHA-2 digest of 224, 256 (or 0), 384 or 512 bits, in hexadecimal; NULL for another number.",
         ("sha2('a', 224)", "abd37534c7d9a2efb9465de931cd7055ffdb8879563ae98078d6d6d5"),
         duckdb=Refused("DuckDB has SHA-256 only"),
+        meets=_as_bytes,
     ),
     ScalarEntry(
         "crc32",
-        (one("text", AS_TEXT),),
+        (one("text", _BYTES),),
         ColumnType.BIGINT,
         "The CRC-32 checksum of the text's bytes.",
         ("crc32('a')", 3904355907),
+        meets=_as_bytes,
         duckdb=Refused("DuckDB has no such function"),
     ),
     ScalarEntry(

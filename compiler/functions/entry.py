@@ -135,6 +135,9 @@ class ScalarEntry(FunctionEntry):
         None  # the function on Python values, to fold calls on constants
     )
     takes_pattern: bool = False  # the second argument is a regular expression
+    written: Callable[[Sequence[ColumnType], Sequence[Constant]], ColumnType] | None = (
+        None  # the result's type where it depends on constants, which are None for what is none
+    )
     operator: str | None = None  # how it is written where it is no call: `{0} & {1}`
     meets: Callable[[Sequence[ColumnType]], Sequence[ColumnType] | None] | None = (
         None  # the types that the arguments take together; None where they do not go together

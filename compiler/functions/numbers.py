@@ -6,15 +6,22 @@ import math
 from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.argument_rules import (
+    ANY_NUMBER,
     AS_DOUBLE,
-    NUMBER,
     NUMBER_OR_DURATION,
-    ONE_NUMBER_TYPE,
     ONE_TYPE,
     WHOLE,
+    WHOLE_OR_DECIMAL,
     WRITTEN_DIGITS,
 )
 from cqc.compiler.functions.constant_forms import fitting, order_key, to_whole
+from cqc.compiler.functions.decimal_types import (
+    for_digits,
+    for_remainder,
+    remainder_type,
+    rounded_result,
+    towards_result,
+)
 from cqc.compiler.functions.entry import (
     ScalarEntry,
     first_type,
@@ -25,11 +32,12 @@ from cqc.compiler.functions.entry import (
 )
 from cqc.compiler.functions.sql_forms import (
     PLAIN,
+    CannotWriteError,
     Refused,
     duckdb_with,
     for_bigint,
 )
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.constant_forms import Constant
@@ -40,6 +48,8 @@ _WITHIN_BIGINT = "{0} >= -9.223372036854775808E18D AND {0} < 9.22337203685477580
 
 def _duckdb_round(call: SqlCall) -> str:
     operand, digits = (*call.arguments, "0")[:2]
+    if isinstance(call.type, DecimalType):
+        return f"CAST(round({operand}, CAST({digits} AS INTEGER)) AS {call.type.value})"
     if call.type is ColumnType.BIGINT:
         exact = f"round(CAST({operand} AS DECIMAL(38, 0)), CAST({digits} AS INTEGER))"
         return f"TRY_CAST({exact} AS BIGINT)"
@@ -57,6 +67,41 @@ def _spark_round(call: SqlCall) -> str:
         exact = f"round(CAST({operand} AS DECIMAL(20, 0)), CAST({digits} AS INT))"
         return f"try_cast({exact} AS BIGINT)"
     return f"round({operand}, CAST({digits} AS INT))"
+
+
+def _duckdb_towards(call: SqlCall) -> str:
+    (operand, *digits), (type_, *_) = call.arguments, call.types
+    if digits:
+        raise CannotWriteError(f"{call.name}: DuckDB rounds to whole numbers only")
+    if type_ is ColumnType.BIGINT:
+        return operand
+    return f"TRY_CAST({call.name}({operand}) AS {call.type.value})"
+
+
+def _spark_towards(call: SqlCall) -> str:
+    (operand, *digits), (type_, *_) = call.arguments, call.types
+    if digits:
+        return f"{call.name}({operand}, CAST({digits[0]} AS INT))"
+    if type_ is ColumnType.BIGINT:
+        return operand
+    if isinstance(type_, DecimalType):
+        return PLAIN(call)
+    return f"CASE WHEN {_WITHIN_BIGINT.format(operand)} THEN {call.name}({operand}) END"
+
+
+def _spark_div(call: SqlCall) -> str:
+    one, other = call.arguments
+    if isinstance(call.types[0], DecimalType) or isinstance(call.types[1], DecimalType):
+        return f"CASE WHEN {other} <> 0 THEN ({one} div {other}) END"
+    fits = f"{other} <> 0 AND NOT ({one} = (-9223372036854775808L) AND {other} = (-1L))"
+    return f"CASE WHEN {fits} THEN ({one} div {other}) END"
+
+
+def _duckdb_div(call: SqlCall) -> str:
+    if isinstance(call.types[0], DecimalType) or isinstance(call.types[1], DecimalType):
+        raise CannotWriteError("div: DuckDB divides DECIMAL as DOUBLE")
+    one, other = call.arguments
+    return f"TRY_CAST(CAST({one} AS HUGEINT) // nullif({other}, 0) AS BIGINT)"
 
 
 def _spark_bround(call: SqlCall) -> str:
@@ -88,32 +133,39 @@ NUMBERS = (
     ),
     ScalarEntry(
         "round",
-        (one("x", NUMBER), optional("digits", WRITTEN_DIGITS)),
+        (one("x", ANY_NUMBER), optional("digits", WRITTEN_DIGITS)),
         first_type,
         "x rounded to so many digits after the point (0 where left out, negative for tens and hundreds), half away from zero.",
         ("round(2.675, 2)", 2.68),
+        written=rounded_result,
         duckdb=_duckdb_round,
         spark=_spark_round,
     ),
     ScalarEntry(
         "floor",
-        (one("x", NUMBER),),
+        (one("x", ANY_NUMBER), optional("digits", WRITTEN_DIGITS)),
         ColumnType.BIGINT,
-        "The largest whole number that is not above x; fails where BIGINT has none.",
+        "The largest whole number that is not above x, or with so many digits after the point the largest such DECIMAL; fails "
+        "where there is none.",
         ("floor(-2.5)", -3),
-        duckdb=for_bigint("{0}", "TRY_CAST(floor({0}) AS BIGINT)"),
-        spark=for_bigint("{0}", f"CASE WHEN {_WITHIN_BIGINT} THEN floor({{0}}) END"),
+        written=towards_result,
+        meets=for_digits,
+        duckdb=_duckdb_towards,
+        spark=_spark_towards,
         constant=to_whole(math.floor),
     ),
     ScalarEntry(
         "ceil",
-        (one("x", NUMBER),),
+        (one("x", ANY_NUMBER), optional("digits", WRITTEN_DIGITS)),
         ColumnType.BIGINT,
-        "The least whole number that is not below x; fails where BIGINT has none.",
+        "The least whole number that is not below x, or with so many digits after the point the least such DECIMAL; fails "
+        "where there is none.",
         ("ceil(2.1)", 3),
         aliases=("ceiling",),
-        duckdb=for_bigint("{0}", "TRY_CAST(ceil({0}) AS BIGINT)"),
-        spark=for_bigint("{0}", f"CASE WHEN {_WITHIN_BIGINT} THEN ceil({{0}}) END"),
+        written=towards_result,
+        meets=for_digits,
+        duckdb=_duckdb_towards,
+        spark=_spark_towards,
         constant=to_whole(math.ceil),
     ),
     ScalarEntry(
@@ -128,14 +180,15 @@ NUMBERS = (
     ),
     ScalarEntry(
         "mod",
-        (one("x", ONE_NUMBER_TYPE), one("y", ONE_NUMBER_TYPE)),
-        shared_type,
+        (one("x", ANY_NUMBER), one("y", ANY_NUMBER)),
+        remainder_type,
         "What `x % y` is: the remainder with the sign of x; fails where y is 0.",
         ("mod(-7, 3)", -1),
         duckdb=for_bigint(
             "CAST(CAST({0} AS HUGEINT) % nullif({1}, 0) AS BIGINT)", "({0} % nullif({1}, 0))"
         ),
         spark="try_mod({0}, {1})",
+        meets=for_remainder,
     ),
     ScalarEntry(
         "nanvl",
@@ -175,30 +228,33 @@ NUMBERS = (
     ),
     ScalarEntry(
         "bround",
-        (one("x", NUMBER), optional("digits", WRITTEN_DIGITS)),
+        (one("x", ANY_NUMBER), optional("digits", WRITTEN_DIGITS)),
         first_type,
         "x rounded to so many digits after the point (0 where left out, negative for tens and hundreds), half to the even digit.",
         ("bround(2.5)", 2.0),
         duckdb=Refused("DuckDB rounds the binary value, not the digits shown"),
+        written=rounded_result,
         spark=_spark_bround,
     ),
     ScalarEntry(
         "pmod",
-        (one("x", ONE_NUMBER_TYPE), one("y", ONE_NUMBER_TYPE)),
-        shared_type,
+        (one("x", ANY_NUMBER), one("y", ANY_NUMBER)),
+        remainder_type,
         "The remainder of x by y, made positive by adding y once where it is negative; fails where y is 0.",
         ("pmod(-7, 3)", 2),
         duckdb=Refused("DuckDB's remainder has another sign"),
         spark="CASE WHEN {1} <> 0 THEN pmod({0}, {1}) END",
+        meets=for_remainder,
     ),
     ScalarEntry(
         "div",
-        (one("x", WHOLE), one("y", WHOLE)),
+        (one("x", WHOLE_OR_DECIMAL), one("y", WHOLE_OR_DECIMAL)),
         ColumnType.BIGINT,
         "x divided by y without what is after the point; fails where y is 0. `x DIV y` is the same.",
         ("div(-7, 2)", -3),
-        duckdb="TRY_CAST(CAST({0} AS HUGEINT) // nullif({1}, 0) AS BIGINT)",
-        spark="CASE WHEN {1} <> 0 AND NOT ({0} = (-9223372036854775808L) AND {1} = (-1L)) THEN ({0} div {1}) END",
+        duckdb=_duckdb_div,
+        spark=_spark_div,
+        meets=for_remainder,
     ),
     ScalarEntry(
         "width_bucket",

@@ -16,7 +16,7 @@ from typing import Any
 from cqc.compiler.diagnostics.arguments import expect, kind_of
 from cqc.compiler.diagnostics.source import Span
 from cqc.compiler.functions.registry import is_built_in
-from cqc.compiler.meaning.bound import UserCall
+from cqc.compiler.meaning.bound import Aggregate, UserCall
 from cqc.compiler.meaning.catalog import Relation, fold
 from cqc.compiler.meaning.types import TYPE_NAMES, ColumnType
 from cqc.compiler.syntax.tokens import RESERVED
@@ -27,6 +27,16 @@ VectorFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
+class AggregateSteps:
+    """The four steps of a registered aggregate."""
+
+    init: Callable[[], Any]
+    update: Callable[..., Any]
+    merge: Callable[[Any, Any], Any]
+    finish: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
 class UserFunction:
     """A registered function; `arity` is None when its signature does not say how many arguments it takes."""
 
@@ -34,6 +44,11 @@ class UserFunction:
     callable: VectorFunction
     returns: ColumnType
     arity: int | None
+    steps: AggregateSteps | None = None  # of an aggregate, whose `callable` is its update
+
+    @property
+    def is_aggregate(self) -> bool:
+        return self.steps is not None
 
 
 _registered: dict[str, UserFunction] = {}  # replaced and never changed: somebody may be reading it
@@ -64,6 +79,60 @@ def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> No
     if not is_callable(callable):
         raise TypeError(f"cqc.function takes what can be called second, not {kind_of(callable)}")
     expect(returns, str, "cqc.function", "the name of the type it returns, such as 'DOUBLE'")
+    adopt([UserFunction(_name(name), callable, _type(returns), _arity(callable))])
+
+
+def aggregate(
+    name: str,
+    init: Callable[[], Any],
+    update: Callable[..., Any],
+    merge: Callable[[Any, Any], Any],
+    finish: Callable[[Any], Any],
+    returns: str = "DOUBLE",
+) -> None:
+    """Register an aggregate for use in queries, in this process; a second one of the same name replaces the first.
+
+    A group begins as `init()`, each of its rows makes it `update(state, value, ...)`, by event time and then by arrival, and its value
+    is `finish(state)`. Rows with a NULL argument do not count. States of parts of a group are put together by `merge(state, later)`.
+
+    Args:
+        name: How queries call it; matches case-insensitively.
+        init: Gives the state of no rows.
+        update: Takes a state and one value an argument, and returns the new state.
+        merge: Takes the states of rows and of later rows, and returns that of both together.
+        finish: Takes a state and returns the value, or None for NULL.
+        returns: The type of its value, one of the language's type names.
+
+    Raises:
+        TypeError: for arguments of another kind.
+        ValueError: for a name that no query can call, or something that is no type.
+
+    Example:
+        >>> import cqc
+        >>> times = lambda a, b: a * b
+        >>> cqc.aggregate("product", lambda: 1, times, times, lambda state: state, returns="BIGINT")
+        >>> engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, x BIGINT); CREATE QUERY q AS SELECT product(x) AS p FROM s BEGIN 0 END NOW;"))
+        >>> engine.push("s", [{"ts": 1, "x": 2}, {"ts": 2, "x": 5}])
+        >>> engine.invoke("q").to_pylist()
+        [{'p': 10}]
+    """
+    expect(name, str, "cqc.aggregate", "the name of the aggregate first")
+    for step, given in (("init", init), ("update", update), ("merge", merge), ("finish", finish)):
+        if not is_callable(given):
+            raise TypeError(
+                f"cqc.aggregate takes what can be called as {step}, not {kind_of(given)}"
+            )
+    expect(returns, str, "cqc.aggregate", "the name of the type it returns, such as 'DOUBLE'")
+    arity = _arity(update)
+    if arity is not None and arity < 2:
+        raise ValueError("update of cqc.aggregate takes a state and at least one value")
+    steps = AggregateSteps(init, update, merge, finish)
+    values = None if arity is None else arity - 1
+    adopt([UserFunction(_name(name), update, _type(returns), values, steps)])
+
+
+def _name(name: str) -> str:
+    """The folded name under which a query can call it."""
     folded = fold(name)
     if not folded.isidentifier():
         raise ValueError(f"{name!r} cannot be called in a query: use letters, digits and _")
@@ -71,13 +140,17 @@ def function(name: str, callable: VectorFunction, returns: str = "DOUBLE") -> No
         raise ValueError(f"{name} is a built-in function")
     if name.upper() in RESERVED:
         raise ValueError(f"{name} cannot be called in a query: it is a word of the language")
+    return folded
+
+
+def _type(returns: str) -> ColumnType:
     known = {n: t for n, t in TYPE_NAMES.items() if t is ColumnType.STRING or not t.held_as_text}
     result = known.get(returns.upper())
     if result is None:
         raise ValueError(
             f"{returns} is not a type that a function can return; there are {', '.join(known)}"
         )
-    adopt([UserFunction(folded, callable, result, _arity(callable))])
+    return result
 
 
 def adopt(functions: Iterable[UserFunction]) -> None:
@@ -113,6 +186,8 @@ def _called_in(what: object) -> set[str]:
         each = waiting.pop()
         if isinstance(each, UserCall):
             names.add(each.name)
+        elif isinstance(each, Aggregate) and each.user:
+            names.add(each.user)
         if isinstance(each, tuple | list | frozenset):
             waiting += each
         elif is_dataclass(each) and not isinstance(each, Span | Relation):

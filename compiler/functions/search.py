@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.functions.argument_rules import AS_TEXT, INT
 from cqc.compiler.functions.entry import ScalarEntry, one, optional
 from cqc.compiler.functions.sql_forms import PLAIN, Refused
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, array_of
 
 if TYPE_CHECKING:
     from cqc.compiler.functions.sql_forms import SqlCall
@@ -32,6 +32,11 @@ def _bigint(call: SqlCall) -> str:
 def _spark_extract(call: SqlCall) -> str:
     """Spark fails where a text matches and the group is not there; cqc refuses such a group when it compiles."""
     return PLAIN(call)
+
+
+def _spark_split(call: SqlCall) -> str:
+    text, pattern, *limit = call.arguments
+    return f"split({', '.join([text, pattern, *(f'CAST({each} AS INT)' for each in limit)])})"
 
 
 SEARCHES = (
@@ -69,6 +74,17 @@ SEARCHES = (
         spark="CASE WHEN {2} <> 0 THEN split_part({0}, {1}, {2}) END",
     ),
     ScalarEntry(
+        "split",
+        (one("text", AS_TEXT), one("pattern", AS_TEXT), optional("limit", INT)),
+        array_of(ColumnType.STRING),
+        "The parts of the text between the matches of a regular expression, at most `limit` of them where that is above 0.",
+        ("split('a1b22c', '[0-9]+')[2]", "c"),
+        duckdb=Refused("DuckDB splits by rules of its own"),
+        spark=lambda call: _spark_split(call),
+        takes_pattern=True,
+        takes_null=True,
+    ),
+    ScalarEntry(
         "regexp_like",
         (one("text", AS_TEXT), one("pattern", AS_TEXT)),
         ColumnType.BOOLEAN,
@@ -87,6 +103,16 @@ SEARCHES = (
         duckdb=Refused(_NOT_RE2),
         takes_pattern=True,
         spark=_spark_extract,
+    ),
+    ScalarEntry(
+        "regexp_extract_all",
+        (one("text", AS_TEXT), one("pattern", AS_TEXT), optional("group", INT)),
+        array_of(ColumnType.STRING),
+        "What a group (1 where it is left out, 0 is the whole) of each match holds. Fails where the pattern has no such group.",
+        ("regexp_extract_all('bed 12, bed 7', '[a-z]+ ([0-9]+)')[1]", "7"),
+        duckdb=Refused(_NOT_RE2),
+        takes_pattern=True,
+        takes_null=True,
     ),
     ScalarEntry(
         "regexp_replace",

@@ -10,6 +10,8 @@ from cqc.compiler.functions.sql_forms import PLAIN, Refused
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cqc.compiler.functions.sql_forms import SqlCall, SqlForm
 
 
@@ -52,6 +54,30 @@ def _duckdb_concat_ws(call: SqlCall) -> str:
 
 def _spark_levenshtein(call: SqlCall) -> str:
     return f"CAST({PLAIN(call)} AS BIGINT)"
+
+
+def _trimmed(strip: Callable[[str, str], str]) -> Callable[..., str]:
+    def trimmed(first: str, text: str | None = None) -> str:
+        if text is None:
+            return strip(first, " ")
+        return strip(text, first) if first else text
+
+    return trimmed
+
+
+def _duckdb_trim(call: SqlCall) -> str:
+    if len(call.arguments) == 1:
+        return f"{call.name}({call.arguments[0]}, ' ')"
+    characters, text = call.arguments
+    return f"{call.name}({text}, {characters})"
+
+
+def _spark_trim(side: str) -> SqlForm:
+    def form(call: SqlCall) -> str:
+        *characters, text = call.arguments
+        return f"trim({' '.join([side, *characters])} FROM {text})"
+
+    return form
 
 
 TEXTS = (
@@ -98,30 +124,34 @@ TEXTS = (
     ),
     ScalarEntry(
         "trim",
-        (one("text", AS_TEXT),),
+        (one("text", AS_TEXT), optional("of", AS_TEXT)),
         ColumnType.STRING,
-        "The text without the spaces at both ends; other white space stays.",
+        "The text without the spaces at both ends; other white space stays. `trim(BOTH 'xy' FROM text)`, with LEADING or TRAILING too, and "
+        "`trim('xy', text)` take away these characters.",
         ("trim('  a b ')", "a b"),
-        duckdb="trim({0}, ' ')",
-        constant=lambda text: text.strip(" "),
+        duckdb=_duckdb_trim,
+        spark=_spark_trim("BOTH"),
+        constant=_trimmed(str.strip),
     ),
     ScalarEntry(
         "ltrim",
-        (one("text", AS_TEXT),),
+        (one("text", AS_TEXT), optional("of", AS_TEXT)),
         ColumnType.STRING,
-        "The text without the spaces at its beginning.",
+        "The text without the spaces at its beginning; `ltrim('xy', text)` takes away these characters.",
         ("ltrim('  a b ')", "a b "),
-        duckdb="ltrim({0}, ' ')",
-        constant=lambda text: text.lstrip(" "),
+        duckdb=_duckdb_trim,
+        spark=_spark_trim("LEADING"),
+        constant=_trimmed(str.lstrip),
     ),
     ScalarEntry(
         "rtrim",
-        (one("text", AS_TEXT),),
+        (one("text", AS_TEXT), optional("of", AS_TEXT)),
         ColumnType.STRING,
-        "The text without the spaces at its end.",
+        "The text without the spaces at its end; `rtrim('xy', text)` takes away these characters.",
         ("rtrim('  a b ')", "  a b"),
-        duckdb="rtrim({0}, ' ')",
-        constant=lambda text: text.rstrip(" "),
+        duckdb=_duckdb_trim,
+        spark=_spark_trim("TRAILING"),
+        constant=_trimmed(str.rstrip),
     ),
     ScalarEntry(
         "replace",

@@ -352,7 +352,7 @@ def _whole_reason(node: QueryNode) -> str:
     for root in roots:
         for aggregate in aggregates_in(root):
             if aggregate.function.needs_rows:
-                return f"{aggregate.function.value} needs all rows of a group together"
+                return f"{aggregate.name} needs all rows of a group together"
             if aggregate.distinct:
                 return "an aggregate of distinct values needs all of them together"
             argument = aggregate.argument

@@ -116,8 +116,11 @@ class AggregateFunction(Enum):
     PERCENTILE_DISC = "PERCENTILE_DISC"
     MODE = "MODE"
     LISTAGG = "LISTAGG"
+    COLLECT_LIST = "COLLECT_LIST"
+    COLLECT_SET = "COLLECT_SET"
     APPROX_COUNT_DISTINCT = "APPROX_COUNT_DISTINCT"
     APPROX_PERCENTILE = "APPROX_PERCENTILE"
+    USER = "USER"  # one that a user registered, by the name in `Aggregate.user`
 
     __hash__ = object.__hash__  # as in `ColumnType`
 
@@ -400,6 +403,12 @@ class Aggregate:
     accuracy: int = 10_000  # of an estimate
     separator: str = ""
     descends: bool = False  # WITHIN GROUP (ORDER BY x DESC) of a percentile
+    user: str = ""  # the folded name of a user's own
+
+    @property
+    def name(self) -> str:
+        """How it is called."""
+        return self.user or self.function.value
 
     @property
     def inputs(self) -> tuple[Expression, ...]:

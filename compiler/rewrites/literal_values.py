@@ -34,7 +34,7 @@ from cqc.compiler.meaning.bound import (
     children,
 )
 from cqc.compiler.meaning.times.instants import parse_day_cast, parse_instant
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 from cqc.compiler.meaning.value_sets import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
@@ -225,6 +225,8 @@ def _call(name: str, values: Sequence[Constant], type_: ColumnType) -> Constant:
     entry = SCALAR_FUNCTIONS.get(name)
     if entry is None or entry.constant is None:
         raise NotFoldedError
+    if isinstance(type_, DecimalType) and not entry.takes_null:
+        raise NotFoldedError  # constants of DECIMAL are held as texts
     if None in values and not entry.takes_null:
         return None
     targets = [entry.argument_type(at, type_) for at in range(len(values))]

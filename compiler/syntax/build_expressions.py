@@ -404,6 +404,30 @@ class ExpressionPieces:
             name, [self.column(field), value], close, star=False, distinct=False, joined="FROM"
         )
 
+    def trim_from(
+        self, name: int, _open: int, characters: Piece, _from: int, text: Piece, close: int
+    ) -> Piece:
+        return _call(name, [characters, text], close, star=False, distinct=False, joined="BOTH")
+
+    def trim_side(
+        self,
+        name: int,
+        _open: int,
+        side: int,
+        characters: Piece | None,
+        _from: int,
+        text: Piece,
+        close: int,
+    ) -> Piece:
+        arguments = [text] if characters is None else [characters, text]
+        makes = [argument.make for argument in arguments]
+
+        def make(t: Tokens) -> syntax.Call:
+            span, word = span_of(t, name, close), t.kinds[side]
+            return syntax.Call(name_at(t, name), make_all(makes, t), False, False, span, word)
+
+        return Piece(make, name, close, arguments)
+
     def cast(
         self, word: int, _open: int, operand: Piece, _as: int, target: Piece, close: int
     ) -> Piece:

@@ -259,7 +259,8 @@ class Cast:
 class Call:
     """`name(arguments)`, an ordinary function, a user function or an aggregate; `star` for COUNT(*).
 
-    `joined` is the word between two arguments where it is no comma: `position(a IN b)`, `extract(YEAR FROM t)`.
+    `joined` is the word between two arguments where it is no comma: `position(a IN b)`, `extract(YEAR FROM t)`;
+    BOTH, LEADING or TRAILING for `trim(BOTH a FROM b)`.
     """
 
     name: Name

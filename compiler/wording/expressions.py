@@ -174,9 +174,9 @@ def expression_text(
                 return f"{name}({', '.join(write(each) for each in arguments)})"
             case Aggregate(function=AggregateFunction.COUNT_ALL):
                 return "COUNT(*)"
-            case Aggregate(function=function, distinct=distinct):
+            case Aggregate(distinct=distinct):
                 shown = ", ".join(write(each) for each in (part.argument, *part.more) if each)
-                return f"{function.value}({'DISTINCT ' if distinct else ''}{shown})"
+                return f"{part.name}({'DISTINCT ' if distinct else ''}{shown})"
             case Over():
                 return over_text(part, write)
 

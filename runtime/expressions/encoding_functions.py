@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.expressions.casts import cast
@@ -28,8 +30,22 @@ _LINE = 76
 _DIGESTS = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}
 
 
-def _in_lines(text: str) -> str:
-    encoded = base64.b64encode(text.encode()).decode()
+def bytes_kernel(
+    function: Callable[..., Any], dtype: type[np.generic] | None = None
+) -> PartialKernel:
+    """The kernel of a function of bytes: those of BINARY, or of a text in UTF-8."""
+    of_text = row_kernel(lambda text, *more: function(text.encode(), *more), dtype)
+    of_binary = row_kernel(lambda text, *more: function(bytes.fromhex(text), *more), dtype)
+
+    def kernel(first: Column, *more: Column) -> PartialOutcome:
+        chosen = of_binary if first.type is ColumnType.BINARY else of_text
+        return chosen(first, *more)
+
+    return kernel
+
+
+def _in_lines(data: bytes) -> str:
+    encoded = base64.b64encode(data).decode()
     return "\r\n".join(encoded[at : at + _LINE] for at in range(0, len(encoded), _LINE))
 
 
@@ -42,19 +58,50 @@ def _hex(column: Column) -> PartialOutcome:
         whole, failed = cast(column, ColumnType.BIGINT)
         values, _, present = _hex_whole(whole)
         return values, failed, present
+    if column.type is ColumnType.BINARY:
+        return pc.ascii_upper(column.values), None, None
     return _hex_text(cast(column, ColumnType.STRING)[0])
 
 
-def _sha2(text: str, bits: int) -> str | None:
+_DIGITS_ALONE = r"^(?:[0-9a-fA-F]{2})*$"
+
+
+def _unhex(column: Column) -> PartialOutcome:
+    """BINARY is held as hexadecimal digits, so these stay what they are."""
+    texts = column.values
+    odd = pc.equal(pc.bit_wise_and(pc.binary_length(texts), 1), 1)
+    whole = pc.if_else(odd, pc.binary_join_element_wise("0", texts, ""), texts)
+    there = pc.fill_null(pc.match_substring_regex(whole, _DIGITS_ALONE), False)
+    if isinstance(there, pa.Scalar):
+        return pc.ascii_lower(whole), None, np.asarray(there.as_py())
+    return pc.ascii_lower(whole), None, there.to_numpy(zero_copy_only=False)
+
+
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]+")
+
+
+def bytes_of_base64(text: str) -> Any:
+    """What Java's decoder for MIME makes of a text, in hexadecimal: what is not base64's is passed over, but not within the padding."""
+    digits, padding, rest = text.partition("=")
+    digits = _NOT_BASE64.sub("", digits)
+    over = len(digits) % 4
+    if over == 1 or (padding and (over == 0 or _NOT_BASE64.sub("", rest))):
+        return FAILED
+    if padding and over == 2 and not rest.startswith("="):
+        return FAILED
+    return base64.b64decode(digits + "=" * (-over % 4)).hex()
+
+
+def _sha2(data: bytes, bits: int) -> str | None:
     name = _DIGESTS.get(bits)
-    return None if name is None else hashlib.new(name, text.encode()).hexdigest()
+    return None if name is None else hashlib.new(name, data).hexdigest()
 
 
-def _digest(name: str) -> Callable[[str], str]:
+def _digest(name: str) -> Callable[[bytes], str]:
     make = getattr(hashlib, name)
 
-    def digest(text: str) -> str:
-        shown: str = make(text.encode(), usedforsecurity=False).hexdigest()
+    def digest(data: bytes) -> str:
+        shown: str = make(data, usedforsecurity=False).hexdigest()
         return shown
 
     return digest
@@ -161,11 +208,13 @@ PARTIAL_KERNELS: dict[str, PartialKernel] = {
     "ascii": row_kernel(lambda text: ord(text[0]) if text else 0, np.int64),
     "chr": row_kernel(lambda number: chr(number & 0xFF) if number >= 0 else ""),
     "hex": _hex,
-    "base64": row_kernel(_in_lines),
-    "md5": row_kernel(_digest("md5")),
-    "sha1": row_kernel(_digest("sha1")),
-    "sha2": row_kernel(_sha2),
-    "crc32": row_kernel(lambda text: zlib.crc32(text.encode()), np.int64),
+    "base64": bytes_kernel(_in_lines),
+    "unbase64": row_kernel(bytes_of_base64),
+    "unhex": _unhex,
+    "md5": bytes_kernel(_digest("md5")),
+    "sha1": bytes_kernel(_digest("sha1")),
+    "sha2": bytes_kernel(_sha2),
+    "crc32": bytes_kernel(zlib.crc32, np.int64),
     "url_encode": row_kernel(lambda text: quote_plus(text, safe="*-_.").replace("~", "%7E")),
     "url_decode": row_kernel(decoded),
     "parse_url": row_kernel(url_part),

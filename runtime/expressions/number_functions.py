@@ -18,6 +18,17 @@ from cqc.runtime.columns.columns import Column, text_column
 from cqc.runtime.expressions.arithmetic import Outcome, absolute, arithmetic, whole_from_double
 from cqc.runtime.expressions.expression_kernels import choose, is_known, spread
 from cqc.runtime.expressions.kernel import elementwise
+from cqc.runtime.expressions.nested.decimal_functions import (
+    absolute_decimal,
+    ceiled,
+    decimal_quotient,
+    decimal_remainder,
+    floored,
+    half_even,
+    half_up,
+    is_decimal,
+    rounded_decimal,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +43,21 @@ _EXACT = decimal.Context(prec=2000)
 _EXACT_POWER = 22  # ten to this power is the last one that a DOUBLE holds exactly
 
 
-def _floor(column: Column) -> Outcome:
+def _absolute(column: Column) -> Outcome:
+    return absolute_decimal(column) if is_decimal(column) else absolute(column)
+
+
+def _floor(column: Column, digits: Column | None = None) -> Outcome:
+    if is_decimal(column):
+        return rounded_decimal(column, digits, floored)
     if column.type is ColumnType.BIGINT:
         return column.values, None
     return whole_from_double(np.floor(column.values))
 
 
-def _ceil(column: Column) -> Outcome:
+def _ceil(column: Column, digits: Column | None = None) -> Outcome:
+    if is_decimal(column):
+        return rounded_decimal(column, digits, ceiled)
     if column.type is ColumnType.BIGINT:
         return column.values, None
     return whole_from_double(np.ceil(column.values))
@@ -46,6 +65,8 @@ def _ceil(column: Column) -> Outcome:
 
 def _round(column: Column, digits: Column | None = None) -> Outcome:
     """Half away from zero on the decimal digits that the number shows, so 2.675 rounds to 2.68."""
+    if is_decimal(column):
+        return rounded_decimal(column, digits, half_up)
     places = np.asarray(0 if digits is None else digits.values)
     if places.ndim == 0:
         return _round_to(column, int(places))
@@ -124,6 +145,8 @@ def _round_bigint(values: NDArray[np.int64], digits: int) -> Outcome:
 
 def _bround(column: Column, digits: Column | None = None) -> Outcome:
     """Half to the even digit, on the decimal digits that the number shows."""
+    if is_decimal(column):
+        return rounded_decimal(column, digits, half_even)
     places = 0 if digits is None else int(digits.values)
     values = np.asarray(column.values)
     if column.type is ColumnType.BIGINT:
@@ -166,6 +189,8 @@ def _bround_bigint(values: NDArray[np.int64], digits: int) -> Outcome:
 
 def _pmod(left: Column, right: Column) -> Outcome:
     """The remainder, with the divisor added where it is negative, and the remainder taken again."""
+    if is_decimal(left):
+        return decimal_remainder(left, right, positive=True)
     rest, failed = arithmetic(ArithmeticOp.MODULO, left, right)
     if left.type is ColumnType.DOUBLE or right.type is ColumnType.DOUBLE:
         with np.errstate(all="ignore"):
@@ -178,6 +203,8 @@ def _pmod(left: Column, right: Column) -> Outcome:
 
 
 def _div(left: Column, right: Column) -> Outcome:
+    if is_decimal(left):
+        return decimal_quotient(left, right)
     zero = np.asarray(right.values == 0)
     beyond = np.asarray((left.values == np.iinfo(np.int64).min) & (right.values == -1))
     divisor = np.where(zero | beyond, 1, right.values)
@@ -209,6 +236,8 @@ def _sign(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _mod(left: Column, right: Column) -> Outcome:
+    if is_decimal(left):
+        return decimal_remainder(left, right, positive=False)
     return arithmetic(ArithmeticOp.MODULO, left, right)
 
 
@@ -277,7 +306,7 @@ def _exceeds(column: Column, other: Any) -> NDArray[np.bool_]:
 
 
 KERNELS: dict[str, Kernel] = {
-    "abs": absolute,
+    "abs": _absolute,
     "round": _round,
     "floor": _floor,
     "ceil": _ceil,

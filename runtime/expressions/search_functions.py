@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import PatternKind
 from cqc.runtime.columns.columns import Column
+from cqc.runtime.expressions import text_lists
 from cqc.runtime.expressions.expression_kernels import is_known, spread
 from cqc.runtime.expressions.patterns.like_patterns import match_each
 from cqc.runtime.expressions.regular_expressions import regexp_extract, regexp_replace
@@ -104,4 +105,4 @@ PARTIAL_KERNELS: dict[str, PartialKernel] = {
     "regexp_replace": regexp_replace,
 }
 
-NODES: dict[str, NodeMaker] = {"locate": _locate}
+NODES: dict[str, NodeMaker] = {"locate": _locate, **text_lists.NODES}

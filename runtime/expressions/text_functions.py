@@ -104,16 +104,18 @@ def substring(text: str, position: int, length: int = _MOST_INT) -> str:
     return text[max(start, 0) : max(start + length, 0)]
 
 
-def _trim(column: Column) -> Outcome:
-    return pc.utf8_trim(column.values, " "), None
+def _trimmed(arrow: Any, strip: Callable[[str, str], str]) -> Kernel:
+    """Without spaces at an end, or, where there are two arguments, the second without the characters of the first."""
 
+    def kernel(first: Column, text: Column | None = None) -> Outcome:
+        if text is None:
+            return arrow(first.values, " "), None
+        if not is_constant(first):
+            return texts_of_rows(lambda characters, own: strip(own, characters), first, text), None
+        characters = constant_text(first)
+        return (arrow(text.values, characters) if characters else text.values), None
 
-def _ltrim(column: Column) -> Outcome:
-    return pc.utf8_ltrim(column.values, " "), None
-
-
-def _rtrim(column: Column) -> Outcome:
-    return pc.utf8_rtrim(column.values, " "), None
+    return kernel
 
 
 def _reverse(column: Column) -> Outcome:
@@ -241,9 +243,9 @@ KERNELS: dict[str, Kernel] = {
     "length": _length,
     "concat": _concat,
     "substring": _substring,
-    "trim": _trim,
-    "ltrim": _ltrim,
-    "rtrim": _rtrim,
+    "trim": _trimmed(pc.utf8_trim, str.strip),
+    "ltrim": _trimmed(pc.utf8_ltrim, str.lstrip),
+    "rtrim": _trimmed(pc.utf8_rtrim, str.rstrip),
     "replace": _replace,
     "reverse": _reverse,
     "startswith": _part_test(pc.starts_with, str.startswith),

@@ -41,13 +41,13 @@ class WrongTypeError(Exception):
     """The function gave what is not of its declared type."""
 
 
-class _Failure:
+class Failure:
     """Takes what a piece of a user's code raises."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
 
-    def __enter__(self) -> _Failure:
+    def __enter__(self) -> Failure:
         return self
 
     def __exit__(
@@ -67,12 +67,12 @@ def call_user_function(
     """The result over `count` rows without NULLs, and how many evaluations failed."""
     if count == 0:
         return null_column(function.returns, 0), 0
-    arrays = [_user_array(argument) for argument in arguments]
-    with _Failure() as failure:
+    arrays = [user_array(argument) for argument in arguments]
+    with Failure() as failure:
         return _call(function, arrays, count)
     if count > 1 and not isinstance(failure.error, WrongLengthError):
         return _one_by_one(function, arrays, count)
-    _note(function, count, failure.error)
+    note(function, count, failure.error)
     return null_column(function.returns, count), count
 
 
@@ -83,10 +83,10 @@ def _one_by_one(
     results: list[Any] = []
     failed = 0
     for row in range(count):
-        with _Failure() as failure:
+        with Failure() as failure:
             column, bad = _call(function, [array[row : row + 1] for array in arrays], 1)
         if failure.error is not None:
-            _note(function, 1, failure.error)
+            note(function, 1, failure.error)
             results.append(None)
             failed += 1
         else:
@@ -95,7 +95,34 @@ def _one_by_one(
     return from_python(function.returns, results), failed
 
 
-def _note(function: UserFunction, failed: int, error: Exception | None) -> None:
+def answers(function: UserFunction, results: list[Any]) -> tuple[Column, int]:
+    """Values that a user's code gave one by one as a column, and how many are not of the declared type."""
+    made: list[Any] = []
+    failed = 0
+    for result in results:
+        values = np.empty(1, object)
+        values[0] = result
+        if isinstance(result, np.datetime64):
+            values = np.array([result])
+        with Failure() as failure:
+            try:
+                column, bad = _answer(function, values, 1)
+            except _BAD_ANSWERS as error:
+                shown = shortened(repr(result))
+                raise WrongTypeError(
+                    f"it returned {shown}, which is not a {function.returns.value}"
+                ) from error
+        if failure.error is not None:
+            note(function, 1, failure.error)
+            made.append(None)
+            failed += 1
+        else:
+            made.extend(to_python(column))
+            failed += bad
+    return from_python(function.returns, made), failed
+
+
+def note(function: UserFunction, failed: int, error: Exception | None) -> None:
     """Tell whoever this thread works for why a function failed."""
     faults = current()
     if faults is None:
@@ -113,7 +140,7 @@ def _fault(function: UserFunction, error: Exception | None) -> Fault:
     return Fault(text, place_of(function.callable, None if is_answer else error))
 
 
-def _user_array(column: Column) -> NDArray[Any]:
+def user_array(column: Column) -> NDArray[Any]:
     if column.type is ColumnType.STRING:
         texts: NDArray[Any] = column.values.to_numpy(zero_copy_only=False)
         return texts
@@ -154,7 +181,7 @@ def _answer(function: UserFunction, result: Any, count: int) -> tuple[Column, in
     if bad.any():
         shown = shortened(repr(values[bad][0].item()))
         told = WrongTypeError(f"it returned {shown}, which is not a {function.returns.value}")
-        _note(function, int(bad.sum()), told)
+        note(function, int(bad.sum()), told)
     return column, int(bad.sum())
 
 
@@ -175,7 +202,8 @@ def _typed(
     elif values.dtype.kind == "M":
         empty = np.isnat(values)
         missing = empty if missing is None else missing | empty
-        values = values.astype("datetime64[us]").astype(np.int64)
+        unit = "D" if type_ is ColumnType.DATE else "us"
+        values = values.astype(f"datetime64[{unit}]").astype(np.int64)
     known = None if missing is None or not missing.any() else ~missing
     if type_ is ColumnType.STRING:
         texts = [

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from cqc.compiler.meaning.bound import (
     Aggregate,
-    AggregateFunction,
     ColumnRef,
     children,
     overs_in,
@@ -299,7 +298,7 @@ class PullPlan:
         present[groups.window] = True
         place = np.where(present, np.cumsum(present) - 1, -1)
         columns = tuple(
-            _spread(column, place, _is_count(aggregate))
+            _spread(column, place, aggregate)
             for aggregate, column in zip(self.aggregates, groups.aggregates, strict=True)
         )
         return Groups(np.arange(windows), (), columns)
@@ -378,19 +377,6 @@ def _aggregates_in(expression: Expression) -> Iterator[Aggregate]:
         yield from _aggregates_in(part)
 
 
-def _is_count(aggregate: Aggregate) -> bool:
-    return aggregate.function in _COUNTS
-
-
-_COUNTS = frozenset(
-    (
-        AggregateFunction.COUNT_ALL,
-        AggregateFunction.COUNT,
-        AggregateFunction.APPROX_COUNT_DISTINCT,
-    )
-)
-
-
 def _one_after_the_other(parts: Sequence[Groups]) -> Groups:
     """The groups of several grouping sets, window by window."""
     window = np.concatenate([part.window for part in parts])
@@ -438,16 +424,9 @@ def _columns(known: Sequence[Column]) -> Fetch:
     return fetch
 
 
-def _spread(column: Column, place: NDArray[np.int64], is_count: bool) -> Column:
-    """The values at the places; where there is none (-1), 0 for a count and NULL else."""
-    empty = place < 0
-    if not len(column):
-        if is_count:
-            return count_column(np.zeros(len(place), np.int64))
-        return null_column(column.type, len(place))
-    if is_count:
-        return count_column(np.where(empty, 0, column.values[np.maximum(place, 0)]))
-    # The last value is NULL, and -1 points to it.
-    return take(
-        concatenate([column, null_column(column.type, 1)]), np.where(empty, len(column), place)
-    )
+def _spread(column: Column, place: NDArray[np.int64], aggregate: Aggregate) -> Column:
+    """The values at the places; where there is none (-1), the aggregate of no rows: 0 for a count, mostly NULL else."""
+    no_rows = [null_column(each.type, 0) for each in aggregate.inputs]
+    nothing, _ = aggregate_rows(aggregate, no_rows, np.zeros(0, np.int64), 1)
+    both = concatenate([column, nothing]) if len(column) else nothing
+    return take(both, np.where(place < 0, len(column), place))

@@ -204,6 +204,8 @@ def test_every_import_is_ours_declared_or_in_the_standard_library() -> None:
             "py4j",
             "pyspark",
             "re2",
+            "datasketches",
+            "ddsketch",
             "sortedcontainers",
         ),  # the dependencies, and what pyspark raises
         *("fastapi", "h11", "pydantic", "starlette", "uvicorn"),  # the extra `serve`

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.functions.registry import AGGREGATE_FUNCTIONS
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.syntax import tree as syntax
@@ -228,9 +229,9 @@ def _names(part: object) -> Iterator[syntax.ColumnName]:
 
 def _has_aggregates(node: syntax.Select) -> bool:
     shown = [item.expression for item in node.outputs if isinstance(item, syntax.SelectItem)]
-    return any(
-        fold(call.name.text) in AGGREGATE_FUNCTIONS for each in shown for call in _calls(each)
-    )
+    registered = {each.name for each in user_functions().values() if each.is_aggregate}
+    names = AGGREGATE_FUNCTIONS.keys() | registered
+    return any(fold(call.name.text) in names for each in shown for call in _calls(each))
 
 
 def _calls(part: object) -> Iterator[syntax.Call]:

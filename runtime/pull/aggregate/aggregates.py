@@ -178,7 +178,7 @@ def aggregate_rows(
 ) -> tuple[Column, int]:
     """The aggregate of each group from its rows, and how many failed; `columns` are its inputs' values for each row."""
     if aggregate.function.needs_rows:
-        return group_rows(aggregate, columns, groups, group_count), 0
+        return group_rows(aggregate, columns, groups, group_count)
     column = columns[0] if columns else None
     if column is None:
         return count_column(np.bincount(groups, minlength=group_count).astype(np.int64)), 0

@@ -18,9 +18,11 @@ import pyarrow.compute as pc
 from cqc.compiler.meaning.bound import AggregateFunction as F
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column, concatenate, null_column, select, take
+from cqc.runtime.columns.nested import inner_of_column, lists_of, nested_column
 from cqc.runtime.pull.aggregate.grouping import first_rows, number_rows
 from cqc.runtime.pull.aggregate.moments import moments, pair_moments
 from cqc.runtime.pull.aggregate.sketches import distinct_estimates, quantile_estimates
+from cqc.runtime.pull.aggregate.user_aggregates import user_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -197,16 +199,28 @@ def _percentile_disc(rows: Rows) -> Column:
     return Column(ColumnType.DOUBLE, safe[np.where(there, starts + at, len(values))], there)
 
 
-def _text_list(rows: Rows) -> Column:
-    """Texts joined, in the order of WITHIN GROUP, else by event time; distinct ones by value."""
-    texts, between = rows.values[0].values, rows.aggregate.separator
+def _in_order(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows group by group, in the order of WITHIN GROUP, else by event time, distinct ones by value; and how many a group has."""
     keys: list[Any] = [np.arange(len(rows.groups)), rows.time()]
     if rows.aggregate.distinct and not rows.orders:
         keys.append(ranks(rows.values[0]))
     for column, order in reversed(list(zip(rows.orders, rows.aggregate.order_by, strict=True))):
         keys += _order_keys(column, order.descending, order.nulls_first)
-    order_of = np.lexsort((*keys, rows.groups))
-    sizes = np.bincount(rows.groups, minlength=rows.count)
+    return np.lexsort((*keys, rows.groups)), np.bincount(rows.groups, minlength=rows.count)
+
+
+def _list(rows: Rows) -> Column:
+    """The values as an array."""
+    order, sizes = _in_order(rows)
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    values = inner_of_column(take(rows.values[0], order))
+    return nested_column(rows.aggregate.type, lists_of(offsets, values, None))
+
+
+def _text_list(rows: Rows) -> Column:
+    """Texts joined."""
+    texts, between = rows.values[0].values, rows.aggregate.separator
+    order_of, sizes = _in_order(rows)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
     lists = pa.ListArray.from_arrays(pa.array(offsets), texts.take(pa.array(order_of)))
     joined = pc.binary_join(lists, between)
@@ -255,6 +269,8 @@ _KERNELS: dict[F, Callable[[Rows], Column]] = {
     F.PERCENTILE_CONT: _percentile,
     F.PERCENTILE_DISC: _percentile_disc,
     F.LISTAGG: _text_list,
+    F.COLLECT_LIST: _list,
+    F.COLLECT_SET: _list,
     F.APPROX_COUNT_DISTINCT: _distinct_count,
     F.APPROX_PERCENTILE: _approx_percentile,
 }
@@ -262,6 +278,9 @@ _KERNELS: dict[F, Callable[[Rows], Column]] = {
 
 def group_rows(
     aggregate: Aggregate, columns: Sequence[Column], groups: NDArray[np.int64], count: int
-) -> Column:
-    """The aggregate of each group."""
-    return _KERNELS[aggregate.function](Rows(aggregate, columns, groups, count))
+) -> tuple[Column, int]:
+    """The aggregate of each group, and how many of them failed."""
+    rows = Rows(aggregate, columns, groups, count)
+    if aggregate.function is F.USER:
+        return user_groups(rows)
+    return _KERNELS[aggregate.function](rows), 0

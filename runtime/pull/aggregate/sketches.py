@@ -1,22 +1,23 @@
 """Estimates whose state depends on the multiset of values alone: not on their order, nor on how they were put together.
 
-`approx_count_distinct` is HyperLogLog with 4,096 registers of the greatest rank of the values' hashes, and Ertl's estimator of the
-registers (2017), which needs neither a history nor tables; its standard error is 1.04 / sqrt(4096), 1.6 %. The hash of a number is the
-finaliser of SplitMix64 of its 64 bits (a DOUBLE's after -0.0 became 0.0), that of a text the first 64 bits of BLAKE2b of its UTF-8.
+`approx_count_distinct` is the CPC sketch of Apache DataSketches (package `datasketches`), the coupons of HyperLogLog kept whole, with 4,096
+registers; its hash is MurmurHash3 of 128 bits with the seed 9001, of the 64 bits of a number (a DOUBLE's after -0.0 became 0.0) or of the
+UTF-8 of a text. A sketch alone estimates by its history, and so does the package's HyperLogLog even where it was merged; a merged CPC
+sketch goes by the number of its coupons (the estimator ICON), which is what is asked for. Its standard error is
+ln 2 / sqrt(4096), 1.1 %.
 
-`approx_percentile` is DDSketch: values are counted in buckets whose borders grow by a factor of (1 + a) / (1 - a), so the answer
-is off by at most a share a of the value that is there; a is 1 / accuracy, and the accuracy 10,000 unless the query says another.
+`approx_percentile` is DDSketch (package `ddsketch`, its logarithmic mapping): values are counted in buckets whose borders grow by a factor of
+(1 + a) / (1 - a), so the answer is off by at most a share a of the value that is there; a is 1 / accuracy, and the accuracy
+10,000 unless the query says another. NaN is above every number, as elsewhere.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cqc.runtime.pull.aggregate.grouping import canonical
+from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,82 +25,44 @@ if TYPE_CHECKING:
     from cqc.runtime.columns.columns import Column
 
 BITS = 12
-REGISTERS = 1 << BITS
-_RANKS = 64 - BITS
-_LEAST_SIZE = 1e-300  # smaller ones are counted as 0
-
-
-def hashes(column: Column) -> NDArray[np.uint64]:
-    """64 bits for each value (not NULL), the same for equal values in every process."""
-    if column.type.held_as_text:
-        encoded = column.values.dictionary_encode()
-        made = [
-            int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-            for text in encoded.dictionary.to_pylist()
-        ]
-        codes = encoded.indices.to_numpy(zero_copy_only=False)
-        return np.asarray(np.array(made, np.uint64)[codes])
-    mixed = canonical(column).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
 def distinct_estimates(column: Column, groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """About how many distinct values each group has."""
-    if not len(groups):
-        return np.zeros(count, np.int64)
-    hashed = hashes(column)
-    register = (hashed >> np.uint64(64 - BITS)).astype(np.int64)
-    rest = hashed << np.uint64(BITS)
-    # The rank is the number of leading zeros and one more; the top bit of a double's exponent says where the first one is.
-    high = (rest >> np.uint64(12)).astype(np.float64)
-    rank = np.where(high > 0, 52 - np.floor(np.log2(np.maximum(high, 1.0))), _RANKS + 1)
-    rank = np.minimum(rank, _RANKS + 1).astype(np.int64)
     estimates = np.zeros(count, np.int64)
-    order = np.lexsort((rank, register, groups))
-    places = groups[order] * REGISTERS + register[order]
-    is_last = np.append(places[1:] != places[:-1], True)
-    greatest, owners = rank[order][is_last], groups[order][is_last]
-    for group in np.unique(owners).tolist():
-        ranks = np.bincount(greatest[owners == group], minlength=_RANKS + 2)
-        ranks[0] = REGISTERS - ranks[1:].sum()
-        estimates[group] = round(_estimate(ranks))
+    if not len(groups):
+        return estimates
+    order = np.argsort(groups, kind="stable")
+    owners, firsts = np.unique(groups[order], return_index=True)
+    values = _hashable(column)
+    stops = [*firsts[1:].tolist(), len(order)]
+    for group, start, stop in zip(owners.tolist(), firsts.tolist(), stops, strict=True):
+        estimates[group] = _estimate([values[at] for at in order[start:stop].tolist()])
     return estimates
 
 
-def _estimate(ranks: NDArray[np.int64]) -> float:
-    """Ertl's estimator: `ranks[k]` registers have the rank k."""
-    top = _RANKS + 1
-    total = REGISTERS * _tau(1 - ranks[top] / REGISTERS)
-    for rank in range(_RANKS, 0, -1):
-        total = 0.5 * (total + ranks[rank])
-    total += REGISTERS * _sigma(ranks[0] / REGISTERS)
-    return REGISTERS * REGISTERS / (2 * math.log(2)) / total if total < math.inf else 0.0
+def _hashable(column: Column) -> list[Any]:
+    """The values (not NULL) as Python's, equal ones alike."""
+    if column.type.held_as_text:
+        texts: list[Any] = column.values.to_pylist()
+        return texts
+    numbers = column.values + 0.0 if column.type is ColumnType.DOUBLE else column.values
+    return list(
+        np.asarray(numbers, np.float64 if numbers.dtype == np.float64 else np.int64).tolist()
+    )
 
 
-def _sigma(x: float) -> float:
-    if x == 1:
-        return math.inf
-    power, total, before = 1.0, x, -1.0
-    while total != before:
-        x *= x
-        before = total
-        total += x * power
-        power += power
-    return total
+def _estimate(values: list[Any]) -> int:
+    from datasketches import cpc_sketch, cpc_union  # here: few queries ask for it
 
-
-def _tau(x: float) -> float:
-    if x in (0, 1):
-        return 0.0
-    power, total, before = 1.0, 1 - x, -1.0
-    while total != before:
-        x = math.sqrt(x)
-        before = total
-        power *= 0.5
-        total -= (1 - x) ** 2 * power
-    return total / 3
+    sketch = cpc_sketch(BITS)
+    update = sketch.update
+    for value in values:
+        update(value)
+    merged = cpc_union(BITS)
+    merged.update(sketch)
+    estimate: float = merged.get_result().get_estimate()
+    return round(estimate)
 
 
 def quantile_estimates(
@@ -110,18 +73,27 @@ def quantile_estimates(
     accuracy: int,
 ) -> NDArray[np.float64]:
     """About the value at that share of each group: in the middle of the bucket that holds it."""
-    error = 1 / max(accuracy, 1)
-    growth = (1 + error) / (1 - error) if error < 1 else 3.0
-    with np.errstate(all="ignore"):
-        size = np.abs(values)
-        bucket = np.ceil(np.log(size) / math.log(growth))
-        middle = 2 * np.power(growth, bucket) / (growth + 1)
-    middle = np.where(size < _LEAST_SIZE, 0.0, np.where(np.isfinite(size), middle, size))
-    estimates = np.where(values < 0, -middle, middle)
-    estimates = np.where(np.isnan(values), np.nan, estimates)
+    estimates = _bucket_values(values, accuracy)
     order = np.lexsort((estimates, groups))
     sizes = np.bincount(groups, minlength=count)
     starts = np.cumsum(sizes) - sizes
     at = np.maximum(np.ceil(sizes * share).astype(np.int64) - 1, 0)
     safe = np.append(estimates[order], 0.0)
     return safe[np.where(sizes > 0, starts + at, len(values))]
+
+
+def _bucket_values(values: NDArray[np.float64], accuracy: int) -> NDArray[np.float64]:
+    """What DDSketch would give for each value: that of its bucket, which is asked once for each bucket that holds one."""
+    from ddsketch.mapping import LogarithmicMapping  # here: few queries ask for it
+
+    mapping = LogarithmicMapping(min(1 / max(accuracy, 1), 0.5))
+    size = np.abs(values)
+    inside = (size >= mapping.min_possible) & (size <= mapping.max_possible)
+    found = np.where(size > mapping.max_possible, size, 0.0)
+    found = np.where(np.isnan(values), np.nan, found)
+    if inside.any():
+        distinct, places = np.unique(size[inside], return_inverse=True)
+        keys = [mapping.key(value) for value in distinct.tolist()]
+        shown = {key: mapping.value(key) for key in dict.fromkeys(keys)}
+        found[inside] = np.array([shown[key] for key in keys])[places.reshape(-1)]
+    return np.asarray(np.where(values < 0, -found, found))

@@ -285,7 +285,9 @@ class ViewsApi:
             for name, entry in {**SCALAR_FUNCTIONS, **AGGREGATE_FUNCTIONS}.items()
         ]  # fmt: skip
         functions += [
-            FunctionInfo(name=each.name, arguments="...", summary="Registered.", aggregate=False)
+            FunctionInfo(
+                name=each.name, arguments="...", summary="Registered.", aggregate=each.is_aggregate
+            )
             for each in user_functions().values()
         ]
         return Schema(

@@ -10,7 +10,7 @@ import ipaddress
 import json
 import math
 import re
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 import re2
@@ -59,11 +59,23 @@ def fitting(value: int) -> int | None:
 
 
 def absolute(value: float) -> Value:
-    return abs(value) if isinstance(value, float) else fitting(abs(value))
+    return abs(value) if isinstance(value, float | Decimal) else fitting(abs(value))
+
+
+def trimmed(first: str, text: str | None = None, *, ends: tuple[bool, bool]) -> str:
+    """Without characters at one end or both: spaces, or those of the first of two texts."""
+    unwanted, left = (" ", first) if text is None else (first, text)
+    while ends[0] and left and left[0] in unwanted:
+        left = left[1:]
+    while ends[1] and left and left[-1] in unwanted:
+        left = left[:-1]
+    return left
 
 
 def round_half_up(value: float, digits: int = 0) -> Value:
     """Half away from zero on the decimal digits that the number shows, so 2.675 rounds to 2.68."""
+    if isinstance(value, Decimal):
+        return at_digit(value, digits, ROUND_HALF_UP)
     if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
         return value
     if digits > 400:
@@ -78,12 +90,25 @@ def round_half_up(value: float, digits: int = 0) -> Value:
     return fitting(int(exact))
 
 
-def down(value: float) -> Value:
+def down(value: float | Decimal, digits: int = 0) -> Value:
+    if isinstance(value, Decimal):
+        return at_digit(value, digits, ROUND_FLOOR)
     return whole(value, math.floor)
 
 
-def up(value: float) -> Value:
+def up(value: float | Decimal, digits: int = 0) -> Value:
+    if isinstance(value, Decimal):
+        return at_digit(value, digits, ROUND_CEILING)
     return whole(value, math.ceil)
+
+
+def at_digit(value: Decimal, digits: int, rounding: str) -> Any:
+    """A DECIMAL with so many digits after the point; one that has fewer keeps its own."""
+    kept = min(digits, -value.as_tuple().exponent)  # type: ignore[operator]  # a number
+    return EXACT.quantize(
+        value.scaleb(kept, EXACT).to_integral_value(rounding).scaleb(-kept, EXACT),
+        Decimal(1).scaleb(-max(kept, 0)),
+    )
 
 
 def whole(value: float, towards: Callable[[float], int]) -> int | None:
@@ -298,6 +323,48 @@ def regexp_extract(text: str, pattern: str, group: int = 1) -> Value:
     return "" if held is None else held
 
 
+def regexp_extract_all(text: str, pattern: str, group: int = 1) -> list[str] | None:
+    regex_ = quiet_regex(pattern)
+    if regex_ is None:
+        return None
+    matches = list(regex_.finditer(text))
+    if matches and not 0 <= group <= regex_.groups:
+        return None
+    return [found[group] or "" for found in matches]
+
+
+def split(text: str, pattern: str, limit: int = -1) -> list[str] | None:
+    regex_ = quiet_regex(pattern)
+    if regex_ is None:
+        return None
+    if pattern == "":
+        cut = min(limit if limit > 0 else len(text), len(text)) - 1
+        return [*text[: max(cut, 0)], text[max(cut, 0) :]]
+    parts = [0]
+    for found in regex_.finditer(text):
+        if found.end() > 0 and not (limit > 0 and len(parts) // 2 + 1 >= limit):
+            parts += [found.start(), found.end()]
+    parts.append(len(text))
+    return [text[a:b] for a, b in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def from_mime(text: str) -> Any:
+    """Java's decoder for MIME, a character at a time."""
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    held, at = "", 0
+    while at < len(text) and text[at] != "=":
+        held += text[at] if text[at] in alphabet else ""
+        at += 1
+    if len(held) % 4 == 1:
+        return None
+    if at < len(text):
+        short = len(held) % 4 == 2 and text[at : at + 2] != "=="
+        if len(held) % 4 == 0 or short or set(text[at:]) & set(alphabet):
+            return None
+    bits = "".join(f"{alphabet.index(character):06b}" for character in held)
+    return bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) // 8 * 8, 8))
+
+
 def regexp_replace(text: str, pattern: str, put: str, start: int = 1) -> Value:
     regex_ = quiet_regex(pattern)
     if regex_ is None or start < 1:
@@ -396,18 +463,25 @@ def in_hexadecimal(value: Value) -> Value:
         value = whole(value, math.trunc)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{bits(value):X}"
+    if isinstance(value, bytes):
+        return value.hex().upper()
     return None if value is None else "".join(f"{byte:02X}" for byte in shown(value).encode())
 
 
+def octets(value: Any) -> bytes:
+    """The bytes of a BINARY or of a text."""
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
 def mime(text: str) -> str:
-    return "\r\n".join(base64.encodebytes(text.encode()).decode().split())
+    return "\r\n".join(base64.encodebytes(octets(text)).decode().split())
 
 
 def sha2(text: str, bits: int) -> Value:
     names = {0: hashlib.sha256, 256: hashlib.sha256, 224: hashlib.sha224}
     more = {384: hashlib.sha384, 512: hashlib.sha512}
     make = names.get(bits) or more.get(bits)
-    return None if make is None else make(text.encode()).hexdigest()
+    return None if make is None else make(octets(text)).hexdigest()
 
 
 def url_encode(text: str) -> str:
@@ -474,6 +548,8 @@ def get_json_object(text: str, path: str) -> Value:
 
 
 def bround(value: float, digits: int = 0) -> Value:
+    if isinstance(value, Decimal):
+        return at_digit(value, digits, ROUND_HALF_EVEN)
     if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
         return value
     if digits > 400:
@@ -486,6 +562,9 @@ def bround(value: float, digits: int = 0) -> Value:
 
 
 def pmod(left: float, right: float) -> Value:
+    if isinstance(left, Decimal):
+        rest = remainder(left, right)
+        return remainder(rest + right, right) if rest is not None and rest < 0 else rest  # type: ignore[operator]  # DECIMAL
     rest = remainder(left, right)
     if rest is None or isinstance(rest, str) or not rest < 0:
         return rest
@@ -554,6 +633,10 @@ def bits(value: int) -> int:
 
 
 # Functions for which NULL is a value like others. All others are NULL as soon as one argument is.
+def unless_null(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *values: None if None in values else function(*values)
+
+
 TAKING_NULL: dict[str, Callable[..., Value]] = {
     **COLLECTIONS,
     "nanvl": lambda x, otherwise: otherwise if x is not None and math.isnan(x) else x,
@@ -567,6 +650,8 @@ TAKING_NULL: dict[str, Callable[..., Value]] = {
         None if between is None else str(between).join(map(str, present(parts)))
     ),
     "locate": locate,
+    "split": unless_null(java_int(2)(split)),
+    "regexp_extract_all": unless_null(java_int(2)(regexp_extract_all)),
     "format_string": format_string,
     "least": lambda *values: min(present(values), key=size, default=None),  # type: ignore[type-var]  # one type
     "greatest": lambda *values: max(present(values), key=size, default=None),  # type: ignore[type-var]  # one type
@@ -603,10 +688,16 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "chr": lambda number: "" if number < 0 else chr(number % 256),
     "hex": in_hexadecimal,
     "base64": mime,
-    "md5": lambda text: hashlib.md5(text.encode()).hexdigest(),
-    "sha1": lambda text: hashlib.sha1(text.encode()).hexdigest(),
+    "unbase64": from_mime,
+    "unhex": lambda text: (
+        bytes.fromhex("0" * (len(text) % 2) + text)
+        if set(text) <= set("0123456789abcdefABCDEF")
+        else None
+    ),  # type: ignore[dict-item]  # bytes
+    "md5": lambda text: hashlib.md5(octets(text)).hexdigest(),
+    "sha1": lambda text: hashlib.sha1(octets(text)).hexdigest(),
     "sha2": java_int(1)(sha2),
-    "crc32": lambda text: binascii.crc32(text.encode()),
+    "crc32": lambda text: binascii.crc32(octets(text)),
     "url_encode": url_encode,
     "url_decode": url_decode,
     "parse_url": parse_url,
@@ -643,9 +734,9 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "acos": lambda x: math.nan if abs(x) > 1 else math.acos(x),
     "atan": math.atan,
     "atan2": lambda y, x: math.atan2(y + 0.0, x + 0.0),  # Spark makes -0.0 to 0.0
-    "trim": lambda text: text.strip(" "),
-    "ltrim": lambda text: text.lstrip(" "),
-    "rtrim": lambda text: text.rstrip(" "),
+    "trim": lambda *texts: trimmed(*texts, ends=(True, True)),
+    "ltrim": lambda *texts: trimmed(*texts, ends=(True, False)),
+    "rtrim": lambda *texts: trimmed(*texts, ends=(False, True)),
     "replace": lambda text, find, put="": text.replace(find, put) if find else text,
     "reverse": lambda text: "".join(reversed(text)),
     "startswith": lambda text, part: text[: len(part)] == part,

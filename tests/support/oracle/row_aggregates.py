@@ -8,6 +8,7 @@ from functools import cmp_to_key
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.meaning.bound import Aggregate
 from cqc.compiler.meaning.bound import AggregateFunction as F
 from cqc.compiler.meaning.types import ColumnType
@@ -63,12 +64,16 @@ def finish(wanted: Aggregate, rows: list[Row]) -> Value:
                 if mine > other if wanted.function is F.MAX_BY else mine < other:  # type: ignore[operator]  # of one type
                     best = row
             return None if best is None else best[0]
+        case F.USER:
+            return of_user(wanted, rows)
         case F.MODE:
             counts = Counter(order_key(value) for value in values)
             if not counts:
                 return None
             most = max(counts.values())
             return min((v for v in values if counts[order_key(v)] == most), key=order_key)
+        case F.COLLECT_LIST | F.COLLECT_SET:
+            return sorted(values, key=order_key) if wanted.distinct else values  # type: ignore[return-value]  # an array
         case F.LISTAGG:
             return joined(wanted, rows)
         case F.MEDIAN | F.PERCENTILE | F.PERCENTILE_CONT | F.PERCENTILE_DISC:
@@ -84,6 +89,16 @@ def finish(wanted: Aggregate, rows: list[Row]) -> Value:
             return of_pairs(wanted.function, pairs)
         case _:
             return moment(wanted.function, [float(value) for value in values if value is not None])
+
+
+def of_user(wanted: Aggregate, rows: list[Row]) -> Value:
+    """One state from the first row to the last."""
+    steps = user_functions()[wanted.user].steps
+    assert steps is not None
+    state = steps.init()
+    for value, more, _, _ in rows:
+        state = steps.update(state, value, *more)
+    return steps.finish(state)  # type: ignore[no-any-return]
 
 
 def joined(wanted: Aggregate, rows: list[Row]) -> Value:
