@@ -213,7 +213,7 @@ def _serve(server: ServiceServer) -> int:
 
 
 def _require_token(host: str, tokens: Tokens) -> None:
-    from cqc.runtime.serve.http.hosts import is_loopback
+    from cqc.runtime.networks.hosts import is_loopback
 
     if not tokens and not is_loopback(host):
         raise click.UsageError(

@@ -202,7 +202,7 @@ class LocalSession:
     def _refuse_endless(self, program: Program) -> None:
         for node in program.graph.queries.values():
             for relation in declared_beneath(node.body.relations):
-                if is_connection(relation, self._binds):
+                if relation.is_stream and is_connection(relation, self._binds):
                     format_ = relation.options["format"]
                     raise ShellError(
                         f"{relation.name} comes from {format_} and has no end: `cqc run --follow` or `cqc serve` follow it,"

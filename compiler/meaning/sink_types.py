@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cqc.compiler.meaning.source_formats import Number, Text, Words
+from cqc.compiler.meaning.source_formats import Number, Seconds, Text, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,16 +37,6 @@ class Size:
         return bytes_of(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds:
-    """A time in seconds: `5`, `0.5`, `5 s`."""
-
-    expected: str = "seconds above 0, such as '5'"
-
-    def takes(self, text: str) -> bool:
-        return seconds_of(text) is not None
-
-
 def bytes_of(text: str) -> int | None:
     """How many bytes a size says; None when it says none above 0."""
     folded = text.strip().lower().replace("_", "")
@@ -57,20 +47,6 @@ def bytes_of(text: str) -> int | None:
     except (ValueError, KeyError, OverflowError):
         return None
     return size if size > 0 else None
-
-
-def seconds_of(text: str) -> float | None:
-    """How many seconds a text says; None when it says none above 0."""
-    folded = text.strip().lower()
-    for ending in ("seconds", "second", "secs", "sec", "s"):
-        if folded.endswith(ending):
-            folded = folded.removesuffix(ending).strip()
-            break
-    try:
-        seconds = float(folded)
-    except ValueError:
-        return None
-    return seconds if 0 < seconds < 1e9 else None
 
 
 OptionRule = Words | Number | Text | Size | Seconds

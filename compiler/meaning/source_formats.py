@@ -111,7 +111,31 @@ class AnyText:
         return True
 
 
-OptionKind = Words | Number | Text | Letter | TimeForm | Zone | AnyText
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """A time in seconds: `5`, `0.5`, `5 s`."""
+
+    expected: str = "seconds above 0, such as '5'"
+
+    def takes(self, text: str) -> bool:
+        return seconds_of(text) is not None
+
+
+def seconds_of(text: str) -> float | None:
+    """How many seconds a text says; None when it says none above 0."""
+    folded = text.strip().lower()
+    for ending in ("seconds", "second", "secs", "sec", "s"):
+        if folded.endswith(ending):
+            folded = folded.removesuffix(ending).strip()
+            break
+    try:
+        seconds = float(folded)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < 1e9 else None
+
+
+OptionKind = Words | Number | Text | Letter | TimeForm | Zone | AnyText | Seconds
 
 
 class Cut(Enum):
@@ -178,6 +202,14 @@ _CSV: dict[str, OptionKind] = {
 }
 _LINES: dict[str, OptionKind] = {**_READING, **_MODE, "delimiter": Letter(), "quote": Letter()}
 _LINES["nulls"] = _CSV["nulls"]
+_MESSAGES: dict[str, OptionKind] = {
+    "address": Text("host:port"),
+    "topic": Text("the name of a topic"),
+    "user": Text("a name"),
+    "password": Text("a password"),
+    "value": _VALUE,
+    **_LINES,
+}
 
 FORMATS: dict[str, SourceFormat] = {
     "csv": SourceFormat({**_FILE, **_CSV, **_READING}, "csv"),
@@ -199,9 +231,26 @@ FORMATS: dict[str, SourceFormat] = {
     "socket": SourceFormat(
         {"host": Text("a host"), "port": Number(LARGEST_PORT), "value": _VALUE, **_LINES}
     ),
+    "http": SourceFormat(
+        {"host": Text("a host"), "port": Number(LARGEST_PORT), "token": Text("a token"), **_LINES}
+    ),
+    "mqtt": SourceFormat({**_MESSAGES, "client": Text("a name for this client")}),
+    "nats": SourceFormat({**_MESSAGES, "durable": Text("the name of a consumer of JetStream")}),
+    "postgres": SourceFormat(
+        {
+            "dsn": Text("a connection string"),
+            "table": Text("the name of a table"),
+            "growing": Text("the name of a column that grows"),
+            "poll": Seconds(),
+            **_READING,
+            **_MODE,
+        }
+    ),
     "rate": SourceFormat({"rows_per_second": Number(), "rows": Number()}),
 }
 CONNECTIONS = tuple(name for name, format_ in FORMATS.items() if format_.reader is None)
+# Connections that a table can be read from as well, once, before the first row of a stream.
+READ_ONCE = ("postgres",)
 # What the files are, their names say; rows may also be pushed.
 WITHOUT_FORMAT = SourceFormat({**_FILE, **_CSV, **_READING, **_MODE})
 ANY = SourceFormat({}, handed_on="")  # a user's own source: what it takes is its own matter

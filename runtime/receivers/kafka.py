@@ -10,7 +10,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from cqc.compiler.meaning.sink_types import seconds_of
+from cqc.compiler.meaning.source_formats import seconds_of
 from cqc.runtime.errors import RunError
 from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
 from cqc.runtime.receivers.templates import shown

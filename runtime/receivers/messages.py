@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from cqc.compiler.meaning.sink_types import seconds_of
+from cqc.compiler.meaning.source_formats import seconds_of
 from cqc.runtime.errors import RunError
 from cqc.runtime.receivers.receiver import AT_ONCE, UnreachableError
 

@@ -77,6 +77,7 @@ class Sender:
         retries: how often results are tried again before they are dead letters; None: always.
         dead_letters: a file for those; None: they are only counted.
         say: told when the receiver fails for the first time, and when it is there again.
+        hide: takes the values of secrets out of what receivers say of their failures.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Sender:
         retries: int | None = None,
         dead_letters: Path | None = None,
         say: Callable[[str], None] = lambda text: None,
+        hide: Callable[[str], str] = lambda text: text,
     ) -> None:
         self.status = status
         self._spool = spool
@@ -97,6 +99,7 @@ class Sender:
         self._retries = retries
         self._dead_letters = dead_letters
         self._say = say
+        self._hide = hide
         self._receiver: Receiver | None = None
         self._ticks = False  # whether the receiver has something to do now and then
         self._in_hand = 0  # the number of the last result that is being sent
@@ -142,8 +145,8 @@ class Sender:
                 self._place.note()
         except RunError as error:
             self.failure = error
-            self.status.is_failing, self.status.last_error = True, str(error)
-            self._say(f"sink {self.status.name}: {error}")
+            self.status.is_failing, self.status.last_error = True, self._hide(str(error))
+            self._say(f"sink {self.status.name}: {self.status.last_error}")
         finally:
             if self._receiver is not None:
                 self._receiver.close()
@@ -158,7 +161,7 @@ class Sender:
             self._wait_after(error, _PAUSES_S[0] * 10)
         except RefusedError as error:
             self.status.failures += 1
-            self.status.last_error = str(error)
+            self.status.last_error = self._hide(str(error))
         else:
             self._works_again()
 
@@ -205,8 +208,8 @@ class Sender:
             except UnreachableError as error:
                 left = self._without(left, error.taken)
                 if self._retries is not None and attempts > self._retries:
-                    self._failed(str(error))
-                    self._bury(left, str(error), None, attempts)
+                    self._failed(self._hide(str(error)))
+                    self._bury(left, self._hide(str(error)), None, attempts)
                     left = []
                     break
                 pause_s = self._wait_after(error, pause_s)
@@ -216,8 +219,8 @@ class Sender:
                     each for each in left if error.refused is None or each.number in error.refused
                 ]
                 self.status.failures += 1
-                self.status.last_error = str(error)
-                self._bury(refused, str(error), error.status, attempts)
+                self.status.last_error = self._hide(str(error))
+                self._bury(refused, self._hide(str(error)), error.status, attempts)
                 gone = {each.number for each in refused}
                 left, attempts = [each for each in left if each.number not in gone], 0
             else:
@@ -237,7 +240,7 @@ class Sender:
 
     def _wait_after(self, error: UnreachableError, pause_s: float) -> float:
         """Wait before the next attempt. Returns how long to wait after that."""
-        self._failed(str(error))
+        self._failed(self._hide(str(error)))
         self._ending.wait(max(pause_s, error.after_s or 0))
         return min(pause_s * 2, _PAUSES_S[1])
 

@@ -23,7 +23,7 @@ from cqc.runtime.files.sealed import read_sealed_json, write_sealed_json
 from cqc.runtime.receivers.kinds import open_receiver
 from cqc.runtime.receivers.receiver import Columns, Sent, Setting
 from cqc.runtime.receivers.result_ids import ResultIds
-from cqc.runtime.receivers.secret_values import revealed
+from cqc.runtime.receivers.secret_values import revealed, without_secrets
 from cqc.runtime.receivers.sender import Place, Sender, SinkStatus
 from cqc.runtime.receivers.sink_test import send_test
 from cqc.runtime.receivers.spool import FileSpool, MemorySpool
@@ -129,6 +129,7 @@ class SinkDelivery:
             retries=int(options["retries"]) if "retries" in options else None,
             dead_letters=dead if letters is None else Path(declared.folder) / letters,
             say=self._say,
+            hide=lambda text: without_secrets(text, declared.options, options),
         )
         self._senders[name].start()
 
@@ -284,7 +285,7 @@ class SinkDelivery:
             self._waiting()
             spool.wait_for_room(_ROOM_S)
         if sender.failure is not None:
-            raise RunError(f"sink {declared.name} cannot go on: {sender.failure}")
+            raise RunError(f"sink {declared.name} cannot go on: {sender.status.last_error}")
 
     def _say_at_times(self, name: str, text: str) -> None:
         """Say something of a sink now, and again after a while, not each time it is so."""

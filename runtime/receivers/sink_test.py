@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cqc.runtime.errors import RunError
 from cqc.runtime.receivers.kinds import open_receiver
 from cqc.runtime.receivers.receiver import Columns, RefusedError, Sent, Setting, UnreachableError
-from cqc.runtime.receivers.secret_values import revealed
+from cqc.runtime.receivers.secret_values import revealed, without_secrets
 
 if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import SinkDeclaration
@@ -54,5 +54,6 @@ def send_test(program: str, declared: SinkDeclaration) -> str:
         finally:
             receiver.close()
     except (UnreachableError, RefusedError) as error:
-        raise RunError(f"sink {declared.name} did not take the test: {error}") from error
+        reason = without_secrets(str(error), declared.options, options)
+        raise RunError(f"sink {declared.name} did not take the test: {reason}") from error
     return id_

@@ -18,7 +18,7 @@ from time import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cqc.compiler.meaning.sink_types import seconds_of
+from cqc.compiler.meaning.source_formats import seconds_of
 from cqc.runtime.errors import RunError
 from cqc.runtime.receivers.alert_payloads import slack_line, webhook_payload
 from cqc.runtime.receivers.receiver import RefusedError, UnreachableError

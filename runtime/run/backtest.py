@@ -137,7 +137,7 @@ class Backtest(LocalRun):
         super().__init__(program, options, sink=self.collected)
         for name in self.engine.relations_used():
             relation = program.catalog.relations[name]
-            if is_connection(relation, options.binds):
+            if relation.is_stream and is_connection(relation, options.binds):
                 raise RunError(
                     f"{relation.name} is read from a connection; a backtest reads recorded data: use --bind {relation.name}=PATH"
                 )

@@ -20,8 +20,7 @@ from cqc.runtime.run.input_plan import Planner
 from cqc.runtime.run.live_programs import LivePrograms, new_relations, refuse
 from cqc.runtime.run.query_set import first_set, texts_of
 from cqc.runtime.run.range_feed import RangeFeed, read_ranges
-from cqc.runtime.sources import open_source
-from cqc.runtime.sources.connections import is_connection
+from cqc.runtime.sources.connections import is_connection, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,7 +168,7 @@ class BatchRun(LocalRun):
         if not is_connection(relation, self._options.binds):
             place = source_path(relation, self._options.binds)
         if not relation.is_stream:
-            return list(open_source(relation, str(place)))
+            return list(open_table(relation, place))
         feeds.append(self._planner.open(fold(relation.name), relation, place))
         return []
 
@@ -183,6 +182,8 @@ class BatchRun(LocalRun):
         bound = {fold(name) for name in binds}
         for name, relation in self._catalog.relations.items():
             if is_connection(relation, binds):
+                if not relation.is_stream and name not in self._used:
+                    self._connected_tables.append(name)
                 self._used.add(name)
             elif "path" in relation.options or name in bound:
                 self._places[name] = source_path(relation, binds)

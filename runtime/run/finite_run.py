@@ -26,7 +26,7 @@ from cqc.runtime.sinks.output import Output
 from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.sinks.table import TableFolderSink, TableSink
 from cqc.runtime.sources import open_source
-from cqc.runtime.sources.connections import is_connection
+from cqc.runtime.sources.connections import is_connection, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -119,6 +119,11 @@ class LocalRun:
             for name, relation in self._catalog.relations.items()
             if name in self._used and not is_connection(relation, options.binds)
         }
+        self._connected_tables = [
+            name
+            for name, relation in self._catalog.relations.items()
+            if name in self._used and not relation.is_stream and name not in self._places
+        ]
         self._reading = FilesRead()
         self._left_out = LeftOut(self.engine, options, self._open_beside)
         try:
@@ -158,6 +163,9 @@ class LocalRun:
             if not self._catalog.relations[name].is_stream:
                 for chunk in self._open(name):
                     self.engine.push_typed({name: chunk})
+        for name in self._connected_tables:
+            for chunk in open_table(self._catalog.relations[name], None):
+                self.engine.push_typed({name: chunk})
 
     def end_of_input(self) -> None:
         """Deliver what only the end decides, and invoke the pull queries once."""
@@ -177,7 +185,10 @@ class LocalRun:
 
     def _is_endless(self) -> bool:
         relations = self._catalog.relations
-        connected = (is_connection(relations[name], self._options.binds) for name in self._used)
+        connected = (
+            relations[name].is_stream and is_connection(relations[name], self._options.binds)
+            for name in self._used
+        )
         return self._options.follow or any(connected)
 
     # What the driver asks for

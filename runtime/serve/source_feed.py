@@ -10,8 +10,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.intake.typed_batch import join_taken
 from cqc.runtime.run.input_plan import Planner, Positions
 from cqc.runtime.run.range_feed import RangeFeed, read_ranges
-from cqc.runtime.sources import open_source
-from cqc.runtime.sources.connections import is_connection
+from cqc.runtime.sources.connections import is_connection, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,13 +51,14 @@ class SourceFeed:
         self._carrier = carrier
         self.engine = "local" if carrier is None else "spark"
         self.notes: deque[str] = deque()  # what whoever reads should tell
-        self._tables: dict[str, Path] = {}
+        self._tables: dict[str, Path | None] = {}
         streams: dict[str, tuple[Relation, Path | None]] = {}
         for name, relation in catalog.relations.items():
             place = _place(relation, binds)
-            if place is not None and not relation.is_stream:
+            connected = place is None and is_connection(relation, binds)
+            if not relation.is_stream and (place is not None or connected):
                 self._tables[name] = place
-            elif place is not None or is_connection(relation, binds):
+            elif place is not None or (connected and not _is_own_endpoint(relation)):
                 streams[name] = (relation, place)
         self._planner = Planner(
             streams,
@@ -79,7 +79,7 @@ class SourceFeed:
             RunError: when they cannot be read.
         """
         return {
-            name: join_taken(list(open_source(self._catalog.relations[name], place)))
+            name: join_taken(list(open_table(self._catalog.relations[name], place)))
             for name, place in self._tables.items()
         }
 
@@ -137,3 +137,9 @@ def _place(relation: Relation, binds: Mapping[str, str]) -> Path | None:
         return Path(bound)
     declared = relation.options.get("path")
     return None if declared is None else Path(relation.folder) / declared
+
+
+def _is_own_endpoint(relation: Relation) -> bool:
+    """Whether clients send the rows of a stream to the service itself, which takes those of every stream."""
+    options = relation.options
+    return options["format"].lower() == "http" and "port" not in options

@@ -1,7 +1,7 @@
-"""Sources that are no files: `format = 'kafka'`, `'socket'` and `'rate'`, and those that users registered.
+"""Sources that are no files: `format = 'kafka'`, `'socket'`, `'http'`, `'mqtt'`, `'nats'`, `'postgres'` and `'rate'`, and those that users registered.
 
-Each is a feed that hands out ranges like the feed of files does, and can read a range again: Kafka by its offsets, a socket
-from the file that its lines are kept in, the rate source by counting.
+Each is a feed that hands out ranges like the feed of files does, and can read a range again: Kafka by its offsets, the rate source by
+counting, all others from the files that their rows are kept in (`spooled`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.source_formats import CONNECTIONS
 from cqc.compiler.meaning.user_sources import user_sources
+from cqc.runtime.notices import say
+from cqc.runtime.sources import open_source
 from cqc.runtime.sources.file_feed import FileFeed
 from cqc.runtime.sources.file_trace import Begun
 from cqc.runtime.sources.kafka import KafkaFeed
@@ -20,10 +22,11 @@ from cqc.runtime.sources.socket import SocketFeed
 from cqc.runtime.sources.user_feed import UserFeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from cqc.compiler.meaning.catalog import Relation
+    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.sources.file_trace import Place
     from cqc.runtime.sources.range import Range
 
@@ -64,6 +67,19 @@ def is_connection(relation: Relation, binds: Mapping[str, str]) -> bool:
     return not bound and (format_ in CONNECTIONS or format_ in user_sources())
 
 
+def open_table(relation: Relation, path: Path | None) -> Iterator[TypedBatch]:
+    """The rows of a table: of its file or folder, or by the connection that its WITH clause names.
+
+    Raises:
+        RunError: when they cannot be read.
+    """
+    if path is not None:
+        return open_source(relation, path)
+    from cqc.runtime.sources.postgres import read_table
+
+    return read_table(relation)
+
+
 def open_feed(
     name: str,
     relation: Relation,
@@ -90,12 +106,29 @@ def open_feed(
     """
     if path is not None:
         return FileFeed(name, relation, path, follow=follow, done=done, warn=warn)
+    # What listens and asks is loaded for those who have such a stream: the start of all others does not wait for it.
     stops = {key: Begun.at(place).stop for key, place in done.items()}
     match relation.options["format"].lower():
         case "kafka":
             return KafkaFeed(name, relation, follow=follow, done=stops)
         case "socket":
             return SocketFeed(name, relation, spool, done=done)
+        case "http":
+            from cqc.runtime.sources.http import HttpFeed
+
+            return HttpFeed(name, relation, spool, done=done)
+        case "mqtt":
+            from cqc.runtime.sources.mqtt import MqttFeed
+
+            return MqttFeed(name, relation, spool, done=done, warn=warn or say)
+        case "nats":
+            from cqc.runtime.sources.nats import NatsFeed
+
+            return NatsFeed(name, relation, spool, done=done, warn=warn or say)
+        case "postgres":
+            from cqc.runtime.sources.postgres import PostgresFeed
+
+            return PostgresFeed(name, relation, spool, follow=follow, done=done, warn=warn or say)
         case "rate":
             return RateFeed(name, relation, done=stops)
         case other if other in user_sources():

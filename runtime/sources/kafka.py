@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.receivers.secret_values import revealed
 from cqc.runtime.sources.formats.csv import read_csv
 from cqc.runtime.sources.formats.jsonl import JsonLinesReader
 from cqc.runtime.sources.range import Range
@@ -146,7 +147,7 @@ def _values(consumer: Any, part: Range) -> list[bytes]:
 
 
 def _place(relation: Relation) -> tuple[str, str]:
-    options = relation.options
+    options = revealed(relation.options, relation.folder)
     servers = options.get("servers") or options.get("kafka.bootstrap.servers")
     topic = options.get("topic") or options.get("subscribe")
     if not servers or not topic:
@@ -165,7 +166,7 @@ def _consumer(servers: str, relation: Relation) -> Any:
         ) from error
     passed = {
         key.removeprefix("kafka."): value
-        for key, value in relation.options.items()
+        for key, value in revealed(relation.options, relation.folder).items()
         if key.startswith("kafka.") and key != "kafka.bootstrap.servers"
     }
     settings = {

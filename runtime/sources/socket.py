@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sources.formats.csv_form import CsvForm
 from cqc.runtime.sources.formats.long_lines import LONGEST_LINE
+from cqc.runtime.sources.line_form import LineForm
 from cqc.runtime.sources.spooled import SpooledFeed
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.sources.file_trace import Place
+    from cqc.runtime.sources.spooled import Earlier, Piece
 
 _PATIENCE_S = 10.0
 _AT_ONCE = 65_536
@@ -48,29 +49,25 @@ class SocketLines:
         RunError: when nobody listens.
     """
 
+    answers = False
+
     def __init__(self, relation: Relation) -> None:
         self._connection = _connect(relation)
-        is_csv = relation.options.get("value", "json").lower() == "csv"
-        self.extension = "csv" if is_csv else "jsonl"
-        dialect = CsvForm.of(relation.options).dialect
-        names = dialect.delimiter.join(
-            f"{dialect.quote}{'.'.join(column.keys)}{dialect.quote}" for column in relation.declared
-        )
-        self.header = f"{names}\n".encode() if is_csv else b""
+        self._form = LineForm(relation)
 
-    def lines(self, before: int) -> Iterator[bytes]:
+    def pieces(self, earlier: Earlier) -> Iterator[Piece]:
         """Whole lines, until the other side closes the connection."""
-        del before  # nobody on the other side asks
+        del earlier  # nobody on the other side asks
         # A line that has not ended. Of one that is too long only so much is kept that whoever reads it can tell.
         rest = bytearray()
         while data := _received(self._connection):
             whole, line_end, begun = data.rpartition(b"\n")
             if line_end:
-                yield bytes(rest) + whole + line_end
+                yield self._form.piece(bytes(rest) + whole + line_end)
                 rest.clear()
             rest += begun[: LONGEST_LINE + 1 - len(rest)]
         if rest:
-            yield bytes(rest) + b"\n"
+            yield self._form.piece(bytes(rest) + b"\n")
 
     def close(self) -> None:
         """End the connection."""

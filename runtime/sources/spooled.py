@@ -1,8 +1,9 @@
 """Rows that come once and cannot be asked for again: they go to files first and are read from there.
 
 With a checkpoint these files outlive the process, with checksums. A file that is long enough is followed by another, and removed when
-all of it was read and counts. What brings the rows is handed in (`Incoming`): a connection (`socket`), or a user's own source
-(`user_feed`). A file is called by how many rows came before it, so that a start after a crash knows how many there are.
+all of it was read and counts. What brings the rows is handed in (`Incoming`): a connection (`socket`, `http`, `mqtt`, `nats`), a table
+of a database (`postgres`), or a user's own source (`user_feed`). A file is called by how many rows came before it, so that a start
+after a crash knows how many there are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import urllib.parse
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,24 +32,42 @@ if TYPE_CHECKING:
     from cqc.runtime.sources.range import Range
 
 _PATIENCE_S = 10.0
+# What WITH says of reading, wherever rows come from; all else is for the connection.
+READING_KEYS = ("timestamp", "zone", "on_bad", "mode", "delimiter", "quote", "nulls")
 FILE_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Whole lines that came together: JSON objects, or CSV under a header."""
+
+    rows: bytes
+    extension: str = "jsonl"
+    header: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What came in earlier starts: how many rows, and the file with the last of them."""
+
+    rows: int
+    last_file: Path | None = None
 
 
 class Incoming(Protocol):
     """What brings the rows."""
 
-    extension: str  # of the files: `csv` or `jsonl`
-    header: bytes  # what a file begins with
+    answers: bool  # whether it tells the other side that rows are kept: then they are on the disk before it does
 
-    def lines(self, before: int) -> Iterator[bytes]:
-        """Whole lines, some at a time, as they come; `before`: how many came in earlier starts.
+    def pieces(self, earlier: Earlier) -> Iterator[Piece]:
+        """Whole lines, some at a time, as they come. Being asked for more says that the last ones are kept.
 
         Raises:
             RunError: when no more can come, because of a failure.
         """
 
     def close(self) -> None:
-        """Let `lines` end."""
+        """Let `pieces` end."""
 
 
 class SpooledFeed:
@@ -82,8 +101,7 @@ class SpooledFeed:
         private_folder(folder)  # one for all such streams of the program
         self._folder = private_folder(folder / urllib.parse.quote(name, safe=""))
         # What the files are, their names say.
-        dropped = ("format", "value", "host", "port", "path")
-        options = {key: text for key, text in relation.options.items() if key not in dropped}
+        options = {key: text for key, text in relation.options.items() if key in READING_KEYS}
         in_file = replace(relation, options=options)
         self._lines = FileFeed(name, in_file, self._folder, follow=True, done=done)
         self._failure: OSError | RunError | None = None
@@ -142,17 +160,19 @@ class SpooledFeed:
         return sorted(self._folder.iterdir())
 
     def _receive(self) -> None:
+        earlier = Earlier(self._rows, next(iter(self._files()[-1:]), None))
         try:
-            for lines in self._incoming.lines(self._rows):
-                self._keep(lines)
+            for piece in self._incoming.pieces(earlier):
+                self._keep(piece)
         except (OSError, RunError) as error:  # `take` tells it
             self._failure = error
+            self._incoming.close()
 
     def _count_rows(self) -> int:
         """How many rows came before: those before the last file, which is never removed, and its own."""
         for file in self._files()[-1:]:
             lines = file.read_bytes().count(b"\n")
-            return int(file.stem) + lines - bool(self._incoming.header)
+            return int(file.stem) + lines - (file.suffix == ".csv")
         return 0
 
     def _check_files(self, done: Mapping[str, Place]) -> None:
@@ -172,20 +192,33 @@ class SpooledFeed:
             if not data.endswith(b"\n"):
                 os.truncate(file, data.rfind(b"\n") + 1)
 
-    def _keep(self, lines: bytes) -> None:
+    def _keep(self, piece: Piece) -> None:
         """Add whole lines to the last file, or to a new one after it."""
-        if not lines:
+        if not piece.rows:
             return
-        new_rows = lines.count(b"\n")
+        lines = piece.rows
         files = self._files()
         last = files[-1] if files else None
-        if last is None or last.stat().st_size >= FILE_BYTES:
-            last = self._folder / f"{self._rows:012d}.{self._incoming.extension}"
-            lines = self._incoming.header + lines
+        if last is None or last.stat().st_size >= FILE_BYTES or not _goes_on(last, piece):
+            last = self._folder / f"{self._rows:012d}.{piece.extension}"
+            lines = piece.header + lines
         rest = memoryview(lines)
         with open_private(last, "ab") as file:
             while rest:  # a disk that is nearly full takes less than it is given
                 rest = rest[file.write(rest) :]
             end = file.tell()
+            if self._incoming.answers and self._temporary is None:
+                file.flush()
+                os.fsync(file.fileno())
         self._sums.add(last, end, lines)
-        self._rows += new_rows
+        self._rows += piece.rows.count(b"\n")
+
+
+def _goes_on(file: Path, piece: Piece) -> bool:
+    """Whether a piece can stand under what a file begins with."""
+    if file.suffix != f".{piece.extension}":
+        return False
+    if not piece.header:
+        return True
+    with file.open("rb") as opened:
+        return opened.read(len(piece.header)) == piece.header

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from cqc.runtime.errors import RunError
-from cqc.runtime.sources.spooled import SpooledFeed
+from cqc.runtime.receivers.secret_values import revealed
+from cqc.runtime.sources.spooled import Piece, SpooledFeed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.user_sources import UserSource
     from cqc.runtime.sources.file_trace import Place
+    from cqc.runtime.sources.spooled import Earlier
 
 
 class UserFeed(SpooledFeed):
@@ -39,26 +41,26 @@ class UserFeed(SpooledFeed):
 class UserLines:
     """Rows as JSON lines, as a user's function gives them."""
 
-    extension = "jsonl"
-    header = b""
+    answers = False
 
     def __init__(self, relation: Relation, source: UserSource) -> None:
         self._relation = relation
         self._source = source
         self._over = False
 
-    def lines(self, before: int) -> Iterator[bytes]:
+    def pieces(self, earlier: Earlier) -> Iterator[Piece]:
         """The rows of each thing that is given, until the function ends.
 
         Raises:
             RunError: when the function fails, or gives what is no rows.
         """
-        options = {key: text for key, text in self._relation.options.items() if key != "format"}
+        options = revealed(self._relation.options, self._relation.folder)
+        del options["format"]
         with _Failure(f"source {self._source.name} of {self._relation.name}"):
-            for given in self._source.read(options, before):
+            for given in self._source.read(options, earlier.rows):
                 if self._over:
                     return
-                yield b"".join(_line(row) for row in _rows(given))
+                yield Piece(b"".join(_line(row) for row in _rows(given)))
 
     def close(self) -> None:
         """Take no more; a function that waits for something goes on waiting in its thread, and is not asked again."""

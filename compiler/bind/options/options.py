@@ -11,6 +11,7 @@ from cqc.compiler.meaning.source_formats import (
     ANY,
     CONNECTIONS,
     FORMATS,
+    READ_ONCE,
     WITHOUT_FORMAT,
     TimeForm,
     format_called,
@@ -41,7 +42,8 @@ def bind_options(scope: Scope, node: syntax.CreateRelation) -> dict[str, str]:
     else:
         _check_keys(scope, node, format_, named)
     is_connection = is_users or (named is not None and named.lower() in CONNECTIONS)
-    if not node.is_stream and is_connection:
+    is_table = named is not None and named.lower() in READ_ONCE and "growing" not in options
+    if not node.is_stream and is_connection and not is_table:
         _report_table(scope, node)
     return options
 
@@ -128,7 +130,7 @@ def _report_table(scope: Scope, node: syntax.CreateRelation) -> None:
         option.value.span,
         format=option_text(option.value).lower(),
         table=node.name.text,
-        detail="A table is read once, from files, before the first row of a stream.",
+        detail="A table is read once, from files or PostgreSQL, before the first row of a stream.",
         hint=f"Declare it `CREATE STREAM {node.name.text}`, or give it a path.",
     )
 

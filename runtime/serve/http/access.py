@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from cqc.runtime.networks.hosts import host_name, is_address, is_loopback, plain_name
 from cqc.runtime.serve.console import CONSOLE
 from cqc.runtime.serve.http.bodies import FORM, SAY_JSON
-from cqc.runtime.serve.http.hosts import host_name, is_address, is_loopback, plain_name
 from cqc.runtime.serve.http.request_body import RequestBody
 from cqc.runtime.serve.http.tokens import ANYBODY, Caller, Role, TokenBook
 

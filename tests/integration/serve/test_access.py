@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from cqc.cli.commands.serve import serve_command
+from cqc.runtime.networks.hosts import is_loopback
 from cqc.runtime.pull.pull_query import Invocation
-from cqc.runtime.serve.http.hosts import is_loopback
 from cqc.runtime.serve.registry import Entry
 from cqc.runtime.serve.service import Service
 from tests.integration.serve.running import PROGRAM, running

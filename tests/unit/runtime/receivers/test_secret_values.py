@@ -8,7 +8,7 @@ import pytest
 import cqc
 from cqc.compiler.meaning.secrets import Secret
 from cqc.runtime.errors import RunError
-from cqc.runtime.receivers.secret_values import reveal, revealed
+from cqc.runtime.receivers.secret_values import reveal, revealed, without_secrets
 
 
 def test_a_value_comes_from_the_environment_or_a_file(
@@ -41,3 +41,16 @@ def test_a_program_shows_the_place_and_never_the_value(monkeypatch: pytest.Monke
     assert "hush" not in shown
     again = pickle.loads(pickle.dumps(program.catalog.sinks["s"].options["token"]))
     assert (again, again.place, again.name) == ("ENV('CQC_T')", "ENV", "CQC_T")
+
+
+def test_no_part_of_a_secret_is_shown() -> None:
+    place = Secret("ENV", "PG")
+    address = "postgresql://me:hush-hush@db.example:5432/shop"
+    for text in (address, 'invalid "hush-hush" there', "no host db.example"):
+        shown = without_secrets(
+            f"it says {text}", {"dsn": place, "table": "t"}, {"dsn": address, "table": "t"}
+        )
+        assert "hush-hush" not in shown
+        assert "db.example" not in shown
+        assert "ENV('PG')" in shown
+    assert without_secrets("a plain word", {"x": "plain"}, {"x": "plain"}) == "a plain word"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.sources import spooled
-from cqc.runtime.sources.spooled import SpooledFeed
+from cqc.runtime.sources.spooled import Earlier, Piece, SpooledFeed
 from tests.support.relations import relation
 from tests.support.waiting import wait_until
 
@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
 
 class Numbered:
-    extension = "jsonl"
-    header = b""
+    answers = False
 
     def __init__(self, stop: int) -> None:
         self.before = -1
         self._stop = stop
 
-    def lines(self, before: int) -> Iterator[bytes]:
-        self.before = before
-        for number in range(before, self._stop):
-            yield b'{"ts": %d}\n' % number
+    def pieces(self, earlier: Earlier) -> Iterator[Piece]:
+        self.before = earlier.rows
+        for number in range(earlier.rows, self._stop):
+            yield Piece(b'{"ts": %d}\n' % number)
 
     def close(self) -> None: ...
 

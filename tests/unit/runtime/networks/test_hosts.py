@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cqc.runtime.serve.http.hosts import host_name, is_address, is_loopback, plain_name
+from cqc.runtime.networks.hosts import host_name, is_address, is_loopback, plain_name
 
 
 @pytest.mark.parametrize(
