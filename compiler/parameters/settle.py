@@ -9,6 +9,7 @@ checkpoint or a service reads it again without knowing any parameter. An output 
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -98,6 +99,14 @@ def _unknown(node: syntax.Parameter, values: Mapping[str, Literal]) -> Diagnosti
     return make("CQ163", node.span, name=node.name, detail=detail, hint=hint)
 
 
+# Texts, names in quotes and comments are passed over, so that a colon is one of the statement's own.
+_PASSED_OR_COLON = re.compile(
+    r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|(:)""",
+    re.DOTALL,
+)
+
+
 def has_parameters(span: Span) -> bool:
     """Whether a statement may have parameters: quick, and never wrong where it says no."""
-    return ":" in span.text
+    text = span.text
+    return ":" in text and any(each.group(1) for each in _PASSED_OR_COLON.finditer(text))

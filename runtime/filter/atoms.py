@@ -21,6 +21,7 @@ from cqc.compiler.meaning.normal import (
     ValueAtom,
 )
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import cut
 from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
 from cqc.runtime.expressions.compile.compile_expression import (
     Compiled,
@@ -36,6 +37,7 @@ from cqc.runtime.filter.known_texts import KnownTexts
 from cqc.runtime.filter.point_index import PointIndex
 from cqc.runtime.filter.text_index import FoldedOnce, TextIndex
 from cqc.runtime.filter.text_searches import Literal, Other, plan_pattern
+from cqc.runtime.filter.text_stretches import text_stretches
 from cqc.runtime.filter.value_points import points_of
 from cqc.runtime.networks.net_index import NetIndex
 
@@ -152,6 +154,16 @@ class Atoms:
 
     def hits_of(self, number: int, column: Column) -> list[Hits]:
         """Which tuples hit which sparse atoms of a column, whose values these are."""
+        stretches = text_stretches(column)
+        if len(stretches) == 1:
+            return self._hits_of(number, column)
+        hits: list[Hits] = []
+        for start, stop in stretches:
+            own = cut(column, start, stop)
+            hits += [(tuples + np.int32(start), ids) for tuples, ids in self._hits_of(number, own)]
+        return hits
+
+    def _hits_of(self, number: int, column: Column) -> list[Hits]:
         points, folded = self._points.get(number), self._folded_points.get(number)
         texts = self._texts.get(number)
         hits = [] if points is None else [points.hits(column)]

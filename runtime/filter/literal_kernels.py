@@ -103,7 +103,7 @@ def enter_grams(literals, numbers, table, counts):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True)
 def find_grams(offsets, data, literals, table, first, found):  # type: ignore[no-untyped-def]
-    """Occurrences anywhere, from text `first` on.
+    """Occurrences anywhere, from text `first` on, each literal once a text.
 
     Returns how many there are, the text to go on with (there was no more room for it), and how many comparisons were made.
     """
@@ -111,31 +111,37 @@ def find_grams(offsets, data, literals, table, first, found):  # type: ignore[no
     bits, heads, links, gram_at = table.bits, table.heads, table.links, table.gram_at
     texts, numbers = found.texts, found.literals
     count, compared, room = 0, 0, len(found.texts)
+    seen = np.full(len(ends) - 1, -1, np.int32)  # by literal, the last text it was found in
+    # Unsigned places: numba would otherwise test each for being negative.
+    homes, before_whole = np.uint64(len(heads) - 1), np.uint64(table.size - 1)
     for text in range(first, len(offsets) - 1):
-        begin, end = offsets[text], offsets[text + 1]
-        before = count
-        gram = np.uint64(0)
-        for at in range(begin, min(begin + table.size - 1, end)):
+        begin, end = np.uint64(offsets[text]), np.uint64(offsets[text + 1])
+        before, gram, at = count, np.uint64(0), begin
+        while at < min(begin + before_whole, end):
             gram = (gram << np.uint64(8)) | np.uint64(data[at])
-        for at in range(begin + table.size - 1, end):
+            at += _ONE
+        while at < end:
             gram = ((gram << np.uint64(8)) | np.uint64(data[at])) & mask
-            code = _gram_number(gram)
-            if (bits[code >> 6] >> np.uint64(code & 63)) & _ONE == 0:
+            at += _ONE
+            code = np.uint64(_gram_number(gram))
+            if (bits[code >> np.uint64(6)] >> (code & np.uint64(63))) & _ONE == 0:
                 continue
-            number = heads[code & (len(heads) - 1)]
+            number = heads[code & homes]
             while number >= 0:
-                compared += 1
-                start = at + 1 - gram_at[number]
-                length = ends[number + 1] - ends[number]
-                if start >= begin and start + length <= end:
-                    own, same = ends[number], 0
-                    while same < length and data[start + same] == letters[own + same]:
-                        same += 1
-                    if same == length:
-                        if count == room:
-                            return before, text, compared
-                        texts[count], numbers[count] = text, number
-                        count += 1
+                if seen[number] != text:
+                    compared += 1
+                    start = np.int64(at) - gram_at[number]
+                    own, length = ends[number], ends[number + 1] - ends[number]
+                    if start >= np.int64(begin) and start + length <= np.int64(end):
+                        same = 0
+                        while same < length and data[start + same] == letters[own + same]:
+                            same += 1
+                        if same == length:
+                            if count == room:
+                                return before, text, compared
+                            seen[number] = text
+                            texts[count], numbers[count] = text, number
+                            count += 1
                 number = links[number]
     return count, len(offsets) - 1, compared
 

@@ -12,6 +12,7 @@ from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.format.formatter import format_program
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.parameters.given import forget, give
+from cqc.compiler.parameters.settle import has_parameters
 from cqc.compiler.parameters.values import as_written, of_python, of_text
 
 if TYPE_CHECKING:
@@ -112,3 +113,18 @@ def test_fmt_leaves_parameters_as_they_are() -> None:
     assert "SET :most = 26;" in once
     assert "most => 30" in once
     assert format_program(SourceFile("p.cq", once)) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("SELECT x FROM s WHERE t = 'c:windows' -- it's :no\n AND \"a:b\" = `c:d` /* :e */", False),
+        ("SELECT x FROM s", False),
+        ("SELECT x FROM s WHERE x > :most", True),
+        ("SELECT x FROM s WHERE t = 'it''s' AND x > :most", True),
+        ("SELECT x FROM s -- it's\n WHERE x > :most -- isn't", True),
+        ("SELECT 'open FROM s WHERE x > :most", True),
+    ],
+)
+def test_colons_inside_texts_and_comments_are_no_parameters(text: str, may: bool) -> None:
+    assert has_parameters(Span(SourceFile("here", text), 0, len(text))) is may

@@ -113,3 +113,14 @@ def test_hits_of_distinct_values_reach_every_row_that_has_them(seed: int) -> Non
         (row, hit) for row, text in enumerate(texts) for value, hit in pairs if text == names[value]
     ]
     assert sorted(found) == sorted(expected)
+
+
+def test_long_texts_that_are_all_new_are_left_as_they_are() -> None:
+    new = from_python(ColumnType.STRING, [f"{row:04}" * 200 for row in range(600)])
+    few = from_python(ColumnType.STRING, [f"{row % 50:04}" * 200 for row in range(600)])
+    short = from_python(ColumnType.STRING, [f"{row // 4:04}" for row in range(600)])
+    assert Repetition().encode(new) is new
+    for column in (few, short):
+        encoded = Repetition().encode(column)
+        assert isinstance(encoded, RepeatedText)
+        assert to_python(encoded) == to_python(column)

@@ -83,6 +83,17 @@ def test_literals_are_found_anywhere_by_one_gram(size: int, room: int) -> None:
     assert found == {(0, 0), (0, 1), (3, 1), (4, 2)}
 
 
+def test_a_literal_that_is_in_a_text_several_times_is_told_once() -> None:
+    literals = Literals(*laid(["ab", "ba"]))
+    table = gram_table(2, 2)
+    enter_grams(literals, np.arange(2), table, np.zeros(GRAMS, np.int32))
+    offsets, data = laid(["ababab", "xab", "abxab"])
+    out = Occurrences(np.empty(9, np.int32), np.empty(9, np.int32))
+    count, text, _ = find_grams(offsets, data, literals, table, 0, out)
+    pairs = sorted(zip(out.texts[:count].tolist(), out.literals[:count].tolist(), strict=True))
+    assert (pairs, text) == ([(0, 0), (0, 1), (1, 0), (2, 0)], 3)
+
+
 def test_a_literal_is_entered_under_its_rarest_gram() -> None:
     literals = Literals(*laid(["aab"]))
     counts = np.zeros(GRAMS, np.int32)
