@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "cqc.runtime.absence.guard_entries",
+    "cqc.runtime.windows.audiences",
     "cqc.runtime.windows.recent_times",
     "cqc.runtime.alerts.alert_kernels",
     "cqc.runtime.intake.far_ahead",

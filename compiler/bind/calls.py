@@ -21,6 +21,7 @@ from cqc.compiler.functions.registry import (
 from cqc.compiler.meaning.bound import (
     FunctionCall,
     Literal,
+    OverFunction,
     UserCall,
 )
 from cqc.compiler.meaning.catalog import fold
@@ -156,6 +157,15 @@ def _report_unknown(scope: Scope, node: syntax.Call) -> None:
             detail="An answer must not depend on the run, so there is no chance and no wall clock in a query.",
             hint=function_hint(node.name.text)
             or "The event-time column of a stream says when a tuple happened.",
+        )
+        return
+    if node.name.text.upper() in OverFunction.__members__:
+        scope.report(
+            "CQ035",
+            node.name.span,
+            name=node.name.text,
+            detail="It is a function of the rows around a row, and says so with OVER.",
+            hint=f"Write `{node.span.text} OVER (PARTITION BY ... ORDER BY ...)`.",
         )
         return
     registered = scope.environment.functions

@@ -26,6 +26,9 @@ from cqc.compiler.meaning.bound import (
     ColumnRef,
     Decided,
     Decision,
+    EndKind,
+    Literal,
+    OverFunction,
     PassedEnd,
     WindowKind,
     children,
@@ -122,9 +125,11 @@ def bind_decided(
         check_grouped(scope, [*shown, *conditions, *sorting], frozenset(keys))
     if node.distinct:
         check_selected(scope, sorting, frozenset(shown))
-    _check_clauses(scope, node, items, by, group_by, is_aggregate=is_aggregate)
+    _check_clauses(scope, node, items, by, group_by, sets, is_aggregate=is_aggregate)
+    if len(scope.diagnostics) > found:
+        return None
     decision = _decision(scope, node, items, by, overs, is_aggregate=is_aggregate)
-    if len(scope.diagnostics) > found or decision is None:
+    if decision is None:
         return None
     kind, waits = decision
     of_view = items[by].relation.view is not None and kind is Decision.RUNNING
@@ -255,6 +260,7 @@ def _check_clauses(
     items: Sequence[Item],
     by: int,
     group_by: Sequence[Expression],
+    sets: Sequence[tuple[int, ...]],
     *,
     is_aggregate: bool,
 ) -> None:
@@ -268,6 +274,13 @@ def _check_clauses(
         return
     if window.kind is WindowKind.SESSION:
         _check_session(scope, node, window, group_by, items)
+        if sets:
+            detail = (
+                "A session is one row, so every set of keys would have to hold all of its keys."
+            )
+            hint = "Write the keys after GROUP BY, without ROLLUP, CUBE or GROUPING SETS."
+            missing = "its keys and a window column, written out"
+            scope.report("CQ144", node.group_by[0].span, missing=missing, detail=detail, hint=hint)
         return
     arranged = node.distinct or node.order_by or node.limit is not None
     if not is_grouped and (is_aggregate or arranged):
@@ -361,7 +374,9 @@ def _decision(
         return (Decision.SESSIONS if is_session else Decision.GROUPS), False
     if not overs:
         return Decision.ROWS, False
-    if of_windows:
+    # A window column that is the event time of a view is an instant, which may stand beside others.
+    of_ends = [over for over in of_windows if _is_of_instants(scope, over)]
+    if of_windows and not (len(of_windows) < len(overs) and len(of_ends) == len(of_windows)):
         if len(of_windows) < len(overs):
             loose = next(over for over in overs if over not in of_windows)
             hint = "Add `window_end` to PARTITION BY, or compute the other one in a view."
@@ -392,8 +407,23 @@ def unbounded_overs(decided: Decided, overs: Sequence[Over]) -> tuple[Over, ...]
     if decided.decision is not Decision.RUNNING or decided.key_idle_us is not None:
         return ()
     return tuple(
-        over for over in overs if over.partition and (not _by_range(over) or _is_unbounded(over))
+        over
+        for over in overs
+        if over.partition
+        and (not _by_range(over) or _is_unbounded(over))
+        and not _is_of_this_row(over)
     )
+
+
+def _is_of_this_row(over: Over) -> bool:
+    """Whether it looks at no other row: `ROWS CURRENT ROW`, `ROWS 0 PRECEDING`, `LAG(x, 0)`."""
+    if over.frame is not None:
+        start = over.frame.start
+        return over.frame.by_rows and (
+            start.kind is EndKind.CURRENT or (start.kind is EndKind.BEFORE and not start.amount)
+        )
+    offset = over.arguments[1:2] if over.function is OverFunction.LAG else ()
+    return any(isinstance(each, Literal) and each.value == 0 for each in offset)
 
 
 def _is_unbounded(over: Over) -> bool:

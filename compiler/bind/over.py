@@ -177,10 +177,17 @@ def _aggregate(
 
 def _function(scope: Scope, node: syntax.Over) -> OverFunction | None:
     name = node.call.name.text.upper()
-    if name in OverFunction.__members__ and not (node.call.star or node.call.distinct):
+    added = {
+        "`*`": node.call.star,
+        "DISTINCT": node.call.distinct,
+        "IGNORE NULLS": node.call.ignores_nulls,
+        "FILTER": node.call.where is not None,
+        "WITHIN GROUP": node.call.within,
+    }
+    what = next((each for each, is_there in added.items() if is_there), None)
+    if name in OverFunction.__members__ and what is None:
         return OverFunction[name]
     if name in OverFunction.__members__:
-        what = "`*`" if node.call.star else "DISTINCT"
         scope.report("CQ065", node.call.span, function=node.call.name.text, what=what)
         return None
     names = [

@@ -94,7 +94,7 @@ def bind_table_function(
     count = _LENGTHS[kind]
     lengths, before = arguments[-count:], arguments[:-count]
     if before and not _takes_time(scope, kind, relation, before[-1]):
-        if kind is not WindowKind.SESSION:
+        if kind is not WindowKind.SESSION or _is_descriptor(before[-1]):
             return None
     elif before:
         before.pop()
@@ -164,7 +164,7 @@ def _takes_time(
     scope: Scope, kind: WindowKind, relation: Relation, node: syntax.Expression
 ) -> bool:
     """Whether an argument names the event time, by DESCRIPTOR or bare; another column is an error unless it is a key."""
-    is_descriptor = isinstance(node, syntax.Call) and node.name.text.upper() == "DESCRIPTOR"
+    is_descriptor = _is_descriptor(node)
     named = node.arguments[0] if isinstance(node, syntax.Call) and node.arguments else node
     if kind is WindowKind.SESSION and not is_descriptor:
         return False
@@ -183,6 +183,10 @@ def _takes_time(
         )
         return False
     return True
+
+
+def _is_descriptor(node: syntax.Expression) -> bool:
+    return isinstance(node, syntax.Call) and node.name.text.upper() == "DESCRIPTOR"
 
 
 def _length(scope: Scope, kind: WindowKind, node: syntax.Expression) -> int | None:

@@ -21,6 +21,7 @@ from cqc.compiler.meaning.normal import NEVER
 from cqc.runtime.columns.columns import take
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.visit_order import FilterRoute
+from cqc.runtime.lineage.bitmaps import transpose_into, words_for
 from cqc.runtime.lineage.matches import Matches, SlotRows
 from cqc.runtime.metrics.operators import FilterMetrics
 
@@ -224,6 +225,16 @@ class SelectionFound:
         slots, counts = keys[some], counts[some]
         rows = self._lineage.source.positions(slots, counts) if len(slots) else slots
         return Matches(slots, counts, rows)
+
+    def count_of(self, keys: NDArray[np.int64]) -> int:
+        """How many rows seats with these keys have, all together."""
+        return int(self._counts[keys].sum())
+
+    def bits_of(self, keys: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """[rows, words]: which of the seats with these keys want a row, as bits in their order."""
+        turned = np.zeros((len(self), words_for(len(keys))), np.uint64)
+        transpose_into(self._lineage.for_slots(keys), np.arange(len(keys)), turned)
+        return turned
 
     def rows_of(self, seat: Seat) -> NDArray[np.int64]:
         assert isinstance(seat, SelectionSeat)

@@ -15,7 +15,12 @@ import pyarrow as pa
 
 from cqc.compiler.meaning.bound import (
     Aggregate,
+    And,
     ColumnRef,
+    Comparison,
+    ComparisonOp,
+    Literal,
+    OverFunction,
     children,
     overs_in,
 )
@@ -51,7 +56,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.compiler.meaning.bound import Decided, Expression, Output, Pull
+    from cqc.compiler.meaning.bound import Decided, Expression, Output, Over, Pull
     from cqc.runtime.expressions.compile.compile_expression import Compiled
 
     Fetch = Callable[[int, int], Column]
@@ -87,6 +92,8 @@ class PullPlan:
         self._plain = None if arranged else _plain_columns(self._expressions)
         self.outputs_can_be_kept = not arranged
         self._failed = 0
+        # The GROUP BY keys that the window of a row tells, by place: they need not be looked at to tell groups apart.
+        self.told_by_window: frozenset[int] = frozenset()
         self._used: list[Compiled] = []
 
     @property
@@ -219,12 +226,43 @@ class PullPlan:
         """The answer from the groups of all windows."""
         if not self.pull.group_by:
             groups = self._with_empty_windows(groups, windows)
+        return self.finish_groups(groups, self.kept_groups(groups))
+
+    def kept_groups(self, groups: Groups) -> NDArray[np.bool_] | None:
+        """Which groups HAVING leaves; None: all."""
+        if self._having is None:
+            return None
+        return self._having.is_true(self.fetch_groups(groups), len(groups.window))
+
+    def finish_groups(self, groups: Groups, kept: NDArray[np.bool_] | None = None) -> Answer:
+        """The answer from the groups that HAVING has left."""
         known = (*groups.keys, *groups.aggregates)
-        if self._having is not None:
-            kept = self._having.is_true(_columns(known), len(groups.window))
+        if kept is not None:
             known = tuple(select(column, kept) for column in known)
             return self._finish(groups.window[kept], _columns(known))
         return self._finish(groups.window, _columns(known))
+
+    def finish_rows(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
+        """The answer from rows that are not grouped."""
+        return self._finish(window, fetch)
+
+    @staticmethod
+    def fetch_groups(groups: Groups) -> Fetch:
+        """The keys and aggregates of groups, as what comes after them finds them."""
+        return _columns((*groups.keys, *groups.aggregates))
+
+    @cached_property
+    def first_of_order(self) -> tuple[int, int] | None:
+        """What QUALIFY takes, if that is the first rows of each partition: how they are counted, and how many.
+
+        `RANK() OVER (...) <= 3`: 1 and 3. Rows after these change nothing of what is said of these, so they can be left out before.
+        """
+        overs, qualify = self._overs, self.pull.qualify
+        if len(overs) != 1 or qualify is None or overs[0].function not in _COUNTED:
+            return None
+        parts = qualify.operands if isinstance(qualify, And) else (qualify,)
+        found = [most for part in parts if (most := _most(part, overs[0])) is not None]
+        return (_COUNTED.index(overs[0].function), min(found)) if found else None
 
     def _group_rows(self, window: NDArray[np.int64], fetch: Fetch) -> Groups:
         length = len(window)
@@ -268,11 +306,16 @@ class PullPlan:
         orders = tuple(compiled.run(fetch, length) for compiled in self._orders)
         return PartialRows(window, oldest_us, self.outputs(fetch, length), orders)
 
-    def partial_groups(self, window: NDArray[np.int64], fetch: Fetch) -> PartialGroups:
-        """The groups of all windows as partial aggregates."""
+    def partial_groups(
+        self, window: NDArray[np.int64], fetch: Fetch, beside: Column | None = None
+    ) -> PartialGroups:
+        """The groups of all windows as partial aggregates; `beside` is one key more than GROUP BY has, the last."""
         length = len(window)
         keys = [key.run(fetch, length) for key in self._keys]
-        numbers, count = number_rows([_window_column(window), *keys], length)
+        if beside is not None:
+            keys.append(beside)
+        telling = [key for at, key in enumerate(keys) if at not in self.told_by_window]
+        numbers, count = number_rows([_window_column(window), *telling], length)
         firsts = first_rows(numbers, count)
         lanes = tuple(
             rows_lane(parts[0].run(fetch, length) if parts else None, numbers, count)
@@ -284,11 +327,15 @@ class PullPlan:
         """The answer from its parts."""
         groups = [part for part in parts if isinstance(part, PartialGroups)]
         if groups:
-            merged, failed = merge_groups(groups, self.aggregates)
-            self._failed += failed
-            return self.answer_groups(merged, windows)
+            return self.answer_groups(self.merged(groups), windows)
         rows = merge_rows([part for part in parts if isinstance(part, PartialRows)])
         return self._arrange(rows.window, rows.columns, rows.orders)
+
+    def merged(self, parts: Sequence[PartialGroups]) -> Groups:
+        """The groups of all parts, each once, with their aggregates."""
+        merged, failed = merge_groups(parts, self.aggregates, self.told_by_window)
+        self._failed += failed
+        return merged
 
     def _with_empty_windows(self, groups: Groups, windows: int) -> Groups:
         """Without GROUP BY every window has its row: COUNT 0 and NULLs where there is nothing."""
@@ -375,6 +422,23 @@ def _aggregates_in(expression: Expression) -> Iterator[Aggregate]:
         return
     for part in children(expression):
         yield from _aggregates_in(part)
+
+
+_COUNTED = (OverFunction.ROW_NUMBER, OverFunction.RANK, OverFunction.DENSE_RANK)
+
+
+def _most(condition: Expression, over: Over) -> int | None:
+    """The number that a condition says a value is at most."""
+    if not isinstance(condition, Comparison):
+        return None
+    left, op, right = condition.left, condition.op, condition.right
+    if isinstance(left, Literal):
+        left, op, right = right, op.flipped, left
+    if left != over or not isinstance(right, Literal) or type(right.value) is not int:
+        return None
+    if op in (ComparisonOp.LE, ComparisonOp.EQ):
+        return right.value
+    return right.value - 1 if op is ComparisonOp.LT else None
 
 
 def _one_after_the_other(parts: Sequence[Groups]) -> Groups:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.meaning.bound import ColumnRef, Decision
 from cqc.runtime.columns.event_time import instants
 from cqc.runtime.expressions.compile.compile_expression import compile_expression
+from cqc.runtime.pull.aggregate.partial_groups import PartialGroups, taken_groups
 from cqc.runtime.pull.pull_plan import PullPlan
-from cqc.runtime.windows.waiting_rows import Rows, fetch_of, places_in
+from cqc.runtime.windows.waiting_rows import Rows, fetch_of, places_in, window_column
 from cqc.runtime.windows.window_ends import window_ends
 
 if TYPE_CHECKING:
@@ -34,6 +38,16 @@ class DecidedPlan:
         self.answers = PullPlan(node.outputs, decided)
         first = len(node.items[decided.by].relation.columns)
         self.ends: tuple[Place, Place] = (decided.by, first), (decided.by, first + 1)
+        # The keys of GROUP BY that are columns of the window itself.
+        self.window_keys = {
+            at: self.ends.index((key.item, key.column))
+            for at, key in enumerate(decided.group_by)
+            if self.window is not None
+            and isinstance(key, ColumnRef)
+            and (key.item, key.column) in self.ends
+        }
+        if decided.decision is Decision.GROUPS:
+            self.answers.told_by_window = frozenset(self.window_keys)
         session_keys = () if decided.window is None else decided.window.keys
         orders = [order.expression for order in decided.order_by]
         needed = places_in(
@@ -64,6 +78,42 @@ class DecidedPlan:
         assert time is not None
         self.time_place: Place = decided.by, time
         self.session_keys = [compile_expression(key) for key in session_keys]
+
+    @cached_property
+    def slice_us(self) -> int | None:
+        """The length of the stretches that all windows are made of, where rows can be grouped by these first; None: by windows."""
+        window = self.window
+        if window is None or window.slide_us == window.size_us or self._kept is not None:
+            return None
+        keys = [key for at, key in enumerate(self.decided.group_by) if at not in self.window_keys]
+        values = [part for each in self.answers.aggregates for part in each.inputs]
+        if any(end in places_in([*keys, *values]) for end in self.ends):
+            return None
+        return math.gcd(window.slide_us, window.size_us)
+
+    def in_slices(self, rows: Rows) -> Rows:
+        """Each row once, with the end of its slice in the place of its window's."""
+        assert self.window is not None
+        assert self.slice_us is not None
+        inside = rows.ts_us - 1 if self.window.after_start else rows.ts_us
+        return Rows(rows.ts_us, inside - inside % self.slice_us + self.slice_us, rows.columns)
+
+    def windows_of_slices(self, part: PartialGroups, after_us: int) -> PartialGroups:
+        """Groups of slices, each once for each of the windows that hold its slice and end after an instant."""
+        assert self.window is not None
+        assert self.slice_us is not None
+        ends_us = part.window if self.window.after_start else part.window - self.slice_us
+        groups, end_us = window_ends(self.window, ends_us)
+        assert groups is not None
+        open_ = end_us > after_us
+        if not open_.all():
+            groups, end_us = groups[open_], end_us[open_]
+        found = taken_groups(part, groups, end_us)
+        keys = list(found.keys)
+        for at, which in self.window_keys.items():
+            us = end_us if which else end_us - self.window.size_us
+            keys[at] = window_column(us, self.window.type)
+        return PartialGroups(end_us, tuple(keys), found.lanes)
 
     @property
     def failures(self) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 
 from cqc.compiler.meaning.bound import Decision
 from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.columns.event_time import ALL_SEEN
 from cqc.runtime.deliver.results import ResultBlock
 from cqc.runtime.filter.selections import SelectionSeat
 from cqc.runtime.windows.complete_partitions import CompletePartitions
@@ -21,6 +22,7 @@ from cqc.runtime.windows.grouped_windows import GroupedWindows
 from cqc.runtime.windows.plain_windows import PlainWindows
 from cqc.runtime.windows.running_rows import RunningRows
 from cqc.runtime.windows.sessions import Sessions
+from cqc.runtime.windows.shared_windows import Member, SharedWindows, can_be_shared
 from cqc.runtime.windows.thresholds import Rule, Thresholds, threshold_of
 
 if TYPE_CHECKING:
@@ -52,9 +54,9 @@ class Clause:
     is_feed: bool = False
 
     @property
-    def rule(self) -> Rule | None:
-        """Its place in a family of thresholds, where it has no holder of its own."""
-        return self.holder if isinstance(self.holder, Rule) else None
+    def rule(self) -> Rule | Member | None:
+        """Its place in a family, where it has no holder of its own."""
+        return self.holder if isinstance(self.holder, Rule | Member) else None
 
 
 def holder_of(plan: DecidedPlan) -> Holder:
@@ -80,9 +82,11 @@ class DecidedQueries:
         self._by_seat: dict[Seat, list[Clause]] = {}
         self._of: dict[str, Clause] = {}
         self._failures_of_gone = 0
-        # Sliding thresholds, by operator, stream, PARTITION BY, KEY_IDLE, and whether rows of one instant belong together.
-        self._families: dict[tuple[Any, ...], Thresholds] = {}
-        self._by_rule: dict[Rule, Clause] = {}
+        # What is held together, by operator, stream and the rest: sliding thresholds by PARTITION BY, KEY_IDLE, and whether rows
+        # of one instant belong together; windows by their clauses, and since which end of the input.
+        self._families: dict[tuple[Any, ...], Thresholds | SharedWindows] = {}
+        self._by_rule: dict[Rule | Member, Clause] = {}
+        self._ended = 0
         self._held: dict[Hashable, Clause] = {}  # the clauses with holders of their own
 
     def __len__(self) -> int:
@@ -119,19 +123,35 @@ class DecidedQueries:
         holder: Holder
         if threshold is None:
             plan = DecidedPlan(node)
-            holder = holder_of(plan)
+            is_alone = is_feed or not isinstance(seat, SelectionSeat) or not can_be_shared(plan)
+            holder = holder_of(plan) if is_alone else self._shared(node, seat, name, plan)
+            plan = holder.plan if isinstance(holder, Member) else plan
         else:
             waits, idle_us = decided.waits_for_equals, decided.key_idle_us
             of = seat.source, name, threshold.partition, idle_us, waits
             if of not in self._families:
                 self._families[of] = Thresholds(threshold.partition, idle_us, waits=waits)
             outputs = tuple((each.name, each.expression) for each in node.outputs)
-            plan = self._families[of].plan_of(outputs, node)
-            holder = self._families[of].add(seat, plan, threshold)
+            family = self._families[of]
+            assert isinstance(family, Thresholds)
+            plan = family.plan_of(outputs, node)
+            holder = family.add(seat, plan, threshold)
         clause = Clause(key, seat, node, name, plan, holder, time_type)
-        if isinstance(holder, Rule):
+        if isinstance(holder, Rule | Member):
             self._by_rule[holder] = clause
         return clause
+
+    def _shared(
+        self, node: QueryNode, seat: Seat, stream: str, plan: DecidedPlan, since: object = None
+    ) -> Member:
+        """A place among the queries that do the same with windows of the same rows; those of another past are for themselves."""
+        outputs = tuple((each.name, each.expression) for each in node.outputs)
+        of = seat.source, stream, outputs, node.decided, self._ended if since is None else since
+        if of not in self._families:
+            self._families[of] = SharedWindows(plan)
+        family = self._families[of]
+        assert isinstance(family, SharedWindows)
+        return family.add(seat)
 
     def _begin(self, clause: Clause) -> Clause:
         self._clauses[clause.key] = clause
@@ -150,18 +170,22 @@ class DecidedQueries:
         del self._clauses[clause.key]
         rule = clause.rule
         if rule is not None:
-            del self._by_rule[rule]
-            rule.family.remove(rule)
-            if not len(rule.family):
-                self._families = {
-                    of: each for of, each in self._families.items() if each is not rule.family
-                }
+            self._leave(rule)
             return
         del self._held[clause.key]
         others = self._by_seat[clause.seat]
         others.remove(clause)
         if not others:
             del self._by_seat[clause.seat]
+
+    def _leave(self, rule: Rule | Member) -> None:
+        del self._by_rule[rule]
+        rule.family.remove(rule)  # type: ignore[arg-type]
+        if not len(rule.family):
+            self._failures_of_gone += rule.family.failures
+            self._families = {
+                of: each for of, each in self._families.items() if each is not rule.family
+            }
 
     # Rows in, results out
 
@@ -186,7 +210,10 @@ class DecidedQueries:
         blocks: list[ResultBlock] = []
         if feeds is None:
             for of, family in self._families.items():
-                for reached in family.decide(watermarks[of[1]]):
+                watermark_us = watermarks[of[1]]
+                if watermark_us == ALL_SEEN:
+                    self._ended += 1  # queries that come now see windows that others are done with
+                for reached in family.decide(watermark_us):
                     blocks += self._reached(reached)
         for clause in self._held.values():
             wanted = not clause.is_feed if feeds is None else clause.node.name in feeds
@@ -211,7 +238,7 @@ class DecidedQueries:
                         np.arange(begin, end),
                         reached.times_us[begin:end],
                         clause.time_type,
-                        is_at=False,
+                        is_at=clause.plan.decided.is_at,
                     )
                 )
             begin = end
@@ -251,7 +278,20 @@ class DecidedQueries:
                 if name in self._of:
                     by_clause.setdefault(self._of[name].key, []).append(name)
             for key, names in by_clause.items():
-                self._part(self._clauses[key], names).holder.load(saved["state"])
+                clause = self._part(self._clauses[key], names)
+                if isinstance(clause.holder, Member):
+                    self._go_apart(clause, saved["state"]["closed_us"])
+                clause.holder.load(saved["state"])
+
+    def _go_apart(self, clause: Clause, closed_us: int) -> None:
+        """Let a query stand among those that have closed as many windows as it has."""
+        assert isinstance(clause.holder, Member)
+        self._leave(clause.holder)
+        member = self._shared(
+            clause.node, clause.seat, clause.stream, DecidedPlan(clause.node), ("closed", closed_us)
+        )
+        clause.holder, clause.plan = member, member.plan
+        self._by_rule[member] = clause
 
     def _part(self, clause: Clause, names: list[str]) -> Clause:
         """The clause of these queries alone: others that ask the same may have come at another time, and hold something else."""

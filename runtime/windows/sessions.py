@@ -82,9 +82,8 @@ class Sessions:
         lengths: NDArray[np.int64],
     ) -> list[Decisions]:
         """One row for each session; sessions that end earlier come first."""
-        by_end = np.argsort(ends_us, kind="stable")
-        number = np.empty(len(by_end), np.int64)
-        number[by_end] = np.arange(len(by_end))
+        # Sessions that end at one instant are one window to OVER, ORDER BY and LIMIT, whatever their keys.
+        windows_us, number = np.unique(ends_us, return_inverse=True)
         session = np.repeat(number, lengths)
         start_us = np.repeat(starts_us, lengths)
         rows = Rows(rows.ts_us, np.repeat(ends_us, lengths), rows.columns)
@@ -99,7 +98,7 @@ class Sessions:
         answer = self._plan.answers.answer_rows(session, self._plan.fetch(rows, start_us), 0)
         if not len(answer.window):
             return []
-        return [Decisions(ends_us[by_end][answer.window], answer.columns)]
+        return [Decisions(windows_us[answer.window], answer.columns)]
 
     @property
     def failures(self) -> int:

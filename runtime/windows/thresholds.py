@@ -181,9 +181,9 @@ class _Waiting:
 
 @dataclass(slots=True, eq=False)
 class Reached:
-    """Rows of some rules with the same outputs that have reached their thresholds: those of a rule end at `ends`."""
+    """Rows of some queries with the same outputs, such as rules that have reached their thresholds: those of a query end at `ends`."""
 
-    rules: list[Rule]
+    rules: Sequence[Any]
     ends: NDArray[np.int64]
     times_us: NDArray[np.int64]
     columns: tuple[Column, ...]

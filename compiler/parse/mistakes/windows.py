@@ -13,11 +13,17 @@ if TYPE_CHECKING:
     from cqc.compiler.parse.mistakes.place import Place
 
 
+_OURS = frozenset({"TUMBLE", "HOP", "SESSION"})
+
+
 def foreign_window(place: Place) -> Mistake | None:
     """A word such as TUMBLE just here, or before the bracket that we are in. Nobody can say what the rest should be."""
     for at in _candidates(place):
         word = place.tokens.texts[at]
         hint = window_hint(word)
+        if hint is not None and word.upper() in _OURS:
+            span = span_at(place.tokens, at)
+            return Mistake(make("CQ130", span, function=word.upper(), hint=hint))
         if hint is not None:
             what = f"`{word.upper()}(...)`"
             return Mistake(make("CQ018", span_at(place.tokens, at), what=what, hint=hint))

@@ -96,7 +96,9 @@ def partial_lane(partials: NDArray[Any], values_of: ValuesOf) -> PartialLane:
 
 
 def merge_groups(
-    parts: Sequence[PartialGroups], aggregates: Sequence[Aggregate]
+    parts: Sequence[PartialGroups],
+    aggregates: Sequence[Aggregate],
+    told_by_window: frozenset[int] = frozenset(),
 ) -> tuple[Groups, int]:
     """The groups of all parts with their aggregates, and how many of those failed (a total that does not fit)."""
     window = np.concatenate([part.window for part in parts])
@@ -104,7 +106,8 @@ def merge_groups(
         concatenate([part.keys[at] for part in parts if len(part.window)] or [parts[0].keys[at]])
         for at in range(len(parts[0].keys))
     ]
-    numbers, count = number_rows([count_column(window), *keys], len(window))
+    telling = [key for at, key in enumerate(keys) if at not in told_by_window]
+    numbers, count = number_rows([count_column(window), *telling], len(window))
     firsts = first_rows(numbers, count)
     columns, failed = [], 0
     for at, aggregate in enumerate(aggregates):
@@ -184,7 +187,23 @@ def selected_groups(part: PartialGroups, chosen: NDArray[np.bool_]) -> PartialGr
     return PartialGroups(part.window[rows], tuple(take(key, rows) for key in part.keys), lanes)
 
 
-def joined_groups(parts: Sequence[PartialGroups]) -> PartialGroups:
+def taken_groups(
+    part: PartialGroups, rows: NDArray[np.int64], window: NDArray[np.int64] | None = None
+) -> PartialGroups:
+    """Some of the groups, which may repeat; in other windows where those are given."""
+    lanes = []
+    for lane in part.lanes:
+        values: dict[int, NDArray[np.float64]] = {}
+        for row, own in lane.values.items():
+            values |= dict.fromkeys(np.flatnonzero(rows == row).tolist(), own)
+        lanes.append(PartialLane(lane.partials[rows], values))
+    keys = tuple(take(key, rows) for key in part.keys)
+    return PartialGroups(part.window[rows] if window is None else window, keys, tuple(lanes))
+
+
+def joined_groups(
+    parts: Sequence[PartialGroups], told_by_window: frozenset[int] = frozenset()
+) -> PartialGroups:
     """The groups of all parts, each once, still as partials."""
     if len(parts) == 1:
         return parts[0]
@@ -192,7 +211,8 @@ def joined_groups(parts: Sequence[PartialGroups]) -> PartialGroups:
     keys = [
         concatenate([_plain(part.keys[at]) for part in parts]) for at in range(len(parts[0].keys))
     ]
-    numbers, count = number_rows([count_column(window), *keys], len(window))
+    telling = [key for at, key in enumerate(keys) if at not in told_by_window]
+    numbers, count = number_rows([count_column(window), *telling], len(window))
     firsts = first_rows(numbers, count)
     lanes = tuple(
         _joined_lane([part.lanes[at] for part in parts], numbers, count)

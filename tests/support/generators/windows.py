@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from random import Random
 
@@ -44,9 +45,30 @@ def random_window_case(
         f"CREATE QUERY w{at} AS {random_query(rng, rng.choice(kinds))};\n"
         for at in range(rng.randint(1, 4))
     ]
+    queries += [
+        f"CREATE QUERY v{at} AS {text};\n" for at, text in enumerate(random_variants(Random(-seed)))
+    ]
     return WindowCase(
         declared + idle + "".join(queries), random_rows(rng, delay, is_number=is_number)
     )
+
+
+FILTERS = [
+    "", " WHERE x > 0", " WHERE x > 2", " WHERE x IS NULL OR x < 1", " WHERE j = 1", " WHERE j <> 1", " WHERE k = 'a'", " WHERE k <> 'a'",
+    " WHERE k IS NULL", " WHERE y > 0 AND j < 2",
+]  # fmt: skip
+
+
+def random_variants(rng: Random) -> list[str]:
+    """One query over windows with several filters: their rows wait together."""
+    text = rng.choice([random_groups, random_complete])(rng)
+    if rng.random() < 0.6 or "names" in text:
+        return []
+    plain = re.sub(r" WHERE .*?(?= GROUP BY | QUALIFY |$)", "", text)
+    clause = re.search(r" GROUP BY | QUALIFY |$", plain)
+    assert clause is not None
+    at = clause.start()
+    return [plain[:at] + each + plain[at:] for each in rng.sample(FILTERS, rng.randint(2, 6))]
 
 
 def random_rows(rng: Random, delay: int, *, is_number: bool) -> list[tuple[object, ...]]:

@@ -528,8 +528,15 @@ def decided_answer(
     return answer
 
 
-def arrival_of(decided: bound.Decided, combination: Combination) -> int:
-    return combination[decided.by].arrival
+def arrival_of(decided: bound.Decided, combination: Combination) -> tuple[object, ...]:
+    """What rows of one event time are ordered by: their arrival, in a view their values (NULL first, NaN last)."""
+    member = combination[decided.by]
+    if not decided.ties_by_value:
+        return (member.arrival,)
+    return tuple(
+        (False,) if value is None else (True, value != value, 0 if value != value else value)
+        for value in member.row
+    )
 
 
 def in_windows(
