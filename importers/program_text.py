@@ -18,6 +18,14 @@ _WORDS = {
     word.upper() for group in (RESERVED, CONTEXTUAL, FOREIGN, TYPE_NAMES, UNITS) for word in group
 }
 LONGEST_NAME = 120
+_UNITS = (
+    (86_400_000_000, "DAY"),
+    (3_600_000_000, "HOUR"),
+    (60_000_000, "MINUTE"),
+    (1_000_000, "SECOND"),
+    (1_000, "MILLISECOND"),
+    (1, "MICROSECOND"),
+)
 
 
 def identifier(name: str) -> str:
@@ -35,6 +43,15 @@ def text(value: str) -> str:
 def pattern_part(value: str) -> str:
     """Text inside a LIKE pattern that stands for itself."""
     return value.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def duration(span_us: int) -> str:
+    """A duration in the largest unit in which it is a whole number."""
+    for size, unit in _UNITS:
+        if span_us % size == 0:
+            count = span_us // size
+            return f"{count} {unit}{'' if count == 1 else 'S'}"
+    raise AssertionError(span_us)  # a microsecond divides everything
 
 
 def plain_name(title: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.catalog import fold
-from cqc.importers.program_text import identifier, text
+from cqc.importers.program_text import duration, identifier, text
 
 if TYPE_CHECKING:
     from cqc.importers.mapping import Mapping, Place
@@ -50,6 +51,7 @@ class Streams:
     def __init__(self, mapping: Mapping, delay: str = DELAY) -> None:
         self._mapping, self._delay = mapping, delay
         self.found: dict[str, Stream] = {}
+        self._longest_us: float = 0
 
     def of(self, product: str | None, category: str | None, service: str | None) -> Stream:
         """The stream of a log source."""
@@ -68,11 +70,19 @@ class Streams:
         for name in stream.place.columns or MESSAGES:
             stream.column(name)
 
+    def keep_groups(self, span_us: float) -> None:
+        """Some query keeps what it knows of a group until it was silent for so long; `math.inf` for ever."""
+        self._longest_us = max(self._longest_us, span_us)
+
     @property
     def declarations(self) -> str:
-        """All CREATE STREAM statements, by name."""
+        """All CREATE STREAM statements, by name, after how long groups are kept."""
         streams = sorted(self.found.values(), key=lambda each: each.name)
-        return "\n".join(each.declaration(self._delay) for each in streams)
+        statements = [each.declaration(self._delay) for each in streams]
+        if 0 < self._longest_us < math.inf:
+            # No answer depends on it: a group that was silent for longer than every span has nothing left in one.
+            statements.insert(0, f"SET KEY_IDLE = {duration(int(self._longest_us))};\n")
+        return "\n".join(statements)
 
 
 def _from(path: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -139,6 +140,8 @@ class Converter:
         else:
             made = sequence_statement(name, query, self._events)
             remarks.append(DIFFERS)
+            if made.views:
+                self.streams.keep_groups(math.inf if query.span_us is None else query.span_us)
             if query.span_us is None:
                 remarks.append(FOR_EVER)
                 self.notes.append(f"{rule.title} ({rule.path}): {FOR_EVER}")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from cqc.importers.eql.conditions import TIMESTAMP, Conditions
 from cqc.importers.eql.parse import EqlError
 from cqc.importers.eql.syntax import ANY, AllOf, Compared, Field, Literal
-from cqc.importers.program_text import identifier
+from cqc.importers.program_text import duration, identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cqc.importers.streams import Stream
 
 BEGAN = "_began"  # when the first event of a run was
-_SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -166,11 +165,11 @@ class _Joined:
         """A run reaches back: the span is counted from its first event."""
         span = self._sequence.span_us
         if self._steps[0].runs > 1 and span is not None:
-            self._where.append(f"e{len(self._steps)}.ts - e1.{BEGAN} <= {_duration(span)}")
+            self._where.append(f"e{len(self._steps)}.ts - e1.{BEGAN} <= {duration(span)}")
 
     def _span(self) -> str:
         span = self._sequence.span_us
-        return "UNBOUNDED" if span is None else _duration(span)
+        return "UNBOUNDED" if span is None else duration(span)
 
     # The events that must not come
 
@@ -237,14 +236,6 @@ class _Joined:
             for name in conditions.used
             if name not in keys
         ]
-
-
-def _duration(span_us: int) -> str:
-    if span_us % _SECOND_US == 0:
-        return f"{span_us // _SECOND_US} SECONDS"
-    if span_us % 1000 == 0:
-        return f"{span_us // 1000} MILLISECONDS"
-    return f"{span_us} MICROSECONDS"
 
 
 def category_condition(field: str, category: str) -> Expression:

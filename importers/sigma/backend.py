@@ -233,6 +233,7 @@ class CqcBackend(ConditionTexts):
             return self._known_matches[id(inner)]
 
         made: Correlated = correlate(rule, self._name(rule), matches)
+        self.streams.keep_groups(rule.timespan.seconds * 1_000_000)
         found: Any = made.select
         if callback is not None:
             found = callback(rule, output_format, 0, rule.condition, found)

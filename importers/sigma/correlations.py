@@ -2,7 +2,7 @@
 
 Every event of the rules that are referenced goes into one view, with its group and what is counted. A window that ends at the
 event and reaches back the whole span says whether the condition holds there; a group is reported where it holds and did not at
-the event before.
+the event before, or where that one is out of the span: what is over is not still going on.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class _Correlation:
         columns = [identifier(group) for group in self.groups]
         select = (
             f"SELECT {', '.join(['ts', *columns, *shown])}\nFROM   {last}\n"
-            f"QUALIFY ({condition}) AND LAG({condition}) OVER ({self._partition('ORDER BY ts')}) IS NOT TRUE"
+            f"QUALIFY ({condition}) AND (ts - LAG(CASE WHEN {condition} THEN ts END) "
+            f"OVER ({self._partition('ORDER BY ts')}) <= {self._seconds()}) IS NOT TRUE"
         )
         return Correlated(self.views, select, ("ts", *self.groups, *shown))
 

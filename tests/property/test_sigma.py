@@ -158,7 +158,10 @@ Timed = tuple[float, dict[str, Any]]
 
 
 def brute_force(correlation: dict[str, Any], events: list[Timed]) -> list[tuple[float, Any]]:
-    """When each group begins to satisfy the condition, judged at each of its events over the closed span before it."""
+    """When each group begins to satisfy the condition, judged at each of its events over the closed span before it.
+
+    A group that was silent for longer than the span begins anew.
+    """
     rules = correlation.get("rules") or ["ra", "rb", "rc"]
     group_by = correlation.get("group-by", [])
     span = float(correlation["timespan"][:-1])
@@ -169,13 +172,13 @@ def brute_force(correlation: dict[str, Any], events: list[Timed]) -> list[tuple[
             groups.setdefault(tuple(event.get(each) for each in group_by), []).append((time, event))
     found_at = []
     for key, own in groups.items():
-        was = False
+        was, last = False, float("-inf")
         for time in sorted({time for time, _ in own}):
             inside = [each for each in own if time - span <= each[0] <= time]
             now = holds(correlation, rules, inside)
-            if now and not was:
+            if now and not (was and time - last <= span):
                 found_at.append((time, key))
-            was = now
+            was, last = now, time
     return sorted(found_at, key=repr)
 
 

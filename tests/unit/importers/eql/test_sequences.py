@@ -28,7 +28,7 @@ def test_a_sequence_is_a_join_in_order() -> None:
         "SELECT e1.k AS k, e1.ts AS ts_1, e1.a AS a_1, e2.ts AS ts_2, e2.b AS b_2\n"
         "FROM   events AS e1, events AS e2\n"
         "WHERE  e1.a = '1'\n  AND  e2.b = '2'\n  AND  e1.k = e2.k\n"
-        "WINDOW e1.ts < e2.ts\nMAXWINDOW 300 SECONDS;\n"
+        "WINDOW e1.ts < e2.ts\nMAXWINDOW 5 MINUTES;\n"
     )
     assert "-- Here every sequence of events is reported" in made
 
@@ -43,7 +43,7 @@ def test_without_maxspan_events_are_kept_for_ever_and_that_is_written() -> None:
 def test_a_run_is_a_view_that_knows_when_it_began() -> None:
     made = said("sequence by k with maxspan=1m [any where true] with runs=3 [any where x == 1]")
     assert "LAG(ts, 2) OVER (PARTITION BY k ORDER BY ts) AS _began" in made
-    assert "e2.ts - e1._began <= 60 SECONDS" in made
+    assert "e2.ts - e1._began <= 1 MINUTE" in made
 
 
 @pytest.mark.parametrize(
