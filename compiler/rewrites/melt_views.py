@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.meaning.bound import And, ColumnRef, Output
 from cqc.compiler.meaning.join_tree import Joined, all_exists
 from cqc.compiler.rewrites.mentioned_items import substitute
+from cqc.compiler.rewrites.rebuild import rebuilt_clauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,16 +97,7 @@ def _changed(query: Query, change: Change, at: int, item: Item) -> Query:
 
     pull = query.pull
     if pull is not None:
-        pull = replace(
-            pull,
-            group_by=tuple(substitute(each, change) for each in pull.group_by),
-            having=outer(pull.having),
-            qualify=outer(pull.qualify),
-            order_by=tuple(
-                replace(each, expression=substitute(each.expression, change))
-                for each in pull.order_by
-            ),
-        )
+        pull = rebuilt_clauses(pull, lambda each: substitute(each, change))
     return replace(
         query,
         items=tuple(item if place == at else each for place, each in enumerate(query.items)),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import And, Cast, ColumnRef, FunctionCall, Output, overs_in
 from cqc.compiler.rewrites.mentioned_items import substitute
+from cqc.compiler.rewrites.rebuild import rebuilt_clauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,16 +101,7 @@ def _merged(query: Query, at: int) -> Query:
 
     pull = query.pull
     if pull is not None:
-        pull = replace(
-            pull,
-            group_by=tuple(substitute(each, change) for each in pull.group_by),
-            having=outer(pull.having),
-            qualify=outer(pull.qualify),
-            order_by=tuple(
-                replace(each, expression=substitute(each.expression, change))
-                for each in pull.order_by
-            ),
-        )
+        pull = rebuilt_clauses(pull, lambda each: substitute(each, change))
     joined = count > 1 and bool(inner.stream_items)
     return replace(
         query,

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from cqc.compiler.meaning.times.time_patterns import each_piece
+
 _FIELD = re.compile(r"''|'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']")
 _MOST = {
     **dict.fromkeys("GMLQqEz", 4),
@@ -44,17 +46,9 @@ class FormatPiece:
 
 def format_pieces(pattern: str) -> tuple[FormatPiece, ...] | str:
     """The parts of a pattern, or what is wrong with it."""
-    pieces: list[FormatPiece] = []
-    at = 0
-    while at < len(pattern):
-        found = _FIELD.match(pattern, at)
-        if found is None:
-            return "a quote is not closed"
-        at = found.end()
-        piece = _piece(found[0], found[1])
-        if isinstance(piece, str):
-            return piece
-        pieces.append(piece)
+    pieces = each_piece(pattern, _FIELD, _piece)
+    if isinstance(pieces, str):
+        return pieces
     has_era = any(piece.letter == "G" for piece in pieces)
     return tuple(
         FormatPiece("Y", piece.count) if has_era and piece.letter == "y" else piece

@@ -16,11 +16,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import tzinfo
+
+Made = TypeVar("Made")
 
 UNITS_US = {"seconds": 1_000_000, "millis": 1_000, "micros": 1}  # by the word that names it
 MONTHS = [
@@ -56,17 +59,9 @@ class Piece:
 
 def pieces_of(pattern: str, *, needs_year: bool = True) -> list[Piece] | str:
     """The parts of a pattern, or what is wrong with it. Without a year (`needs_year` False) a time is one of 1970."""
-    pieces: list[Piece] = []
-    at = 0
-    while at < len(pattern):
-        found = _FIELD.match(pattern, at)
-        if found is None:
-            return "a quote is not closed"
-        at = found.end()
-        piece = _piece(found[0], found[1])
-        if isinstance(piece, str):
-            return piece
-        pieces.append(piece)
+    pieces = each_piece(pattern, _FIELD, _piece)
+    if isinstance(pieces, str):
+        return pieces
     opened = [piece.regex for piece in pieces if piece.name is None]
     if opened.count("(?:") != opened.count(")?"):
         return "a bracket is not closed"
@@ -78,6 +73,24 @@ def pieces_of(pattern: str, *, needs_year: bool = True) -> list[Piece] | str:
         return "it has no year (yyyy)"
     if "hour12" in names and "half" not in names:
         return "h needs AM or PM (a); H counts to 23"
+    return pieces
+
+
+def each_piece(
+    pattern: str, field: re.Pattern[str], make: Callable[[str, str | None], Made | str]
+) -> list[Made] | str:
+    """What `make` makes of the text and the letter (None: it is not one letter repeated) of each field, or what is wrong."""
+    pieces: list[Made] = []
+    at = 0
+    while at < len(pattern):
+        found = field.match(pattern, at)
+        if found is None:
+            return "a quote is not closed"
+        at = found.end()
+        piece = make(found[0], found[1])
+        if isinstance(piece, str):
+            return piece
+        pieces.append(piece)
     return pieces
 
 
