@@ -6,10 +6,10 @@ then those of the query; queries with the same columns may share a table.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.receivers.exact_values import cells_of, exact_value, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,32 +40,27 @@ def create_table(table: str, columns: Columns, types: Mapping[str, str]) -> str:
         f"{quoted('_alert')} {types.get('JSON', text)}",
     ]
     own += [
-        f"{quoted(name)} {types.get(kind.partition('(')[0], text)}"
+        f"{quoted(name)} {_type_of(kind, types)}"
         for name, kind in zip(columns.names, columns.types, strict=True)
     ]
     return f"CREATE TABLE IF NOT EXISTS {table} ({', '.join(own)})"
 
 
+def _type_of(kind: str, types: Mapping[str, str]) -> str:
+    """The database's word for a type of ours; one that it has none for is text."""
+    name, parted, digits = kind.partition("(")
+    if name == "DECIMAL" and name in types:
+        return f"{types[name]}{parted}{digits}"
+    return types.get(name, types["STRING"])
+
+
 def row_of(result: Sent) -> list[Any]:
     """The values of a result, in the order of its table's columns."""
-    value = result.value()
+    value = exact_value(result)
     alert = value.get("alert")
     time = value.get("ts", value.get("at"))
-    own = [
-        result.id,
-        result.query,
-        time,
-        None if alert is None else json.dumps(alert, ensure_ascii=False),
-    ]
-    row = value["row"]
-    for name, kind in zip(result.columns.names, result.columns.types, strict=True):
-        cell = row[name]
-        if kind == "DOUBLE" and isinstance(cell, str):
-            cell = float(cell)  # NaN and the infinities
-        elif isinstance(cell, dict | list):
-            cell = json.dumps(cell, ensure_ascii=False)
-        own.append(cell)
-    return own
+    own = [result.id, result.query, time, None if alert is None else json_text(alert)]
+    return own + cells_of(result, value)
 
 
 def create_places(types: Mapping[str, str]) -> str:

@@ -33,6 +33,7 @@ _TYPES = {
     "TIMESTAMP": "TIMESTAMPTZ",
     "INTERVAL": "DOUBLE",
     "DATE": "DATE",
+    "DECIMAL": "DECIMAL",
     "JSON": "VARCHAR",
 }
 

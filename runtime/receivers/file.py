@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import urllib.parse
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import read_sealed_json, write_sealed_json
+from cqc.runtime.receivers.exact_values import cells_of, exact_value, json_text
 from cqc.runtime.receivers.templates import shown
 from cqc.runtime.sinks.growing import Growing, Known
 from cqc.runtime.sinks.output import make_folder
@@ -123,24 +126,18 @@ class FileReceiver:
         writer = csv.writer(out, lineterminator="\n")
         columns = self._headers.get(path)
         for each in results:
+            value = exact_value(each)
             if columns is None and not self._open(path).length and not out.tell():
-                writer.writerow(["query", "ts", *each.columns.names, "id"])
+                writer.writerow(_header(each, is_alert="alert" in value))
             columns = self._headers.setdefault(path, each.columns)
             if columns.names != each.columns.names:
                 raise RunError(
                     f"query {each.query} has other columns than those before it in {path}: CSV needs a sink of its own, or a folder"
                 )
-            value = each.value()
             time = value.get("ts", value.get("at"))
-            cells = [value["row"][name] for name in each.columns.names]
-            writer.writerow(
-                [
-                    each.query,
-                    time,
-                    *("" if cell is None else shown(cell) for cell in cells),
-                    each.id,
-                ]
-            )
+            cells = ("" if cell is None else _csv_text(cell) for cell in cells_of(each, value))
+            alert = [json_text(value["alert"])] if "alert" in value else []
+            writer.writerow([each.query, time, *cells, *alert, each.id])
         return out.getvalue().encode()
 
     def _write_parquet(self, path: Path, results: Sequence[Sent]) -> None:
@@ -154,23 +151,59 @@ class FileReceiver:
         aside.replace(path)
 
 
+def _header(result: Sent, *, is_alert: bool) -> list[str]:
+    """The names of a CSV file, as `--out` has them; the time of the result stands beside a column that is called like it."""
+    names = result.columns.names
+    time = "result_ts" if "ts" in names else "ts"
+    return ["query", time, *names, *(["alert"] if is_alert else []), "id"]
+
+
+def _csv_text(cell: Any) -> str:
+    match cell:
+        case float() if math.isnan(cell):
+            return "NaN"
+        case float() if math.isinf(cell):
+            return "Infinity" if cell > 0 else "-Infinity"
+        case _:
+            return shown(cell)
+
+
 def _format_of(path: str) -> str:
     ending = Path(path).suffix.lower()
     return {".csv": "csv", ".parquet": "parquet"}.get(ending, "jsonl")
 
 
 def arrow_table(results: Sequence[Sent]) -> Any:
-    """Results of one shape as an Arrow table: `_id`, `_query`, `_ts`, then the query's columns."""
+    """Results of one shape as an Arrow table: `_id`, `_query`, `_ts`, `_alert` where they are of an alert, then the query's columns."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist(
-        [{"_id": each.id, **_plain(each)} for each in results], schema=_schema(results[0].columns)
+    rows = [_plain(each) for each in results]
+    schema = _schema(results[0].columns, is_alert="_alert" in rows[0])
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _schema(columns: Columns, *, is_alert: bool) -> Any:
+    import pyarrow as pa
+
+    named = zip(columns.names, columns.types, strict=True)
+    return pa.schema(
+        [
+            ("_id", pa.string()),
+            ("_query", pa.string()),
+            ("_ts", _arrow_type(columns.time_type)),
+            *([("_alert", pa.string())] if is_alert else []),
+            *((name, _arrow_type(kind)) for name, kind in named),
+        ]
     )
 
 
-def _schema(columns: Columns) -> Any:
+def _arrow_type(kind: str) -> Any:
     import pyarrow as pa
 
+    name, _, digits = kind.partition("(")
+    if name == "DECIMAL":
+        precision, scale = (int(number) for number in digits.rstrip(")").split(","))
+        return pa.decimal128(precision, scale)
     types = {
         "BIGINT": pa.int64(),
         "DOUBLE": pa.float64(),
@@ -179,35 +212,29 @@ def _schema(columns: Columns) -> Any:
         "INTERVAL": pa.float64(),
         "DATE": pa.date32(),
     }
-    named = [
-        (name, types.get(kind, pa.string()))
-        for name, kind in zip(columns.names, columns.types, strict=True)
-    ]
-    return pa.schema(
-        [("_id", pa.string()), ("_query", pa.string()), ("_ts", types[columns.time_type]), *named]
-    )
+    return types.get(name, pa.string())
 
 
 def _plain(result: Sent) -> dict[str, Any]:
     """The values of a result as Arrow takes them."""
-    from datetime import date, datetime
-
-    value = result.value()
+    value = exact_value(result)
     time = value.get("ts", value.get("at"))
-    is_time = result.columns.time_type == "TIMESTAMP"
     row: dict[str, Any] = {
+        "_id": result.id,
         "_query": result.query,
-        "_ts": datetime.fromisoformat(time) if is_time and time is not None else time,
+        "_ts": _moment(time, result.columns.time_type),
     }
-    for name, kind in zip(result.columns.names, result.columns.types, strict=True):
-        cell = value["row"][name]
-        if cell is not None and kind == "TIMESTAMP":
-            cell = datetime.fromisoformat(cell)
-        elif cell is not None and kind == "DATE":
-            cell = date.fromisoformat(cell)
-        elif kind == "DOUBLE" and isinstance(cell, str):
-            cell = float(cell)
-        elif isinstance(cell, dict | list):
-            cell = shown(cell)
-        row[name] = cell
+    if "alert" in value:
+        row["_alert"] = json_text(value["alert"])
+    named = zip(result.columns.names, result.columns.types, strict=True)
+    for (name, kind), cell in zip(named, cells_of(result, value), strict=True):
+        row[name] = _moment(cell, kind)
     return row
+
+
+def _moment(cell: Any, kind: str) -> Any:
+    if cell is not None and kind == "TIMESTAMP":
+        return datetime.fromisoformat(cell)
+    if cell is not None and kind == "DATE":
+        return date.fromisoformat(cell)
+    return cell

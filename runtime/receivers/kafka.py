@@ -7,11 +7,11 @@ its own (`_cqc_sent`), so that after a crash the last one says what is there.
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.meaning.source_formats import seconds_of
 from cqc.runtime.errors import RunError
+from cqc.runtime.receivers.exact_values import exact_value, row_text
 from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
 from cqc.runtime.receivers.templates import shown
 
@@ -69,11 +69,12 @@ class KafkaReceiver:
 
     def send(self, results: Sequence[Sent]) -> None:
         self._failed.clear()
+        messages = self._messages(results)  # before a transaction is begun: some may be refused
         try:
             if self._is_transactional:
                 self._producer.begin_transaction()
-            for each in results:
-                self._produce(self._topic, self._key_of(each), self._value_of(each), each.id)
+            for key, value, id_ in messages:
+                self._produce(self._topic, key, value, id_)
             if self._is_transactional:
                 place = str(results[-1].number).encode()
                 self._produce(_PLACES, self._place.encode(), place, None)
@@ -112,18 +113,23 @@ class KafkaReceiver:
         if error is not None:
             self._failed.append(str(error.str()))
 
-    def _key_of(self, result: Sent) -> bytes | None:
-        if self._key is None:
-            return None
-        row = result.value()["row"]
-        if self._key not in row:
-            raise RefusedError(f"query {result.query} has no column {self._key}")
-        return None if row[self._key] is None else shown(row[self._key]).encode()
-
-    def _value_of(self, result: Sent) -> bytes:
-        if self._whole:
-            return result.line.encode()
-        return json.dumps(result.value()["row"], ensure_ascii=False).encode()
+    def _messages(self, results: Sequence[Sent]) -> list[tuple[bytes | None, bytes, str]]:
+        made, without = [], []
+        for each in results:
+            key = None
+            if self._key is not None:
+                row = exact_value(each)["row"]
+                if self._key not in row:
+                    without.append(each)
+                    continue
+                key = None if row[self._key] is None else shown(row[self._key]).encode()
+            value = each.line if self._whole else row_text(each)
+            made.append((key, value.encode(), each.id))
+        if without:
+            names = ", ".join(dict.fromkeys(each.query for each in without))
+            refused = [each.number for each in without]
+            raise RefusedError(f"query {names} has no column {self._key}", refused=refused)
+        return made
 
     def _abort(self) -> None:
         if self._is_transactional:

@@ -48,6 +48,8 @@ class UnreachableError(Exception):
     Attributes:
         after_s: not before so many seconds, when the receiver said so.
         taken: the numbers of results that it took all the same; they are not sent again.
+        status: a number that the receiver gave as reason, if it did.
+        tried: the numbers of those that it did not take; None: all that were not taken. `retries` counts for each by itself.
 
     Example:
         >>> import cqc
@@ -56,11 +58,19 @@ class UnreachableError(Exception):
     """
 
     def __init__(
-        self, reason: str, after_s: float | None = None, taken: Collection[int] = ()
+        self,
+        reason: str,
+        after_s: float | None = None,
+        taken: Collection[int] = (),
+        *,
+        status: int | None = None,
+        tried: Collection[int] | None = None,
     ) -> None:
         super().__init__(reason)
         self.after_s = after_s
         self.taken = frozenset(taken)
+        self.status = status
+        self.tried = None if tried is None else frozenset(tried)
 
 
 class RefusedError(Exception):

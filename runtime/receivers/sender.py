@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -18,7 +19,7 @@ from cqc.runtime.files.sealed import read_sealed_json, write_sealed_json
 from cqc.runtime.receivers.receiver import RefusedError, Ticking, UnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from cqc.runtime.receivers.receiver import Receiver, Sent
@@ -199,30 +200,35 @@ class Sender:
 
     def _deliver(self, results: Sequence[Sent]) -> None:
         """Send results until they are taken or refused; when the sender is ending, what is left stays in the spool."""
-        left, attempts, pause_s = list(results), 0, _PAUSES_S[0]
+        left, pause_s = list(results), _PAUSES_S[0]
+        attempts: Counter[int] = Counter()  # by the number of a result
         self._in_hand = results[-1].number
         while left and not self._ending.is_set():
-            attempts += 1
             try:
                 self._called(partial(_send, left))
             except UnreachableError as error:
+                if error.taken:
+                    pause_s = _PAUSES_S[0]  # it is there, after all
                 left = self._without(left, error.taken)
-                if self._retries is not None and attempts > self._retries:
+                tried = {each.number for each in left} if error.tried is None else error.tried
+                attempts.update(tried)
+                given_up = self._given_up(left, tried, attempts)
+                if given_up:
                     self._failed(self._hide(str(error)))
-                    self._bury(left, self._hide(str(error)), None, attempts)
-                    left = []
-                    break
-                pause_s = self._wait_after(error, pause_s)
+                    self._bury(given_up, self._hide(str(error)), error.status, attempts)
+                    left = _others(left, given_up)
+                else:
+                    pause_s = self._wait_after(error, pause_s)
             except RefusedError as error:
                 left = self._without(left, error.taken)
                 refused = [
                     each for each in left if error.refused is None or each.number in error.refused
                 ]
+                attempts.update(each.number for each in refused)
                 self.status.failures += 1
                 self.status.last_error = self._hide(str(error))
                 self._bury(refused, self._hide(str(error)), error.status, attempts)
-                gone = {each.number for each in refused}
-                left, attempts = [each for each in left if each.number not in gone], 0
+                left = _others(left, refused)
             else:
                 self._works_again()
                 self.status.sent += len(left)
@@ -232,6 +238,15 @@ class Sender:
         self.status.last_sent = time.time()
         self._place.number = max(self._place.number, results[-1].number)
         self._spool.forget(self._place.number)
+
+    def _given_up(
+        self, left: Sequence[Sent], tried: Collection[int], attempts: Mapping[int, int]
+    ) -> list[Sent]:
+        """Those that were tried as often as they may be."""
+        if self._retries is None:
+            return []
+        most = self._retries + 1
+        return [each for each in left if each.number in tried and attempts[each.number] >= most]
 
     def _without(self, results: Sequence[Sent], taken: Collection[int]) -> list[Sent]:
         """Results without those that were taken."""
@@ -260,7 +275,11 @@ class Sender:
             self._say(f"sink {self.status.name} takes results again")
 
     def _bury(
-        self, results: Sequence[Sent], reason: str, status: int | None, attempts: int
+        self,
+        results: Sequence[Sent],
+        reason: str,
+        status: int | None,
+        attempts: Mapping[int, int],
     ) -> None:
         """Put results aside that the receiver will never take."""
         self.status.dead += len(results)
@@ -270,14 +289,7 @@ class Sender:
         self._say(f"sink {self.status.name} did not take {many} ({reason}){where}")
         if self._dead_letters is None:
             return
-        letters = "".join(
-            json.dumps(
-                {**each.value(), "status": status, "reason": reason, "attempts": attempts},
-                ensure_ascii=False,
-            )
-            + "\n"
-            for each in results
-        )
+        letters = "".join(_letter(each, reason, status, attempts[each.number]) for each in results)
         try:
             self._dead_letters.parent.mkdir(parents=True, exist_ok=True)
             with self._dead_letters.open("a", encoding="utf-8") as file:
@@ -286,6 +298,19 @@ class Sender:
             raise RunError(
                 f"cannot write {self._dead_letters}: {error.strerror or error}"
             ) from error
+
+
+def _letter(result: Sent, reason: str, status: int | None, attempts: int) -> str:
+    """A dead letter: the line as it is, with what became of it."""
+    more = json.dumps(
+        {"status": status, "reason": reason, "attempts": attempts}, ensure_ascii=False
+    )
+    return f"{result.line[:-1]}, {more[1:]}\n"
+
+
+def _others(results: Sequence[Sent], gone: Sequence[Sent]) -> list[Sent]:
+    numbers = {each.number for each in gone}
+    return [each for each in results if each.number not in numbers]
 
 
 def _tick(receiver: Receiver) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.receivers.database_rows import (
     by_columns,
@@ -67,7 +68,7 @@ class SqliteReceiver:
                     self._connection.execute(create_table(self._table, columns, _TYPES))
                 self._known.add(columns)
                 self._connection.executemany(
-                    insert_rows(self._table, columns, "?"), map(row_of, own)
+                    insert_rows(self._table, columns, "?"), map(_row_of, own)
                 )
             self._connection.execute(put_place("?"), (*self._place, results[-1].number))
             self._connection.execute("COMMIT")
@@ -80,3 +81,8 @@ class SqliteReceiver:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _row_of(result: Sent) -> list[Any]:
+    """The values of a result; SQLite has no decimals, so they are texts with all their digits."""
+    return [format(cell, "f") if isinstance(cell, Decimal) else cell for cell in row_of(result)]

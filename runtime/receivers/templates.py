@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.receivers.exact_values import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +72,9 @@ def shown(value: Any) -> str:
             return "true" if value else "false"
         case str():
             return value
+        case Decimal():
+            return format(value, "f")
         case dict() | list():
-            return json.dumps(value, ensure_ascii=False)
+            return json_text(value)
         case _:
             return str(value)

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from cqc.compiler.meaning.source_formats import seconds_of
 from cqc.runtime.errors import RunError
 from cqc.runtime.receivers.alert_payloads import slack_line, webhook_payload
+from cqc.runtime.receivers.exact_values import exact_value
 from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
 from cqc.runtime.receivers.templates import Template
 
@@ -47,7 +48,10 @@ class WebhookReceiver:
         self._batch = int(options.get("batch", "1"))
         self.at_once = max(self._batch, 1) * _AT_ONCE * (_ROUND if self._batch == 1 else 1)
         self._make_body = _body_maker(
-            options.get("template"), options.get("format", "json").lower(), setting.sink
+            options.get("template"),
+            options.get("format", "json").lower(),
+            setting.sink,
+            is_batched=self._batch > 1,
         )
         self._is_json = self._make_body.is_json
         self._requests = Requests(options)
@@ -69,7 +73,10 @@ class WebhookReceiver:
             raise RefusedError(str(final[0]), final[0].status, final[0].refused, taken)
         if again:
             longest = max(again, key=lambda error: error.after_s or 0.0)
-            raise UnreachableError(str(longest), longest.after_s, taken)
+            tried = [number for error in again for number in error.tried or ()]
+            raise UnreachableError(
+                str(longest), longest.after_s, taken, status=longest.status, tried=tried
+            )
 
     def stored(self) -> int | None:
         return None
@@ -86,6 +93,10 @@ class WebhookReceiver:
                 self._requests.post(self._make_body(some), _key(some), is_json=self._is_json)
             except RefusedError as error:
                 raise RefusedError(str(error), error.status, numbers) from error
+            except UnreachableError as error:
+                raise UnreachableError(
+                    str(error), error.after_s, status=error.status, tried=numbers
+                ) from error
             taken.update(numbers)
 
 
@@ -106,7 +117,7 @@ class _Body:
         return self._make(results).encode()
 
 
-def _body_maker(template: str | None, format_: str, sink: str) -> _Body:
+def _body_maker(template: str | None, format_: str, sink: str, *, is_batched: bool) -> _Body:
     if template is not None:
         filled = Template(template)
 
@@ -120,17 +131,20 @@ def _body_maker(template: str | None, format_: str, sink: str) -> _Body:
         return _Body(
             lambda results: webhook_payload([each.value() for each in results], sink), is_json=True
         )
-    return _Body(_json, is_json=True)
+    return _Body(_array if is_batched else _line, is_json=True)
 
 
-def _json(results: Sequence[Sent]) -> str:
-    if len(results) == 1:
-        return results[0].line
+def _line(results: Sequence[Sent]) -> str:
+    return results[0].line
+
+
+def _array(results: Sequence[Sent]) -> str:
+    """An array, also of one: whoever takes batches takes arrays."""
     return f"[{', '.join(each.line for each in results)}]"
 
 
 def _fill(template: Template, result: Sent) -> str:
-    value = result.value()
+    value = exact_value(result)
     known = {"id": result.id, "query": result.query, "ts": value.get("ts"), "at": value.get("at")}
     known |= value.get("alert") or {}
     try:
@@ -189,7 +203,8 @@ class Requests:
             return
         reason = f"{self._host} answered {status} {answer.reason}".rstrip()
         if status >= 500 or status in _AGAIN:
-            raise UnreachableError(reason, _retry_after(answer.getheader("Retry-After")))
+            after_s = _retry_after(answer.getheader("Retry-After"))
+            raise UnreachableError(reason, after_s, status=status)
         raise RefusedError(reason, status)
 
     def close(self) -> None:

@@ -101,14 +101,21 @@ def test_retries_end_in_dead_letters(tmp_path: Path) -> None:
     assert letter["status"] is None
 
 
+def test_each_result_has_its_own_attempts(hook: Hook, tmp_path: Path) -> None:
+    hook.answers = [503, 200, 503, 200, 503, 503, 500]
+    letters = tmp_path / "dead.jsonl"
+    told = send(tmp_path, hook.url, f", retries = 2, dead_letters = '{letters}'", rows=4)
+    assert values(hook) == [0, 1, 3]
+    assert (told.sent, told.dead) == (3, 1)
+    (letter,) = map(json.loads, letters.read_text().splitlines())
+    assert (letter["row"], letter["status"], letter["attempts"]) == ({"x": 2}, 500, 3)
+
+
 def test_a_batch_is_an_array_and_a_retry_sends_the_same_one(hook: Hook, tmp_path: Path) -> None:
     hook.answers = [503]
     send(tmp_path, hook.url, ", batch = 2")
     bodies = [json.loads(body) for _, body in hook.bodies]
-    assert [
-        [line["row"]["x"] for line in body] if isinstance(body, list) else body["row"]["x"]
-        for body in bodies
-    ] == [[0, 1], 2]
+    assert [[line["row"]["x"] for line in body] for body in bodies] == [[0, 1], [2]]
     ids = "".join(line["id"] for line in bodies[0])
     assert hook.bodies[0][0]["Idempotency-Key"] == hashlib.sha256(ids.encode()).hexdigest()[:32]
 
