@@ -87,8 +87,8 @@ def _declared(program: Program) -> str:
     return f" (there are: {', '.join(names[:SHOWN_NAMES])}{more})" if names else ", and no other"
 
 
-def check_only(only: tuple[str, ...], program: Program) -> tuple[str, ...]:
-    """The queries that `--only` names.
+def check_only(only: tuple[str, ...], program: Program, option: str = "--only") -> tuple[str, ...]:
+    """The queries that an option names.
 
     Raises:
         click.UsageError: for a name that the program does not have.
@@ -100,7 +100,7 @@ def check_only(only: tuple[str, ...], program: Program) -> tuple[str, ...]:
             known = program.queries.names
             more = ", ..." if len(known) > SHOWN_NAMES else ""
             listing = ", ".join(known[:SHOWN_NAMES]) + more
-            raise click.UsageError(f"--only {name}: no such query (there are: {listing})")
+            raise click.UsageError(f"{option} {name}: no such query (there are: {listing})")
     return only
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,10 +93,37 @@ def _run(
     chosen = only
     if is_compared:  # a query may be in one of the two only
         chosen = tuple(name for name in only if fold(name) in program.graph.queries) or only
-    chosen = check_only(chosen, program)
-    options = RunOptions(programs=programs, binds=parse_binds(binds, program), only=chosen)
-    backtest = Backtest(program, options, samples=samples, keeps_lines=is_compared)
-    return backtest, run_backtest(backtest)
+    chosen = check_only(chosen, program, "--query")
+    bound = parse_binds(binds, program)
+    silent = _without_data(program, bound)
+    with tempfile.TemporaryDirectory() as folder:
+        if silent:
+            empty = Path(folder) / "nothing.jsonl"
+            empty.touch()
+            bound |= dict.fromkeys(silent, str(empty))
+            more = f", ... ({len(silent)} in all)" if len(silent) > SHOWN_SILENT else ""
+            click.echo(
+                f"note: nothing was recorded of {', '.join(silent[:SHOWN_SILENT])}{more}", err=True
+            )
+        options = RunOptions(programs=programs, binds=bound, only=chosen)
+        backtest = Backtest(program, options, samples=samples, keeps_lines=is_compared)
+        return backtest, run_backtest(backtest)
+
+
+def _without_data(program: Program, bound: dict[str, str]) -> list[str]:
+    """The streams of which nothing says where rows are, when others have some: who has many log sources records few of them."""
+    from cqc.compiler.meaning.catalog import fold
+
+    given = {fold(name) for name in bound}
+    streams = [
+        each for each in program.catalog.relations.values() if each.is_stream and not each.view
+    ]
+    silent = [
+        each.name
+        for each in streams
+        if fold(each.name) not in given and not {"path", "format"} & each.options.keys()
+    ]
+    return silent if len(silent) < len(streams) else []
 
 
 def _show(
@@ -124,7 +153,8 @@ def _show(
         f"{name} {count.read:,} rows ({count.late:,} late, {count.rejected:,} rejected)"
         for name, count in summary.streams.items()
     )
-    click.echo(f"{total:,} results of {len(loud):,} of {len(histories):,} queries over {read}")
+    results = f"{total:,} result{'' if total == 1 else 's'}"
+    click.echo(f"{results} of {len(loud):,} of {len(histories):,} queries over {read}")
 
 
 def _as_json(

@@ -229,7 +229,8 @@ def _finish(
         except OSError as error:
             raise click.UsageError(f"cannot write {error.filename}: {error.strerror}") from error
     where = "" if out is None else f" to {out}"
-    click.echo(f"{len(files):,} rules written{where}, {len(not_said):,} not said", err=True)
+    written = f"{len(files):,} rule{'' if len(files) == 1 else 's'} written"
+    click.echo(f"{written}{where}, {len(not_said):,} not said", err=True)
     if not files or (strict and not_said):
         return NOTHING_SAID
     return 0

@@ -49,7 +49,7 @@ def test_command(
     cases = [case for case in _read(paths) if _is_wanted(case, pattern)]
     if not cases:
         raise click.UsageError(f"no case matches -k {pattern}")
-    outcomes = _run_all(cases, engine, quiet=quiet)
+    outcomes = _run_all(cases, engine, quiet=quiet, is_update=update)
     if update:
         _update(outcomes)
     _show_failures(outcomes, is_update=update)
@@ -100,7 +100,9 @@ def _is_wanted(case: LanguageCase, pattern: str | None) -> bool:
     return pattern is None or pattern.lower() in f"{case.path} {case.title}".lower()
 
 
-def _run_all(cases: Sequence[LanguageCase], engine: str, *, quiet: bool) -> list[Outcome]:
+def _run_all(
+    cases: Sequence[LanguageCase], engine: str, *, quiet: bool, is_update: bool
+) -> list[Outcome]:
     from cqc.runtime.cases.case_file import CaseError
     from cqc.runtime.cases.run_case import Failure, Outcome, run_case
 
@@ -116,7 +118,8 @@ def _run_all(cases: Sequence[LanguageCase], engine: str, *, quiet: bool) -> list
             outcome.seconds = time.perf_counter() - start
             outcomes.append(outcome)
             if not quiet:
-                click.echo(f"{'ok    ' if outcome.passed else 'FAILED'} {case}")
+                wrong = "differs" if is_update else "FAILED"  # what is updated has not failed
+                click.echo(f"{'ok' if outcome.passed else wrong:<{len(wrong)}} {case}")
     return outcomes
 
 
@@ -153,7 +156,7 @@ def _update(outcomes: Sequence[Outcome]) -> None:
         some = [outcome for outcome in outcomes if outcome.case.path == path]
         changed = update_file(path, some)
         if changed:
-            click.echo(f"updated {changed} steps of {path}")
+            click.echo(f"updated {changed} step{'' if changed == 1 else 's'} of {path}")
     for outcome in outcomes:
         outcome.failures = [
             failure

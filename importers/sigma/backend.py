@@ -238,7 +238,7 @@ class CqcBackend(ConditionTexts):
         if callback is not None:
             found = callback(rule, output_format, 0, rule.condition, found)
         state = ConversionState(processing_state=dict(self.last_processing_pipeline.state))
-        columns = Matches("", None, made.columns)
+        columns = Matches("", None, made.columns, made.groups)
         return self._deliver(rule, found, columns, state, views=made.views)
 
     # Statements
@@ -269,7 +269,7 @@ class CqcBackend(ConditionTexts):
                     f"CREATE QUERY {identifier(name)} {clause}{' ' if clause else ''}AS\n{body};\n"
                 )
             else:
-                per = [matches.field(each) for each in self._alerts.per]
+                per = self._kept_apart(matches)
                 statements.append(
                     alert_statement(name, matches.view, texts, per, self._alerts.once_every)
                 )
@@ -280,6 +280,14 @@ class CqcBackend(ConditionTexts):
         rule.set_conversion_result([program])
         rule.set_conversion_states([state])
         return [program]
+
+    def _kept_apart(self, matches: Matches) -> list[str]:
+        """What alerts of a rule are PER: the chosen fields, or the groups of a correlation that has none of them."""
+        assert self._alerts is not None
+        chosen = self._alerts.per
+        if matches.stream is None and not matches.has_any(chosen):
+            chosen = matches.groups
+        return [matches.field(each) for each in chosen if matches.has(each)]
 
     def _name(self, rule: Any) -> str:
         if id(rule) not in self.names:  # a rule that is converted on its own

@@ -53,6 +53,15 @@ class Matches:
     view: str
     stream: Stream | None = None
     columns: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether its events have a field; those of a stream have all."""
+        return self.stream is not None or fold(name) in map(fold, self.columns)
+
+    def has_any(self, names: Sequence[str]) -> bool:
+        """Whether its events have one of some fields."""
+        return any(self.has(each) for each in names)
 
     def field(self, name: str) -> str:
         """The expression that reads a field of its events."""
@@ -73,6 +82,7 @@ class Correlated:
     views: list[str]
     select: str
     columns: tuple[str, ...]
+    groups: tuple[str, ...]
 
 
 def correlate(
@@ -104,7 +114,7 @@ class _Correlation:
             f"QUALIFY ({condition}) AND (ts - LAG(CASE WHEN {condition} THEN ts END) "
             f"OVER ({self._partition('ORDER BY ts')}) <= {self._seconds()}) IS NOT TRUE"
         )
-        return Correlated(self.views, select, ("ts", *self.groups, *shown))
+        return Correlated(self.views, select, ("ts", *self.groups, *shown), tuple(self.groups))
 
     # The events
 

@@ -166,7 +166,7 @@ def test_eql_becomes_a_program_that_runs(call: Call, tmp_path: Path) -> None:
     finished = call("import", "eql", tmp_path, "-o", out)
     assert (finished.code, finished.out) == (0, "")
     assert "not said: bad (" in finished.err
-    assert "1 rules written to" in finished.err
+    assert "1 rule written to" in finished.err
     assert call("import", "eql", tmp_path, "-o", out, "--strict").code == 1
     events = [("failure", second) for second in (1, 2, 3)] + [("success", 9)]
     (tmp_path / "e.jsonl").write_text(

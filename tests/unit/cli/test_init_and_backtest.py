@@ -103,3 +103,19 @@ def test_silent_queries_are_named_and_sinks_get_nothing(call: Call, project: Pat
 def test_missing_data_fails_and_unknown_queries_are_wrong_usage(call: Call, project: Path) -> None:
     assert call("backtest", project / "rooms.cq", "--bind", "sensors=nowhere.csv").code == 3
     assert call("backtest", project / "rooms.cq", "--query", "nobody").code == 2
+
+
+def test_a_backtest_goes_without_streams_of_which_nothing_was_recorded(
+    call: Call, tmp_path: Path
+) -> None:
+    program = tmp_path / "p.cq"
+    program.write_text(
+        "CREATE STREAM a (ts BIGINT); CREATE STREAM b (ts BIGINT);\n"
+        "CREATE QUERY qa AS SELECT ts FROM a; CREATE QUERY qb AS SELECT ts FROM b;\n"
+    )
+    (tmp_path / "a.csv").write_text("ts\n1\n")
+    found = call("backtest", program, "--bind", f"a={tmp_path / 'a.csv'}")
+    assert (found.code, found.err) == (0, "note: nothing was recorded of b\n")
+    assert found.out.splitlines()[-1].startswith("1 result of 1 of 2 queries over ")
+    assert "has no data" in call("backtest", program).err
+    assert "--query nothing: no such query" in call("backtest", program, "--query", "nothing").err

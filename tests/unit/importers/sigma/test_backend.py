@@ -15,6 +15,7 @@ from sigma.processing.pipeline import ProcessingPipeline
 
 import cqc
 from cqc.importers.sigma.backend import CqcBackend
+from tests.support.sigma.running import convert
 
 RULE = """
 title: Test
@@ -209,3 +210,28 @@ correlation: {type: event_count, rules: [one], group-by: [User], timespan: 1h, c
     assert cqc.compile(quiet).queries.names == ["many"]
     assert sorted(cqc.compile(loud).queries.names) == ["many", "test"]
     assert "RANGE BETWEEN 3600 SECONDS PRECEDING AND CURRENT ROW" in quiet
+
+
+def test_alerts_of_correlations_are_kept_apart_by_their_groups() -> None:
+    rules = [
+        {
+            "title": "Base",
+            "name": "base",
+            "logsource": {"product": "test"},
+            "detection": {"s": {"a": 1}, "condition": "s"},
+        },
+        {
+            "title": "Many",
+            "correlation": {
+                "type": "event_count",
+                "rules": ["base"],
+                "group-by": ["User"],
+                "timespan": "1m",
+                "condition": {"gte": 2},
+                "generate": True,
+            },
+        },
+    ]
+    program = convert(rules, alerts=True, per=("Computer",))
+    assert "FROM   base_matches\nPER    Computer\n" in program
+    assert "FROM   many_matches\nPER    User\n" in program
