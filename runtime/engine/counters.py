@@ -218,7 +218,7 @@ class EngineCounters:
                     packets.decision(relation),
                 )
                 for name, packets in self.packets.items()
-                if (relation := self.lines[name].relation.name)
+                if name in self.lines and (relation := self.lines[name].relation.name)
             ),
             (*self._circuit.measure(), *self._pulls.measure()),
             self._failures(),

@@ -41,3 +41,11 @@ def test_a_query_is_known_by_its_name_and_its_node() -> None:
     assert engine.node("q").outputs[0].name == "y"
     assert not engine.waits_for_time
     assert engine.taken_names == {"q": "q"}
+
+
+def test_an_engine_with_views_tells_of_its_streams() -> None:
+    views = "CREATE VIEW v AS SELECT ts, x FROM S UNION ALL SELECT ts, x FROM S;"
+    query = "CREATE QUERY j AS SELECT v.x FROM v, S WHERE S.x = v.x MAXWINDOW 5 SECONDS;"
+    engine = cqc.Engine(cqc.compile(TEXT + views + query))
+    engine.push("s", [{"ts": 1, "x": 2}])
+    assert [each.name for each in engine.metrics().packets] == ["S"]
