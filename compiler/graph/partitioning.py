@@ -6,6 +6,8 @@ Every query belongs to one of three places:
 - *in cells*: a join whose tuples are dealt out so that the tuples of one result always meet in exactly one cell;
 - *in one cell*: what depends on all tuples at once, such as ROWS.
 
+Rows of windows and OVER wait in cells too: by a column that all keys of GROUP BY or PARTITION BY have, or in one cell.
+
 The cells of a group of queries form a box of one or more **axes**. A stream has a coordinate on an axis (the hash of a
 column that the join makes equal, or any number, dealt out in turn), or none, and then its tuples go to every place along that
 axis. A result has one coordinate on each axis, that of whichever of its tuples has one, and so it is found in one cell only.
@@ -26,7 +28,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
-from cqc.compiler.meaning.bound import Aggregate, AggregateFunction, children
+from cqc.compiler.meaning.bound import (
+    Aggregate,
+    AggregateFunction,
+    ColumnRef,
+    Decision,
+    WindowKind,
+    children,
+    overs_in,
+)
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType, DecimalType
 
@@ -52,6 +62,7 @@ class Axis:
     columns: tuple[tuple[str, int], ...] = ()
     dealt: str | None = None
     as_double: bool = False  # some of the columns are DOUBLE: BIGINT is compared as DOUBLE
+    holds_null: bool = False  # NULL is a value like others, as for groups and partitions
 
     def column_of(self, stream: str) -> int | None:
         return dict(self.columns).get(stream)
@@ -172,9 +183,14 @@ class Chooser:
         if node.patterns:
             raise InternalError(f"query {node.name} cannot be answered in cells")
         streams = [each for each in node.body.relations if each.is_stream]
-        if node.pull is None and len(streams) == 1:
+        waits = node.decided is not None and node.decided.decision is not Decision.ROWS
+        if node.pull is None and len(streams) == 1 and not waits:
             self._stateless.append(node.name)
             return None
+        if waits:
+            number = self._group_for(_waiting_scheme(node))
+            self._members[number][node.name] = None
+            return self.groups_with(number)
         kind = "rows" if node.body.rows else _whole_reason(node)
         host = node.body.host
         key = (-1 if host is None else host.number, kind)
@@ -295,8 +311,46 @@ def _merged(group: Group, scheme: _Scheme) -> Group | None:
     if not covers or not shared or any(mine[stream] != other[stream] for stream in shared):
         return None
     both = tuple(sorted({**mine, **other}.items()))
-    axis = Axis(ours.size, both, None, ours.as_double or theirs.as_double)
+    axis = Axis(ours.size, both, None, ours.as_double or theirs.as_double, ours.holds_null)
     return replace(group, axes=(axis,), streams=group.streams | scheme.streams)
+
+
+def _waiting_scheme(node: QueryNode) -> _Scheme:
+    """Where rows of windows or OVER wait: with all others of their key."""
+    decided = node.decided
+    assert decided is not None
+    stream = fold(node.items[decided.by].relation.name)
+    columns = _key_columns(node)
+    if not columns:
+        return _Scheme((), frozenset({stream}), "no column is a key of all its windows or OVER")
+    axis = Axis(1, ((stream, min(columns)),), holds_null=True)
+    return _Scheme((axis,), frozenset({stream}), "the rows of a key wait together")
+
+
+def _key_columns(node: QueryNode) -> set[int]:
+    """The columns of the stream of which rows with different values never meet."""
+    decided = node.decided
+    assert decided is not None
+    relation = node.items[decided.by].relation
+    roots = [*(output.expression for output in node.outputs), decided.having, decided.qualify]
+    keys = [over.partition for over in overs_in(*roots)]
+    if decided.is_aggregate:
+        if decided.order_by or decided.limit is not None or decided.distinct:
+            return set()
+        if decided.grouping_sets:
+            return set()
+        keys.append(decided.group_by)
+    if decided.window is not None and decided.window.kind is WindowKind.SESSION:
+        keys.append(decided.window.keys)
+    found = set(range(len(relation.columns)))
+    for each in keys:
+        found &= {
+            key.column for key in each if isinstance(key, ColumnRef) and key.item == decided.by
+        }
+    types = {at: relation.columns[at].type for at in found}
+    return {
+        at for at, type_ in types.items() if type_ is ColumnType.STRING or not type_.held_as_text
+    }
 
 
 def _classes(node: QueryNode) -> Sequence[Sequence[tuple[int, int]]]:
@@ -342,8 +396,11 @@ def _shapes(axes: int, cells: int) -> Iterator[tuple[int, ...]]:
 
 def _whole_reason(node: QueryNode) -> str:
     """Why the rows of a pull query must come together in one place; empty when parts can be put together."""
-    if node.pull is None or not node.pull.is_aggregate:
+    if node.pull is None:
         return ""
+    if not node.pull.is_aggregate:
+        shown = [output.expression for output in node.outputs]
+        return "OVER needs all rows together" if overs_in(*shown, node.pull.qualify) else ""
     if node.pull.grouping_sets:
         return "ROLLUP, CUBE and GROUPING SETS need all rows together"
     roots: list[Expression] = [output.expression for output in node.outputs]

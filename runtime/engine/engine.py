@@ -555,6 +555,10 @@ class Engine(EngineCounters):
         )
         return Snapshot(state, self._relations.tuples(since or {}))
 
+    def waiting_rows(self) -> list[dict[str, Any]]:
+        """What queries hold whose rows wait: the part of a snapshot that is no tuple."""
+        return self._decided.save()
+
     @changes
     def restore(
         self, snapshot: Snapshot, compiled: Mapping[str, NormalQuery] | None = None

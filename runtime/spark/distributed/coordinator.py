@@ -17,7 +17,7 @@ import numpy as np
 
 from cqc.compiler.functions.registered import functions_in, missing_functions
 from cqc.compiler.graph.partitioning import Chooser, Group
-from cqc.compiler.meaning.bound import overs_in
+from cqc.compiler.meaning.bound import Decision
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.columns.event_time import watermarks_after_end
@@ -202,6 +202,11 @@ class Coordinator:
     def first_queries(self) -> dict[str, NormalQuery]:
         """The queries that the run began with."""
         return self._first_queries
+
+    def waits_in_cells(self, name: str) -> bool:
+        """Whether rows of a query wait in cells, beside the tuples that these hold."""
+        decided = self.engine.node(name).decided
+        return decided is not None and decided.decision is not Decision.ROWS
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -575,7 +580,7 @@ def _without_guard(catalog: Catalog) -> Catalog:
 
 
 def check_distributable(query: NormalQuery) -> None:
-    """See that a query can be answered in cells: one whose rows wait in order for the watermark cannot, so far.
+    """See that a query can be answered in cells.
 
     Raises:
         RunError: when it cannot.
@@ -583,16 +588,6 @@ def check_distributable(query: NormalQuery) -> None:
     if query.alert is not None:
         raise RunError(
             f"alert {query.name} looks at the observations of a key in one place: run it without --distribute"
-        )
-    if query.decided is not None:
-        raise RunError(
-            f"query {query.name} has windows or OVER, whose rows wait in one place: run it without --distribute"
-        )
-    shown = [output.expression for output in query.outputs]
-    pull = query.pull
-    if pull is not None and not pull.is_aggregate and overs_in(*shown, pull.qualify):
-        raise RunError(
-            f"query {query.name} has OVER over rows that lie in many places: run it without --distribute"
         )
     # Views that are merged into their readers run everywhere; others are made in one place.
     made = [item.relation.title for item in query.items if item.relation.made_by is not None]

@@ -272,6 +272,12 @@ class DurableWork(Work, DurableRun):
         assert self._before is not None
         before = self._coordinator(self.partitions_before)
         before.resume(CoordinatorState.from_json(self._before.to_json()))
+        waits = [name for name in before.engine.queries if before.waits_in_cells(name)]
+        if waits:
+            number = self.partitions_before
+            raise RunError(
+                f"query {waits[0]} has windows or OVER, whose rows wait in {number} partitions: go on with --partitions {number}"
+            )
         self.cut_before = Cut.of(before.groups, before.state.changes, self.partitions_before)
         self.spark_before, feed = self.spark, self.feed
         self.last_before = self._number - self.era.first

@@ -1,7 +1,7 @@
 """Stage two: one cell, with an engine over the tuples that come to it.
 
 What is durable of a cell is the blobs of tuples it received, one entry for each micro-batch, and a small record: up to which
-micro-batch they go, which queries run, and the next instants of periodic queries. The engine is made from them when it is not at
+micro-batch they go, which queries run, the next instants of periodic queries, and what waits for windows and OVER. The engine is made from them when it is not at
 hand; a worker process that had the cell in the micro-batch before has it still, and knows so by the record's tag, which is a
 digest of everything that ever came to the cell.
 """
@@ -12,7 +12,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -63,6 +63,9 @@ class Record:
     entries: list[int] = field(default_factory=list)
     clocks: dict[str, ClockState] = field(default_factory=dict)
     next_instants: dict[str, int] = field(default_factory=dict)
+    decided: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # rows of windows and OVER that wait
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -213,7 +216,12 @@ class Cells:
                 since = dict.fromkeys(tuples, batch * ARRIVALS_PER_BATCH)
                 queries[name], compiled[name] = QueryState(name, "", since), normal
         clocks = {name: clock.as_stream() for name, clock in record.clocks.items()}
-        state = EngineState(clocks, list(queries.values()), next_instants=record.next_instants)
+        state = EngineState(
+            clocks,
+            list(queries.values()),
+            next_instants=record.next_instants,
+            decided=record.decided,
+        )
         engine.restore(Snapshot(state, tuples), compiled)
         return Held(engine, record.tag, record.changes)
 
@@ -276,6 +284,7 @@ class Cells:
             entries,
             clocks,
             engine.next_instants(),
+            engine.waiting_rows(),
         )
         store.set_record(new.to_json())
         return new

@@ -1,7 +1,8 @@
 """Which cells of a group the tuples of a packet go to.
 
 A tuple that no query of the group wants goes nowhere. The others have a coordinate on some axes of the group's box (the hash of
-a column, or dealt out in turn) and go to every place along the other axes. A tuple whose join column is NULL can meet nobody.
+a column, or dealt out in turn) and go to every place along the other axes. A tuple whose join column is NULL can meet nobody; where
+the axis is one of keys, NULL is a key.
 Tuples with a heavy value have places of their own (`skew`).
 """
 
@@ -86,9 +87,11 @@ class Router:
             column = axis.column_of(stream)
             if column is not None:
                 values = packet.columns[column]
-                if values.valid is not None:
-                    usable &= values.valid[rows]
                 codes = codes_of(axis, packet, column)[rows]
+                if values.valid is not None and axis.holds_null:
+                    codes = np.where(values.valid[rows], codes, 0)
+                elif values.valid is not None:
+                    usable &= values.valid[rows]
                 place += places(codes, axis.size) * stride
             elif axis.dealt == stream:
                 place += (np.arange(turn, turn + len(rows)) % axis.size) * stride

@@ -150,8 +150,8 @@ def dealable(queries: Iterable[QueryNode]) -> frozenset[str]:
     """The streams that every one of some joins has exactly once; none when one of them keeps tuples for ever."""
     able: frozenset[str] | None = None
     for node in queries:
-        if node.pull is not None:
-            return frozenset()
+        if node.pull is not None or node.decided is not None:
+            return frozenset()  # the rows of a key belong together
         times = Counter(fold(each.name) for each in node.body.relations if each.is_stream)
         once = frozenset(stream for stream, count in times.items() if count == 1)
         able = once if able is None else able & once

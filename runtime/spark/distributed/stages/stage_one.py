@@ -253,4 +253,6 @@ def _waits(query: NormalQuery) -> bool:
     """Whether results of a query come with time and not with a tuple."""
     if query.pull is not None:
         return query.pull.every_us is not None
+    if query.decided is not None:
+        return True
     return any(item.rows is not None for item in query.items)
