@@ -72,10 +72,15 @@ class Column:
         del positions
         return None
 
+    def followed_by(self, others: Sequence[Column]) -> Column | None:
+        """This column and others behind it, where it has a way of its own to join them."""
+        del others
+        return None
+
     def is_valid(self) -> NDArray[np.bool_]:
         """The validity mask, made where there is none."""
         if self.valid is None:
-            return np.ones(len(self.values), dtype=np.bool_)
+            return np.ones(len(self), dtype=np.bool_)
         return self.valid
 
 
@@ -141,6 +146,8 @@ def concatenate(columns: Sequence[Column]) -> Column:
     first = columns[0]
     if len(columns) == 1:
         return first
+    if first.type.held_as_text and (own := first.followed_by(columns[1:])) is not None:
+        return own
     valid = None
     if any(column.valid is not None for column in columns):
         valid = np.concatenate([column.is_valid() for column in columns])

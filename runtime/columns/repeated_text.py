@@ -19,6 +19,8 @@ from cqc.runtime.columns.columns import Column
 from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 _FEW_ROWS = 64  # below, finding out which values repeat costs more than it saves
@@ -69,6 +71,22 @@ class RepeatedText(Column):
         valid = None if self.valid is None else self.valid[positions]
         return RepeatedText(self.distinct, self.codes[positions], valid)
 
+    def followed_by(self, others: Sequence[Column]) -> RepeatedText | None:
+        """This column and others behind it, by the distinct texts of all of them; None where some are kept in another way."""
+        columns = [self, *(other for other in others if isinstance(other, RepeatedText))]
+        if len(columns) <= len(others):
+            return None
+        valid = None
+        if any(column.valid is not None for column in columns):
+            valid = np.concatenate([column.is_valid() for column in columns])
+        distinct, codes = self.distinct, [column.codes for column in columns]
+        if any(column.distinct is not distinct for column in columns):
+            coded = pa.concat_arrays([column.distinct for column in columns]).dictionary_encode()
+            distinct, numbers = coded.dictionary, coded.indices.to_numpy()
+            starts = np.cumsum([0, *(len(column.distinct) for column in columns[:-1])])
+            codes = [numbers[start + code] for start, code in zip(starts, codes, strict=True)]
+        return RepeatedText(distinct, np.concatenate(codes), valid)
+
 
 def repeated_text(array: Any) -> RepeatedText | None:
     """An Arrow array of dictionary type as a column; None where its dictionary is larger than the array, or has a NULL."""
@@ -100,11 +118,7 @@ class Repetition:
     def encode(self, column: Column) -> Column:
         """The column by codes where it repeats, else as it is."""
         rows = len(column)
-        if isinstance(column, RepeatedText) or rows < _FEW_ROWS:
-            return column
-        known = rows < _MANY_MORE * self._judged_by
-        if known and not self._repeats and self._left_alone < _LOOK_AGAIN:
-            self._left_alone += 1
+        if isinstance(column, RepeatedText) or not self.is_worth_a_try(rows):
             return column
         if _is_long_and_new(column):
             self._repeats, self._judged_by, self._left_alone = False, rows, 0
@@ -112,10 +126,26 @@ class Repetition:
         found = repeated_text(column.values.dictionary_encode())
         present = rows if column.valid is None else int(np.count_nonzero(column.valid))
         repeats = found is not None and len(found.distinct) <= _MOST_DISTINCT * present
-        self._left_alone = 0
-        if repeats or not known or _MANY_MORE * rows > self._judged_by:
-            self._repeats, self._judged_by = repeats, rows
+        self.learn(rows, repeats=repeats)
         return found if repeats and found is not None else column
+
+    def is_worth_a_try(self, rows: int) -> bool:
+        """Whether so many rows should be looked at for texts that repeat."""
+        if rows < _FEW_ROWS:
+            return False
+        if self._is_known(rows) and not self._repeats and self._left_alone < _LOOK_AGAIN:
+            self._left_alone += 1
+            return False
+        return True
+
+    def learn(self, rows: int, *, repeats: bool) -> None:
+        """Note what rows that were looked at told."""
+        self._left_alone = 0
+        if repeats or not self._is_known(rows) or _MANY_MORE * rows > self._judged_by:
+            self._repeats, self._judged_by = repeats, rows
+
+    def _is_known(self, rows: int) -> bool:
+        return rows < _MANY_MORE * self._judged_by
 
 
 def _is_long_and_new(column: Column) -> bool:

@@ -141,10 +141,13 @@ def read_file(
             if reading is not None and file.format not in ("parquet", "evtx"):
                 reading.begin(file.path, opened)
             rows, name = unpacked(file.path, opened), str(file.path)
-            if file.format == "parquet":
-                yield from read_parquet(relation, rows, name, wanted=wanted)
-            else:  # lines have to be read whole
-                yield from READERS[file.format](relation, rows, name)
+            match file.format:
+                case "parquet":
+                    yield from read_parquet(relation, rows, name, wanted=wanted)
+                case "jsonl":
+                    yield from read_jsonl(relation, rows, name, wanted)
+                case _:  # every value is looked at
+                    yield from READERS[file.format](relation, rows, name)
         if reading is not None:
             reading.end(file.path)
     except CANNOT_UNPACK as error:

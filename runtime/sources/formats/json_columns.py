@@ -13,14 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType, DecimalType
-from cqc.runtime.columns.columns import DTYPES, Column
+from cqc.runtime.columns.array_addresses import address
+from cqc.runtime.columns.columns import DTYPES, Column, null_column
 from cqc.runtime.columns.convert.arrow_columns import column_of_arrow
 from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.convert.reading import USUAL
 from cqc.runtime.columns.date_text import parse_date
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
+from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.columns.sortable_columns import decimals_of_texts
 from cqc.runtime.sources.formats import json_scan as scan
+from cqc.runtime.sources.formats import json_texts as texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
     from cqc.runtime.columns.convert.python_columns import Converted
     from cqc.runtime.columns.convert.reading import Reading
+    from cqc.runtime.columns.repeated_text import Repetition
 
 _MOST_BIGINT = 2.0**63
 
@@ -41,6 +45,11 @@ class Found:
     kinds: NDArray[np.uint8]
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
+
+    @property
+    def place(self) -> int:
+        """Where the data is in memory."""
+        return address(self.data)
 
     def of_kind(self, *kinds: int) -> NDArray[np.int64]:
         """The rows that hold such values."""
@@ -55,39 +64,79 @@ class Found:
 
     def strings(self, lenient: bool) -> tuple[pa.StringArray, NDArray[np.bool_]]:
         """The texts of all rows, NULL where there is none, and where there is one; `lenient`: any value has its JSON text."""
-        is_text = (self.kinds == scan.TEXT) | (self.kinds == scan.ESCAPED)
-        if lenient:
-            is_text = (self.kinds != scan.NULL) & (self.kinds != scan.BROKEN)
-            nested = self.of_kind(scan.NESTED)  # the bytes inside may be anything
-            if len(nested):
-                fits = np.empty(len(nested), np.bool_)
-                scan.are_utf8(self.data, self.starts[nested], self.ends[nested], fits)
-                is_text[nested] = fits
+        is_text = self.is_text(lenient)
         mask = None if is_text.all() else pa.py_buffer(np.packbits(is_text, bitorder="little"))
         kinds = np.where(is_text, self.kinds, scan.NULL).astype(np.uint8)
         return _gathered(self.data, kinds, self.starts, self.ends, mask), is_text
+
+    def is_text(self, lenient: bool) -> NDArray[np.bool_]:
+        """Which rows have a text; `lenient`: any value has its JSON text."""
+        is_text: NDArray[np.bool_]
+        if not lenient:
+            is_text = (self.kinds == scan.TEXT) | (self.kinds == scan.ESCAPED)
+            return is_text
+        is_text = (self.kinds != scan.NULL) & (self.kinds != scan.BROKEN)
+        nested = self.of_kind(scan.NESTED)  # the bytes inside may be anything
+        if len(nested):
+            fits = np.empty(len(nested), np.bool_)
+            texts.are_utf8(self.place, self.starts[nested], self.ends[nested], fits)
+            is_text[nested] = fits
+        return is_text
+
+    def distinct_strings(self, is_text: NDArray[np.bool_]) -> RepeatedText | None:
+        """The texts of some rows by the distinct ones; None where half of them or more are."""
+        most = int(np.count_nonzero(is_text)) // 2
+        kinds = self.kinds if is_text.all() else np.where(is_text, self.kinds, scan.NULL)
+        codes, firsts = np.empty(len(kinds), np.int32), np.empty(most, np.int64)
+        slots = np.full(1 << (2 * most).bit_length(), -1, np.int32)
+        count = texts.encode_texts(
+            self.place, self.starts, self.ends, kinds, most, slots, codes, firsts
+        )
+        if count <= 0:
+            return None
+        rows = firsts[:count]
+        starts, ends, kinds = self.starts[rows], self.ends[rows], self.kinds[rows]
+        if texts.has_other_spellings(self.place, starts, ends, kinds):
+            return None
+        distinct = _gathered(self.data, kinds, starts, ends, None)
+        return RepeatedText(distinct, codes, None if is_text.all() else is_text)
 
     def whole_numbers(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The rows of whole numbers that have room in 64 bits, those numbers, and the rows of the others."""
         rows = self.of_kind(scan.WHOLE)
         values, fits = np.empty(len(rows), np.int64), np.empty(len(rows), np.bool_)
-        scan.whole_numbers(self.data, self.starts[rows], self.ends[rows], values, fits)
+        texts.whole_numbers(self.place, self.starts[rows], self.ends[rows], values, fits)
         return rows[fits], values[fits], rows[~fits]
 
     def doubles(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The numbers at some rows, as Python's `float` reads them."""
-        texts = self.texts(rows)
+        written = self.texts(rows)
         try:
-            made: NDArray[np.float64] = pc.cast(texts, pa.float64()).to_numpy()
+            made: NDArray[np.float64] = pc.cast(written, pa.float64()).to_numpy()
         except pa.ArrowInvalid:  # beyond what a double can hold
-            made = np.array([float(text) for text in texts.to_pylist()], np.float64)
+            made = np.array([float(text) for text in written.to_pylist()], np.float64)
         return made
 
 
-def column_of_found(type_: ColumnType, found: Found, reading: Reading = USUAL) -> Converted:
-    """A column of the values found, and which of them are not of the type (None: all are)."""
+def column_of_found(
+    type_: ColumnType,
+    found: Found,
+    reading: Reading = USUAL,
+    repetition: Repetition | None = None,
+    *,
+    is_read: bool = True,
+) -> Converted:
+    """A column of the values found, and which of them are not of the type (None: all are).
+
+    Args:
+        type_: the declared type.
+        found: the values.
+        reading: how they are read.
+        repetition: whether texts of this column repeated themselves before; None where each is kept as it is.
+        is_read: whether anybody reads the column; one of text is all NULL otherwise.
+    """
     if type_ is ColumnType.STRING:
-        return _strings(found, reading)
+        return _strings(found, reading, repetition, is_read)
     if type_.is_nested:
         return _nested(type_, found, reading)
     if isinstance(type_, DecimalType):
@@ -104,12 +153,22 @@ def column_of_found(type_: ColumnType, found: Found, reading: Reading = USUAL) -
     return Column(type_, values, valid), bad if bad.any() else None
 
 
-def _strings(found: Found, reading: Reading) -> Converted:
-    texts, is_text = found.strings(reading.lenient)
-    if is_text.all():
-        return Column(ColumnType.STRING, texts), None
+def _strings(
+    found: Found, reading: Reading, repetition: Repetition | None, is_read: bool
+) -> Converted:
+    rows = len(found.kinds)
+    is_text = found.is_text(reading.lenient)
     bad = ~is_text & (found.kinds != scan.NULL)
-    return Column(ColumnType.STRING, texts, is_text), bad if bad.any() else None
+    wrong = bad if bad.any() else None
+    if not is_read or not is_text.any():
+        return null_column(ColumnType.STRING, rows), wrong
+    if repetition is not None and repetition.is_worth_a_try(rows):
+        coded = found.distinct_strings(is_text)
+        repetition.learn(rows, repeats=coded is not None)
+        if coded is not None:
+            return coded, wrong
+    written, is_text = found.strings(reading.lenient)
+    return Column(ColumnType.STRING, written, None if is_text.all() else is_text), wrong
 
 
 def _nested(type_: ColumnType, found: Found, reading: Reading) -> Converted:
@@ -118,12 +177,12 @@ def _nested(type_: ColumnType, found: Found, reading: Reading) -> Converted:
     fits = np.zeros(len(found.kinds), np.bool_)
     if len(inside):
         utf8 = np.empty(len(inside), np.bool_)
-        scan.are_utf8(found.data, found.starts[inside], found.ends[inside], utf8)
+        texts.are_utf8(found.place, found.starts[inside], found.ends[inside], utf8)
         fits[inside] = utf8
     mask = pa.py_buffer(np.packbits(fits, bitorder="little"))
     kinds = np.where(fits, scan.NESTED, scan.NULL).astype(np.uint8)
-    texts = _gathered(found.data, kinds, found.starts, found.ends, mask)
-    column, wrong = column_of_arrow(type_, texts, reading)
+    written = _gathered(found.data, kinds, found.starts, found.ends, mask)
+    column, wrong = column_of_arrow(type_, written, reading)
     bad = ~fits & (found.kinds != scan.NULL)
     bad = bad if wrong is None else bad | wrong
     return column, bad if bad.any() else None
@@ -136,16 +195,16 @@ def _decimals(type_: DecimalType, found: Found, reading: Reading) -> Converted:
         fits |= (found.kinds == scan.TEXT) | (found.kinds == scan.ESCAPED)
     mask = pa.py_buffer(np.packbits(fits, bitorder="little"))
     kinds = np.where(fits, found.kinds, scan.NULL).astype(np.uint8)
-    texts = _gathered(found.data, kinds, found.starts, found.ends, mask)
-    column, wrong = decimals_of_texts(type_, texts)
+    written = _gathered(found.data, kinds, found.starts, found.ends, mask)
+    column, wrong = decimals_of_texts(type_, written)
     bad = ~fits & (found.kinds != scan.NULL)
     bad = bad if wrong is None else bad | wrong
     return column, bad if bad.any() else None
 
 
 def _binaries(found: Found) -> Converted:
-    texts, is_text = found.strings(False)
-    column, wrong = column_of_values(ColumnType.BINARY, texts.to_pylist(), USUAL)
+    written, is_text = found.strings(False)
+    column, wrong = column_of_values(ColumnType.BINARY, written.to_pylist(), USUAL)
     bad = ~is_text & (found.kinds != scan.NULL)
     bad = bad if wrong is None else bad | wrong
     return column, bad if bad.any() else None
@@ -161,7 +220,7 @@ def _gathered(
     """The texts of values; of one whose kind is NULL, nothing. Resolved escapes are shorter than they were."""
     room = int((ends - starts).sum(where=kinds != scan.NULL, dtype=np.int64))
     offsets, text = np.empty(len(kinds) + 1, np.int32), np.empty(room, np.uint8)
-    scan.gather_text(data, starts, ends, kinds, offsets, text)
+    texts.gather_text(address(data), starts, ends, kinds, offsets, text)
     return pa.StringArray.from_buffers(len(kinds), pa.py_buffer(offsets), pa.py_buffer(text), mask)
 
 
@@ -198,9 +257,9 @@ def _doubles(
         values[rows], valid[rows] = meaning, True
     rows = found.of_kind(scan.TEXT, scan.ESCAPED)
     if len(rows) and not reading.lenient:
-        texts = found.texts(rows)
+        written = found.texts(rows)
         for word, meaning in (("NaN", np.nan), ("Infinity", np.inf), ("-Infinity", -np.inf)):
-            named = rows[pc.equal(texts, word).to_numpy(zero_copy_only=False)]
+            named = rows[pc.equal(written, word).to_numpy(zero_copy_only=False)]
             values[named], valid[named] = meaning, True
 
 

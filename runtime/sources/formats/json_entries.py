@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.meaning.catalog import fold
+from cqc.runtime.columns.array_addresses import address
 from cqc.runtime.sources.formats import json_scan as scan
 
 if TYPE_CHECKING:
@@ -103,18 +104,33 @@ class Entries:
         return slots, *_joined(folded), *_joined(exact), _lower_letters(), *links
 
     def room(self) -> tuple[Any, ...]:
-        """What the scan needs beside.
+        """What the scan needs beside, which whoever scans has to keep.
 
-        Open brackets, a key as it is and folded, which key each entry has, the objects that are open, and what was seen.
+        Open brackets; a key as it is and folded; which key each entry has; the objects that are open; what was seen. Then the keys that are
+        known: a table of slots; of each key its object, length, place in the bytes, entry, whether it is spelled as declared, and the number of
+        its own object; the bytes; how many of both there are. Then where some of these are in memory, for rows with known keys only;
+        last, in which row each entry came last.
         """
         longest = int(np.diff(self.names[2]).max())
-        return (
+        keys = 2 * self.count + 64  # others are looked up each time
+        slots = np.full(1 << (2 * keys).bit_length(), -1, np.int32)
+        known, texts = np.empty((keys, 6), np.int64), np.empty(32 * keys, np.uint8)
+        levels, opened = (
             np.zeros(scan.MOST_LEVELS, np.uint8),
+            np.zeros(2 * self.depth + 2, np.int64),
+        )
+        seen, stamps = np.zeros(self.count, np.uint8), np.zeros(self.count, np.int64)
+        places = (slots, len(slots) - 1, known, texts, levels, opened, seen, stamps)
+        return (
+            levels,
             np.empty(longest + 1, np.int32),
             np.empty(longest + 2, np.int32),
             np.empty((self.count, 3), np.int64),
-            np.zeros(self.depth + 1, np.int64),
-            np.zeros(self.count, np.uint8),
+            opened,
+            seen,
+            (slots, known, texts, np.zeros(2, np.int64)),
+            tuple(each if isinstance(each, int) else address(each) for each in places),
+            stamps,
         )
 
 

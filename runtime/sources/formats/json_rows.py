@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.embed import compile as compile_text
+from cqc.runtime.columns.array_addresses import address
+from cqc.runtime.columns.repeated_text import Repetition
 from cqc.runtime.intake.typed_batch import Absent, Intake, Reject
 from cqc.runtime.sources.formats import json_scan as scan
 from cqc.runtime.sources.formats.json_columns import Found, column_of_found
@@ -41,12 +43,16 @@ class JsonError(ValueError):
 class JsonRows:
     """Reads texts of rows of one relation."""
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, wanted: frozenset[int] | None = None) -> None:
+        """`wanted`: positions of the columns that somebody reads; others may be NULL. All by default."""
         self._relation = relation
+        self._wanted = wanted
+        self._repetition = [Repetition() for _ in relation.declared]
         self._intake = Intake(relation)
         self._reading = self._intake.reading
         self._entries = Entries([column.keys for column in relation.declared])
         self._names = self._entries.names
+        self._room = self._entries.room()
         self._most_rows = max(1, min(_ROWS, _CELLS // self._entries.count))
 
     def array(self, text: bytes) -> Iterator[TypedBatch]:
@@ -57,14 +63,15 @@ class JsonRows:
             TypeError: when it is something else than an array or an object.
         """
         data = np.frombuffer(_as_utf8(text), np.uint8)
-        at = scan.past_white(data, 0)
+        at = scan.past_white(address(data), 0, len(data))
         opening = chr(data[at]) if at < len(data) else ""
         if opening == "{":
             yield from self._object(data, at)
         elif opening == "[":
             yield from self._elements(data, at + 1)
         else:
-            self._check_end(data, *scan.scan_one(data, at, np.zeros(scan.MOST_LEVELS, np.uint8)))
+            levels = np.zeros(scan.MOST_LEVELS, np.uint8)
+            self._check_end(data, *scan.scan_one(address(data), at, len(data), address(levels)))
             raise TypeError("neither an array nor an object")
 
     def lines(
@@ -79,13 +86,14 @@ class JsonRows:
         """
         text = text if goes_on else text.removeprefix(_BOM)
         data = np.frombuffer(text, np.uint8)
-        room = self._entries.room()
-        at, most = 0, _FIRST_ROWS
+        room, place = self._room, address(data)
+        at, most = 0, text.count(b"\n") + 1
         while at < len(data):
             kinds, starts, ends = self._outputs(most)
-            lines, wrong = np.empty((len(kinds), 2), np.int64), np.empty((len(kinds), 3), np.int64)
+            fit = kinds.shape[1]
+            lines, wrong = np.empty((fit, 2), np.int64), np.empty((fit, 3), np.int64)
             at, rows, wrongs = scan.scan_lines(
-                data, at, self._names, room, kinds, starts, ends, lines, wrong
+                place, at, len(data), self._names, room, kinds, starts, ends, lines, wrong
             )
             rejects = [
                 _reject_of(text, begin, end, reason, keep=keep_rejects)
@@ -97,11 +105,10 @@ class JsonRows:
                 first = text[lines[0, 0] : min(lines[0, 1], lines[0, 0] + _SAMPLE)]
                 taken.absent = self._absent(room, first)
             yield taken
-            most = _ROWS
 
     def _object(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
         levels = np.zeros(scan.MOST_LEVELS, np.uint8)
-        end, kind = scan.scan_one(data, at, levels)
+        end, kind = scan.scan_one(address(data), at, len(data), address(levels))
         self._check_end(data, end, kind)
         # As the only element of an array that is closed right behind it.
         alone = np.append(data[:end], np.frombuffer(b"]", np.uint8))
@@ -109,16 +116,17 @@ class JsonRows:
         yield from self._elements(alone, at)
 
     def _elements(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
-        first = scan.past_white(data, at)
+        place = address(data)
+        first = scan.past_white(place, at, len(data))
         if first < len(data) and data[first] == ord("]"):
             self._check_end(data, first + 1, scan.DONE)
             return
-        room = self._entries.room()
+        room = self._room
         status, most = scan.MORE, _FIRST_ROWS
         while status == scan.MORE:
             kinds, starts, ends = self._outputs(most)
             at, rows, others, status = scan.scan_array(
-                data, at, self._names, room, kinds, starts, ends
+                place, at, len(data), self._names, room, kinds, starts, ends
             )
             if status != scan.MORE:
                 self._check_end(data, at, status)
@@ -132,12 +140,12 @@ class JsonRows:
     def _check_end(self, data: NDArray[np.uint8], at: int, status: int) -> None:
         if status < 0:
             raise JsonError(_why(data, at, status))
-        rest = scan.past_white(data, at)
+        rest = scan.past_white(address(data), at, len(data))
         if rest < len(data):
             raise JsonError(f"it should end at byte {rest:,}, and goes on")
 
     def _outputs(self, most: int) -> tuple[Any, Any, Any]:
-        shape = min(most, self._most_rows), self._entries.count
+        shape = self._entries.count, min(most, self._most_rows)
         return np.zeros(shape, np.uint8), np.empty(shape, np.int32), np.empty(shape, np.int32)
 
     def _absent(self, room: tuple[Any, ...], sample: bytes) -> Absent | None:
@@ -162,25 +170,22 @@ class JsonRows:
         rejects: list[Reject],
         row_of: Callable[[int], Any] | None,
     ) -> TypedBatch:
-        kinds, starts, ends = found
+        kinds, starts, ends = (part[:, :rows] for part in found)
         for at, flat in zip(self._entries.of_column, self._entries.flat_of_column, strict=True):
-            if flat >= 0 and kinds[:rows, flat].any():
-                missing = kinds[:rows, at] == 0
-                for part in found:
-                    part[:rows, at][missing] = part[:rows, flat][missing]
+            if flat >= 0 and kinds[flat].any():
+                missing = kinds[at] == 0
+                for part in (kinds, starts, ends):
+                    part[at][missing] = part[flat][missing]
         conversions = [
             column_of_found(
                 declared.type,
-                Found(
-                    data,
-                    np.ascontiguousarray(kinds[:rows, at]),
-                    np.ascontiguousarray(starts[:rows, at]),
-                    np.ascontiguousarray(ends[:rows, at]),
-                ),
+                Found(data, kinds[at], starts[at], ends[at]),
                 self._reading,
+                self._repetition[number],
+                is_read=self._wanted is None or number in self._wanted,
             )
-            for at, declared in zip(
-                self._entries.of_column.tolist(), self._relation.declared, strict=True
+            for number, (at, declared) in enumerate(
+                zip(self._entries.of_column.tolist(), self._relation.declared, strict=True)
             )
         ]
         return self._intake.assemble(conversions, rows + len(rejects), row_of, rejects)

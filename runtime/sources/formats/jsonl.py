@@ -1,8 +1,8 @@
 """JSON lines: one object a line, streamed block by block.
 
 Keys match like column names, a missing key is NULL, unknown keys are ignored, blank lines are skipped. A line that is not
-JSON, not an object or not UTF-8 is rejected alone. A block in which every line is an object with exactly declared keys and
-values of their types is read by Arrow; any other is scanned (`json_rows`).
+JSON, not an object or not UTF-8 is rejected alone. Lines are scanned by kernels (`json_rows`). Where there is too little to do to
+load them, a block in which every line is an object with exactly declared keys and values of their types is read by Arrow.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pyarrow.json as pa_json
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import ARROW_TYPES
 from cqc.runtime.intake.typed_batch import Absent, Intake, join_taken
+from cqc.runtime.kernel import is_plain
 from cqc.runtime.sources.formats.json_line import row_of_line
 from cqc.runtime.sources.formats.json_rows import JsonRows
 from cqc.runtime.sources.formats.long_lines import LongLine, line_pieces
@@ -34,10 +35,12 @@ _PATIENCE = 2
 _NEWLINE, _OPEN, _CLOSE = b"\n{}"
 
 
-def read_jsonl(relation: Relation, file: BinaryIO, name: str) -> Iterator[TypedBatch]:
-    """The rows of one file."""
+def read_jsonl(
+    relation: Relation, file: BinaryIO, name: str, wanted: frozenset[int] | None = None
+) -> Iterator[TypedBatch]:
+    """The rows of one file; `wanted`: positions of the columns that somebody reads (None: all), others may be NULL."""
     del name  # nothing in a file of this kind concerns the file as a whole
-    reader = JsonLinesReader(relation)
+    reader = JsonLinesReader(relation, wanted)
     for number, block in enumerate(line_blocks(file)):
         if isinstance(block, LongLine):
             yield reader.reject(block)
@@ -48,17 +51,18 @@ def read_jsonl(relation: Relation, file: BinaryIO, name: str) -> Iterator[TypedB
 class JsonLinesReader:
     """Reads blocks of whole lines."""
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, wanted: frozenset[int] | None = None) -> None:
         self._relation = relation
+        self._wanted = wanted
         self._intake = Intake(relation)
-        self._rows: JsonRows | None = None  # made for the first block that is no plain one
-        is_plain = all(
+        self._rows: JsonRows | None = None  # made for the first block that is scanned
+        is_simple = all(
             column.path is None and column.type in ARROW_TYPES for column in relation.declared
         )
-        self._surprises = 0 if is_plain else _PATIENCE
+        self._surprises = 0 if is_simple else _PATIENCE
         self._unseen = {column.name for column in relation.declared}
         schema = [
-            (column.name, _arrow_type(column.type)) for column in relation.declared if is_plain
+            (column.name, _arrow_type(column.type)) for column in relation.declared if is_simple
         ]
         self._options = pa_json.ParseOptions(
             explicit_schema=pa.schema(schema), unexpected_field_behavior="error"
@@ -67,7 +71,7 @@ class JsonLinesReader:
     def read(self, block: bytes) -> TypedBatch:
         """The rows of a block."""
         # A file that surprised twice running is of another kind; trying on would read it twice.
-        if self._surprises < _PATIENCE:
+        if is_plain() and self._surprises < _PATIENCE:
             table = self._by_arrow(block)
             self._surprises = self._surprises + 1 if table is None else 0
             if table is not None:
@@ -75,7 +79,7 @@ class JsonLinesReader:
                 taken.absent = self._absent(table, block)
                 return taken
         if self._rows is None:
-            self._rows = JsonRows(self._relation)
+            self._rows = JsonRows(self._relation, self._wanted)
         parts = list(self._rows.lines(block, keep_rejects=True, goes_on=True))
         return join_taken(parts) if parts else self._intake.take([])
 

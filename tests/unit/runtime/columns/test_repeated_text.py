@@ -47,6 +47,20 @@ def test_texts_by_codes_are_the_texts_whatever_is_taken_of_them() -> None:
         assert to_python(some(column)) == to_python(some(plain))
 
 
+def test_columns_by_codes_are_joined_by_the_distinct_texts_of_all() -> None:
+    others = ["ä", "new", "new", "cmd.exe"]
+    for parts in ([TEXTS, others], [others, TEXTS, TEXTS], [TEXTS, TEXTS]):
+        joined = concatenate([repeated(part) for part in parts])
+        assert isinstance(joined, RepeatedText)
+        assert to_python(joined) == [text for part in parts for text in part]
+        assert len(set(joined.distinct.to_pylist())) == len(joined.distinct)
+    one = repeated(TEXTS)
+    again = concatenate([cut(one, 0, 3), cut(one, 3, 8)])
+    assert isinstance(again, RepeatedText)
+    assert again.distinct is one.distinct
+    assert to_python(again) == TEXTS
+
+
 def test_what_is_taken_keeps_its_codes() -> None:
     assert isinstance(take(repeated(TEXTS), np.array([1, 2], np.int64)), RepeatedText)
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from cqc.compiler.meaning.types import ColumnType as T
+from cqc.runtime.columns.array_addresses import address
 from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.convert.reading import Reading
+from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
 from cqc.runtime.sources.formats import json_scan as scan
 from cqc.runtime.sources.formats.json_columns import Found, column_of_found
 
@@ -23,9 +25,10 @@ TEXTS = [
 
 def found(texts: list[str]) -> Found:
     data = np.frombuffer(",".join(texts).encode(), np.uint8)
+    levels = np.zeros(scan.MOST_LEVELS, np.uint8)
     kinds, starts, ends, at = [], [], [], 0
     for _ in texts:
-        end, kind = scan.scan_one(data, at, np.zeros(scan.MOST_LEVELS, np.uint8))
+        end, kind = scan.scan_one(address(data), at, len(data), address(levels))
         is_text = kind in (scan.TEXT, scan.ESCAPED)
         kinds.append(kind)
         starts.append(at + is_text)
@@ -71,3 +74,29 @@ def test_a_column_without_mistakes_has_no_marks() -> None:
     assert (to_python(column), bad) == (["a", None, "\n"], None)
     column, bad = column_of_found(T.BIGINT, found(["1", "2"]))
     assert (to_python(column), bad, column.valid) == ([1, 2], None, None)
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_coded"),
+    [
+        (['"a"', "null", r'"\\b"', "5"], True),
+        (['"a"', r'"\u0061"', '"b"'], False),  # one text, written in two ways
+        ([f'"{number}"' for number in range(70)], False),
+    ],
+)
+def test_texts_that_repeat_are_kept_by_the_distinct_ones(texts: list[str], is_coded: bool) -> None:
+    written = texts * (1 if len(texts) > 60 else 30)
+    plain, _ = column_of_found(T.STRING, found(written))
+    column, bad = column_of_found(T.STRING, found(written), repetition=Repetition())
+    assert bad is None
+    assert isinstance(column, RepeatedText) == is_coded
+    assert to_python(column) == to_python(plain)
+
+
+def test_a_column_that_nobody_reads_still_rejects_what_does_not_fit() -> None:
+    column, bad = column_of_found(
+        T.STRING, found(['"a"', r'"\ud800"']), Reading(lenient=False), is_read=False
+    )
+    assert to_python(column) == [None, None]
+    assert bad is not None
+    assert bad.tolist() == [False, True]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cqc.runtime.columns.array_addresses import address
 from cqc.runtime.sources.formats import json_scan as scan
 
 SCALARS = {
@@ -19,9 +20,8 @@ SCALARS = {
 
 
 def one(text: bytes) -> tuple[int, int]:
-    end, kind = scan.scan_one(
-        np.frombuffer(text, np.uint8), 0, np.zeros(scan.MOST_LEVELS, np.uint8)
-    )
+    data, levels = np.frombuffer(text, np.uint8), np.zeros(scan.MOST_LEVELS, np.uint8)
+    end, kind = scan.scan_one(address(data), 0, len(data), address(levels))
     return int(end), int(kind)
 
 
@@ -53,30 +53,3 @@ def test_what_python_takes_is_taken_and_nothing_else(text: str) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_told(text: bytes, wrong: int) -> None:
     assert one(text)[1] == wrong
-
-
-def test_whole_numbers_have_room_in_64_bits_or_not() -> None:
-    texts = [
-        b"0",
-        b"-1",
-        b"9223372036854775807",
-        b"9223372036854775808",
-        b"-9223372036854775808",
-        b"-9223372036854775809",
-    ]
-    data = np.frombuffer(b"".join(texts), np.uint8)
-    ends = np.cumsum([len(text) for text in texts]).astype(np.int32)
-    starts = np.array([0, *ends[:-1]], np.int32)
-    values, fits = np.empty(len(texts), np.int64), np.empty(len(texts), np.bool_)
-    scan.whole_numbers(data, starts, ends, values, fits)
-    assert fits.tolist() == [True, True, True, False, True, False]
-    assert values[fits].tolist() == [0, -1, 2**63 - 1, -(2**63)]
-
-
-def test_texts_are_gathered_with_their_escapes_resolved() -> None:
-    text = r'"a\u00fc\ud83d\ude00\n\"\/"'
-    data = np.frombuffer(text.encode(), np.uint8)
-    starts, ends = np.array([1], np.int32), np.array([len(text) - 1], np.int32)
-    offsets, room = np.empty(2, np.int32), np.empty(len(text), np.uint8)
-    size = scan.gather_text(data, starts, ends, np.array([scan.ESCAPED], np.uint8), offsets, room)
-    assert room[:size].tobytes().decode() == json.loads(text)

@@ -1,0 +1,43 @@
+"""Bytes many at a time: what Python finds in them and what compiled kernels find is the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cqc.runtime.columns.array_addresses import address
+from cqc.runtime.kernel import njit
+from cqc.runtime.sources.formats import json_bytes
+from cqc.runtime.sources.formats.json_bytes import AT_ONCE, byte, bytes_of_line, clean_bytes, word
+
+
+@njit(cache=False)
+def compiled(place: int) -> Any:
+    return clean_bytes(place), bytes_of_line(place), byte(place), word(place)
+
+
+@given(
+    st.binary(min_size=AT_ONCE, max_size=AT_ONCE)
+    | st.text("ab \x7f", min_size=AT_ONCE, max_size=AT_ONCE).map(str.encode)
+)
+def test_both_forms_agree(text: bytes) -> None:
+    data = np.frombuffer(text, np.uint8)
+    place = address(data)
+    special = [at for at, each in enumerate(text) if each in b'"\\' or each < 32 or each > 127]
+    expected = (
+        special[0] if special else AT_ONCE,
+        text.index(b"\n") if b"\n" in text else AT_ONCE,
+        text[0],
+        int.from_bytes(text[:8], "little"),
+    )
+    plain = (
+        json_bytes._clean_bytes(place),
+        json_bytes._bytes_of_line(place),
+        json_bytes._byte(place),
+        int(json_bytes._word(place)),
+    )
+    assert plain == expected
+    assert tuple(map(int, compiled(place))) == expected
