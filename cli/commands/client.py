@@ -33,6 +33,7 @@ def service_options(command: Any) -> Any:  # Any: click's decorators are untyped
         click.option(
             "-s",
             "--service",
+            "--url",
             "address",
             default=DEFAULT_ADDRESS,
             envvar="CQC_SERVICE",

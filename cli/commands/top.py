@@ -46,7 +46,7 @@ _APART_S = 1.0  # the two looks of --once: rates are of the time between them
 def top_command(
     address: str, interval: float, once: bool, sort_name: str, wanted: str, **given: Any
 ) -> int:
-    """Show streams, queries by cost, and results a second of a running service."""
+    """Show streams, alerts that fire, sinks, queries by cost, and results a second of a running service."""
     with loading():
         from cqc.cli.service_connection import Connection
         from cqc.cli.tokens import read_token

@@ -1,4 +1,4 @@
-"""The figures of a service at one moment, from what it tells everybody: `/health`, `/metrics` and `/queries`.
+"""The figures of a service at one moment, from what it tells everybody: `/health`, `/metrics`, `/queries`, `/alerts` and `/sinks`.
 
 Rates are differences between two such moments, so the service does nothing for them.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 import urllib.parse
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,6 +55,31 @@ class QueryFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertFigures:
+    """One alert."""
+
+    name: str
+    severity: str
+    firing: int  # keys
+    pending: int
+    results: int
+
+
+@dataclass(frozen=True, slots=True)
+class SinkFigures:
+    """One sink."""
+
+    name: str
+    type: str
+    state: str
+    sent: int
+    waiting: int
+    waiting_bytes: int
+    dead: int
+    last_error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """A service at one moment."""
 
@@ -73,6 +98,8 @@ class Figures:
     rows_a_second: float = 0.0
     results_a_second: float = 0.0
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    alerts: tuple[AlertFigures, ...] = ()
+    sinks: tuple[SinkFigures, ...] = ()
 
 
 def read_figures(
@@ -94,7 +121,28 @@ def read_figures(
         }
     )
     queries = connection.send("GET", f"/queries?{asked}")["queries"]
-    return make_figures(health, metrics, queries, time.monotonic(), before)
+    alerts = connection.send("GET", "/alerts?most=0")["alerts"]
+    sinks = connection.send("GET", "/sinks")["sinks"]
+    found = make_figures(health, metrics, queries, time.monotonic(), before)
+    return replace(found, alerts=tuple(map(_alert, alerts)), sinks=tuple(map(_sink, sinks)))
+
+
+def _alert(told: Mapping[str, Any]) -> AlertFigures:
+    counts = told["firing"], told["pending"], told["results"]
+    return AlertFigures(told["name"], told["severity"] or "", *counts)
+
+
+def _sink(told: Mapping[str, Any]) -> SinkFigures:
+    return SinkFigures(
+        told["name"],
+        told["type"],
+        "failing" if told["is_failing"] else "ok",
+        told["sent"],
+        told["waiting"],
+        told["waiting_bytes"],
+        told["dead"],
+        told["last_error"] or "",
+    )
 
 
 def make_figures(

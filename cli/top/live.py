@@ -97,7 +97,7 @@ class LiveTop:
         lines = page(self._figures, self.view, size.columns, size.rows, self._address)
         drawn: StyleAndTextTuples = []
         for at, line in enumerate(lines):
-            is_title = line.startswith(("stream ", "query "))
+            is_title = line.startswith(("stream ", "query ", "alert ", "sink "))
             style = "bold" if at == 0 else "reverse" if is_title else ""
             drawn += [(style, line.ljust(size.columns) if is_title else line), ("", "\n")]
         drawn.append(self._last_line(size.columns))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,13 @@ from cqc.compiler.meaning.catalog import fold
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cqc.cli.top.figures import Figures, QueryFigures, StreamFigures
+    from cqc.cli.top.figures import (
+        AlertFigures,
+        Figures,
+        QueryFigures,
+        SinkFigures,
+        StreamFigures,
+    )
 
 # By what queries are sorted: the key that asks for it, and the figure, the largest first but for names.
 SORTS: dict[str, tuple[str, Callable[[QueryFigures], float]]] = {
@@ -25,6 +32,7 @@ SORTS: dict[str, tuple[str, Callable[[QueryFigures], float]]] = {
 }
 KEYS = "sort: (b)usy (c)ost (r)ate (t)otal (k)ept (n)ame   /: filter   p: pause   arrows: scroll   q: leave"
 _MOST_STREAMS = 8
+_MOST_OTHERS = 5  # alerts, and sinks
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,11 @@ def page(figures: Figures, view: View, width: int, height: int, address: str = "
     if len(streams) > _MOST_STREAMS:
         lines.append(f"... and {len(streams) - _MOST_STREAMS:,} more streams")
     lines.append("")
+    firing = [each for each in figures.alerts if each.firing or each.pending]
+    firing.sort(key=lambda each: (-each.firing, -each.pending, fold(each.name)))
+    lines += _some(_ALERTS, firing, "alerts")
+    sinks = sorted(figures.sinks, key=lambda each: (each.state == "ok", -each.waiting, each.name))
+    lines += _some(_SINKS, sinks, "sinks")
     queries = chosen(figures, view)
     room = max(height - len(lines) - 4, 1)
     first = min(view.first, max(len(queries) - room, 0))
@@ -67,6 +80,17 @@ def page(figures: Figures, view: View, width: int, height: int, address: str = "
         f"{first + 1 if shown else 0:,}-{last:,} of {len(queries):,} queries by {SORTS[view.sort][0]}"
     )
     return [_cut(line, width) for line in lines]
+
+
+def _some(
+    columns: dict[str, tuple[bool, Callable[..., str]]], rows: list[Any], what: str
+) -> list[str]:
+    """A table of the first rows and a blank line; nothing where there are none."""
+    if not rows:
+        return []
+    left = len(rows) - _MOST_OTHERS
+    more = [f"... and {left:,} more {what}"] if left > 0 else []
+    return [*_table(columns, rows[:_MOST_OTHERS]), *more, ""]
 
 
 def chosen(figures: Figures, view: View) -> list[QueryFigures]:
@@ -93,7 +117,21 @@ def _head(figures: Figures, view: View, address: str) -> list[str]:
         f"{max(figures.all_queries, len(figures.queries)):,} queries   {size(figures.kept_bytes)} kept   "
         f"{figures.watchers:,} watching   {figures.waiting:,} waiting"
     )
-    return [first, second, *(f"! {printable(each)}" for each in figures.problems[:2])]
+    alerts = [_told_alerts(figures)] if figures.alerts else []
+    return [first, second, *alerts, *(f"! {printable(each)}" for each in figures.problems[:2])]
+
+
+def _told_alerts(figures: Figures) -> str:
+    """How many keys fire, by severity."""
+    firing: Counter[str] = Counter()
+    for each in figures.alerts:
+        firing[each.severity or "without severity"] += each.firing
+    kinds = [f"{count:,} {severity}" for severity, count in firing.most_common() if count]
+    listing = f" ({', '.join(kinds)})" if kinds else ""
+    pending = sum(each.pending for each in figures.alerts)
+    return (
+        f"{len(figures.alerts):,} alerts: {firing.total():,} firing{listing}, {pending:,} pending"
+    )
 
 
 _STREAMS: dict[str, tuple[bool, Callable[[StreamFigures], str]]] = {
@@ -106,6 +144,23 @@ _STREAMS: dict[str, tuple[bool, Callable[[StreamFigures], str]]] = {
     "kept rows": (True, lambda each: f"{each.kept_rows:,}"),
     "kept": (True, lambda each: size(each.kept_bytes)),
     "lag": (True, lambda each: "" if each.lag_seconds is None else span(each.lag_seconds)),
+}
+_ALERTS: dict[str, tuple[bool, Callable[[AlertFigures], str]]] = {
+    "alert": (False, lambda each: each.name),
+    "severity": (False, lambda each: each.severity),
+    "firing": (True, lambda each: f"{each.firing:,}"),
+    "pending": (True, lambda each: f"{each.pending:,}"),
+    "results": (True, lambda each: f"{each.results:,}"),
+}
+_SINKS: dict[str, tuple[bool, Callable[[SinkFigures], str]]] = {
+    "sink": (False, lambda each: each.name),
+    "type": (False, lambda each: each.type),
+    "state": (False, lambda each: each.state),
+    "sent": (True, lambda each: f"{each.sent:,}"),
+    "waiting": (True, lambda each: f"{each.waiting:,}"),
+    "bytes": (True, lambda each: size(each.waiting_bytes)),
+    "refused": (True, lambda each: f"{each.dead:,}"),
+    "last error": (False, lambda each: " ".join(each.last_error.split())),
 }
 _QUERIES: dict[str, tuple[bool, Callable[[QueryFigures], str]]] = {
     "query": (False, lambda each: each.name),
@@ -141,7 +196,7 @@ def _table(columns: dict[str, tuple[bool, Callable[..., str]]], rows: list[Any])
     )
 
 
-_ALWAYS = ("stream", "query", "text")
+_ALWAYS = ("stream", "query", "text", "alert", "sink")
 
 
 def rate(value: float) -> str:

@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from cqc.cli.top.figures import Figures, QueryFigures, StreamFigures
+from cqc.cli.top.figures import (
+    AlertFigures,
+    Figures,
+    QueryFigures,
+    SinkFigures,
+    StreamFigures,
+)
 from cqc.cli.top.page import View, chosen, page, size, span
 
 QUERIES = (
@@ -75,3 +81,17 @@ def test_numbers_have_units() -> None:
         "5.0 GB",
     ]
     assert [span(5), span(90), span(7200), span(172_800)] == ["5 s", "1.5 min", "2.0 h", "2.0 d"]
+
+
+def test_alerts_that_fire_and_sinks_that_fail_come_first() -> None:
+    alerts = tuple(AlertFigures(f"alert_{at}", "high" if at else "", at, 0, at) for at in range(8))
+    sinks = (
+        SinkFigures("archive", "file", "ok", 9, 0, 0, 0, ""),
+        SinkFigures("pager", "webhook", "failing", 1, 2, 2048, 3, "no\nanswer"),
+    )
+    lines = page(replace(FIGURES, alerts=alerts, sinks=sinks), View(), 200, 60)
+    assert "8 alerts: 28 firing (28 high), 0 pending" in lines
+    shown = [line.split()[0] for line in lines if line.startswith(("alert_", "pager", "archive"))]
+    assert shown == ["alert_7", "alert_6", "alert_5", "alert_4", "alert_3", "pager", "archive"]
+    assert "... and 2 more alerts" in lines
+    assert any(line.endswith("no answer") for line in lines)
