@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cqc.compiler.diagnostics.source import SourceFile
 from cqc.compiler.syntax.tokens import tokenize
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cqc.compiler.diagnostics.diagnostic import Diagnostic
+
+RUNNING_ONLY = "CQ107"
+
 WORDS = {"help": "\\?", "exit": "\\q", "quit": "\\q"}  # that people type without a backslash
 _OPENING = ("'", '"', "`", "/*")
+
+
+def typed_mistakes(found: Iterable[Diagnostic], source: SourceFile) -> list[Diagnostic]:
+    """The mistakes of what is being typed: not those of other texts, nor that SHOW wants a running engine, which the shell has."""
+    return [each for each in found if each.span.source is source and each.code != RUNNING_ONLY]
 
 
 def is_command(text: str) -> bool:

@@ -15,6 +15,7 @@ from cqc.cli.progress import Progress
 from cqc.cli.report import counted
 from cqc.cli.running import drive
 from cqc.cli.shell.collected import Collected
+from cqc.cli.shell.entered_text import typed_mistakes
 from cqc.cli.shell.session import Names, ShellError, Table
 from cqc.compiler import compile_sources
 from cqc.compiler.diagnostics.diagnostic import CompileError, Diagnostic, render_text
@@ -146,7 +147,7 @@ class LocalSession:
         try:
             compile_sources([*self._declarations, (source, ".")])
         except CompileError as error:
-            return [each for each in error.diagnostics if each.span.source is source]
+            return typed_mistakes(error.diagnostics, source)
         return []
 
     def names(self) -> Names:

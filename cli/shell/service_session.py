@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cqc.cli.report import counted
 from cqc.cli.service_connection import Connection, ServiceError
+from cqc.cli.shell.entered_text import typed_mistakes
 from cqc.cli.shell.session import Names, ShellError, Table
 from cqc.cli.tables import cell
 from cqc.compiler import compile_sources
@@ -144,7 +145,7 @@ class ServiceSession:
         try:
             compile_sources([(self._declared(), "."), (source, ".")])
         except CompileError as error:
-            return [each for each in error.diagnostics if each.span.source is source]
+            return typed_mistakes(error.diagnostics, source)
         return []
 
     def names(self) -> Names:
