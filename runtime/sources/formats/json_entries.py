@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _CASED = 0x1F000  # no character beyond has a lower case
 _FINAL_SIGMA, _SIGMA = 0x3C2, 0x3C3
+_DOTTED_I = 0x130
 
 
 @dataclass(slots=True)
@@ -155,9 +156,9 @@ def _plain_text(text: str) -> str:
 @functools.cache
 def _lower_letters() -> NDArray[np.int32]:
     """The lower case of each character that has one of its own."""
+    codes = [code for code in range(_CASED) if code != _DOTTED_I]  # which alone becomes two
+    lower = "".join(map(chr, codes)).lower().encode("utf-32-le", "surrogatepass")
     table = np.arange(_CASED, dtype=np.int32)
-    for code in range(_CASED):
-        lower = chr(code).lower()
-        if len(lower) == 1:
-            table[code] = _plain(ord(lower))
+    table[codes] = np.frombuffer(lower, np.int32)
+    table[table == _FINAL_SIGMA] = _SIGMA
     return table
