@@ -37,6 +37,7 @@ MODULES = (
     "cqc.runtime.filter.literal_search",
     "cqc.runtime.filter.packet_hits",
     "cqc.runtime.filter.text_index",
+    "cqc.runtime.filter.text_numbers",
     "cqc.runtime.filter.grouped_filter",
     "cqc.runtime.state.hash_chains",
     "cqc.runtime.join.membership.item_filter",

@@ -32,7 +32,6 @@ _SAMPLED_ROWS = 512
 _NEW_SHARE = (
     0.9  # of the sampled texts: 8 % distinct values among ten thousand rows are 66 % among so few
 )
-_NO_MASK = np.empty(0, np.bool_)
 
 
 class RepeatedText(Column):
@@ -120,7 +119,7 @@ class Repetition:
         rows = len(column)
         if isinstance(column, RepeatedText) or not self.is_worth_a_try(rows):
             return column
-        if _is_long_and_new(column):
+        if is_long_and_new(column):
             self._repeats, self._judged_by, self._left_alone = False, rows, 0
             return column
         found = repeated_text(column.values.dictionary_encode())
@@ -148,7 +147,7 @@ class Repetition:
         return rows < _MANY_MORE * self._judged_by
 
 
-def _is_long_and_new(column: Column) -> bool:
+def is_long_and_new(column: Column) -> bool:
     """Whether the texts are long, and hardly any of the first ones is there twice: hashing all of them would cost more than searching."""
     values = column.values
     if len(values) <= _SAMPLED_ROWS or values.nbytes < _LONG_TEXT * len(values):
@@ -174,11 +173,6 @@ class CodedHits:
         """Memory, about."""
         return self.starts.nbytes + self.ids.nbytes
 
-    def codes_of(self, column: RepeatedText, first: int, out: NDArray[np.int32]) -> None:
-        """Write for each row of a column with these distinct values its code, counted from `first`; -1 where nothing is hit."""
-        valid = _NO_MASK if column.valid is None else column.valid
-        codes_that_hit(column.codes, valid, self.starts, first, out)
-
 
 @njit(cache=True, nogil=True)
 def sort_by_code(values, ids, starts, out):  # type: ignore[no-untyped-def]
@@ -195,21 +189,7 @@ def sort_by_code(values, ids, starts, out):  # type: ignore[no-untyped-def]
     starts[0] = 0
 
 
-@njit(cache=True, nogil=True)
-def codes_that_hit(codes, valid, starts, first, out):  # type: ignore[no-untyped-def]
-    """The code of each row, counted from `first`, where its value hits something; else -1."""
-    for row in range(len(codes)):
-        code = codes[row]
-        hits = (len(valid) == 0 or valid[row]) and starts[code + 1] > starts[code]
-        out[row] = code + first if hits else -1
-
-
 def warm() -> None:
     """Compile this module's kernels."""
-    texts = pa.array(["a", "b", "a", None]).dictionary_encode()
-    column = repeated_text(texts)
-    assert column is not None
-    one, out = np.zeros(1, np.int32), np.empty(4, np.int32)
-    hits = CodedHits(one, one, 2)
-    hits.codes_of(column, 0, out)
-    hits.codes_of(RepeatedText(column.distinct, column.codes, None), 0, out)
+    one = np.zeros(1, np.int32)
+    CodedHits(one, one, 2)

@@ -1,20 +1,23 @@
-"""What the distinct texts of a column were found to hit, kept for the next packet.
+"""What the texts of a column were found to hit, kept for the next packets.
 
-A file hands out the same dictionary with every batch of a row group, and a stream whose texts are few brings the same ones with
-every packet. Comparing them with those of the packet before costs little beside searching them. Kept until queries change.
+Real text repeats: within a packet, and from one packet to the next. So each text is numbered (`text_numbers`) and searched when it is
+new; of all others it is known where they lie among the cuts and which sparse atoms they hit. A column whose texts are nearly all new is
+left alone for some packets. Kept until queries change.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
-from cqc.runtime.columns.repeated_text import CodedHits
+from cqc.runtime.columns.growing_array import Growing
+from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText, is_long_and_new
 from cqc.runtime.filter.literal_search import together
+from cqc.runtime.filter.text_numbers import TextNumbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,57 +25,129 @@ if TYPE_CHECKING:
     from cqc.runtime.filter.atoms import Atoms
 
 _MOST_BYTES = 4 * 1024 * 1024  # of texts that are kept for one column
+_FEW_ROWS = 64  # below, looking texts up costs more than it saves
+_MOST_NEW = 0.75  # of the texts of a packet: with more, looking them up does not pay
+_LOOK_AGAIN = 16  # packets after which a column that did not repeat is looked at again
 
 
-@dataclass(frozen=True, slots=True)
-class TextsFound:
-    """Where each of some texts lies among the cuts of its column, and which sparse atoms it hits."""
+class TextsFound(NamedTuple):
+    """The number of each row's text, -1 for NULL; and by number, what is known: its bucket, and the atoms that it hits."""
 
-    distinct: Any  # the texts
+    numbers: NDArray[np.int32]
     buckets: NDArray[np.int32]
-    hits: CodedHits
+    starts: NDArray[np.int64]  # `ids[starts[number] : starts[number + 1]]`
+    ids: NDArray[np.int32]
+
+    def buckets_of_rows(self, null: int) -> NDArray[np.int32]:
+        """Where the text of each row lies; `null` for NULL."""
+        if not len(self.buckets):
+            return np.full(len(self.numbers), null, np.int32)
+        found: NDArray[np.int32] = self.buckets[self.numbers]
+        found[self.numbers < 0] = null
+        return found
+
+
+class _Column:
+    """The texts of one column."""
+
+    def __init__(self) -> None:
+        self.texts = TextNumbers(_MOST_BYTES)
+        self.rests = 0  # packets for which it is left alone
+        self._clear()
+
+    def _clear(self) -> None:
+        self._buckets, self._ids = Growing(np.int32), Growing(np.int32)
+        self._starts = Growing(np.int64)
+        self._starts.append(0)
+        self._dictionary: Any = None  # the last one that came, and the numbers of its texts
+        self._dictionary_numbers = np.empty(0, np.int32)
 
     @property
     def nbytes(self) -> int:
-        """Memory, about."""
-        return int(self.distinct.nbytes) + self.buckets.nbytes + self.hits.nbytes
+        held = (self.texts, self._buckets, self._ids, self._starts, self._dictionary_numbers)
+        return sum(each.nbytes for each in held)
+
+    def look(self, number: int, column: Column, atoms: Atoms) -> TextsFound | None:
+        if isinstance(column, RepeatedText):
+            return self._by_dictionary(number, column, atoms)
+        if is_long_and_new(column):
+            self.rests = _LOOK_AGAIN
+            return None
+        numbers = self._numbers(number, column.values, column.valid, atoms)
+        return None if numbers is None else self._found(numbers)
+
+    def _by_dictionary(self, number: int, column: RepeatedText, atoms: Atoms) -> TextsFound | None:
+        distinct = column.distinct
+        if self._dictionary is None or not _same(self._dictionary, distinct):
+            if len(distinct) > len(column):  # most of them are not here
+                numbers = self._numbers(number, column.values, column.valid, atoms)
+                return None if numbers is None else self._found(numbers)
+            numbers = self._numbers(number, distinct, None, atoms)
+            if numbers is None:
+                return None
+            self._dictionary, self._dictionary_numbers = distinct, numbers
+        of_rows = self._dictionary_numbers[column.codes]
+        if column.valid is not None:
+            of_rows[~column.valid] = -1
+        return self._found(of_rows)
+
+    def _found(self, numbers: NDArray[np.int32]) -> TextsFound:
+        return TextsFound(numbers, self._buckets.view(), self._starts.view(), self._ids.view())
+
+    def _numbers(
+        self, number: int, texts: Any, valid: NDArray[np.bool_] | None, atoms: Atoms
+    ) -> NDArray[np.int32] | None:
+        """The numbers of some texts, of which new ones are searched; None where there are too many of those."""
+        found = self.texts.number(texts, valid)
+        if found is None or found.anew:
+            self._clear()
+        if found is None:
+            self.rests = _LOOK_AGAIN
+            return None
+        fresh = len(found.fresh)
+        if fresh:
+            every = fresh == len(texts)
+            new = Column(ColumnType.STRING, texts if every else texts.take(pa.array(found.fresh)))
+            buckets = np.empty(fresh, np.int32)
+            atoms.cuts[number].locate(new, buckets)
+            hits = CodedHits(*together(atoms.hits_of(number, new)), fresh)
+            self._buckets.extend(buckets)
+            self._starts.extend(hits.starts[1:] + len(self._ids))
+            self._ids.extend(hits.ids)
+        present = len(texts) if valid is None else int(np.count_nonzero(valid))
+        # The first texts are new in any case; of a column that repeats, later ones are not.
+        had_a_chance = found.anew or len(self.texts) - fresh >= present
+        if present >= _FEW_ROWS and fresh > _MOST_NEW * present and had_a_chance:
+            self.rests = _LOOK_AGAIN
+        return found.numbers
 
 
 class KnownTexts:
-    """The texts that each column of a filter had last."""
+    """The texts that each column of a filter had lately."""
 
     def __init__(self) -> None:
-        self._found: dict[int, TextsFound] = {}
+        self._columns: dict[int, _Column] = {}
 
     @property
     def nbytes(self) -> int:
         """Memory, about."""
-        return sum(each.nbytes for each in self._found.values())
+        return sum(each.nbytes for each in self._columns.values())
 
     def forget(self) -> None:
         """Queries changed: texts hit something else now."""
-        self._found.clear()
+        self._columns.clear()
 
-    def has(self, number: int, distinct: Any) -> bool:
-        """Whether these are the texts that the column had last."""
-        known = self._found.get(number)
-        return known is not None and _same(known.distinct, distinct)
-
-    def look(self, number: int, distinct: Any, atoms: Atoms) -> TextsFound:
-        """What the texts of a column hit."""
-        known = self._found.get(number)
-        if known is not None and _same(known.distinct, distinct):
-            return known
-        column = Column(ColumnType.STRING, distinct)
-        buckets = np.empty(len(distinct), np.int32)
-        atoms.cuts[number].locate(column, buckets)
-        values, ids = together(atoms.hits_of(number, column))
-        found = TextsFound(distinct, buckets, CodedHits(values, ids, len(distinct)))
-        if found.nbytes <= _MOST_BYTES:
-            self._found[number] = found
-        else:
-            self._found.pop(number, None)
-        return found
+    def look(self, number: int, column: Column, atoms: Atoms) -> TextsFound | None:
+        """What the texts of a column hit; None where looking them up does not pay."""
+        if len(column) < _FEW_ROWS:
+            return None
+        known = self._columns.get(number)
+        if known is None:
+            known = self._columns[number] = _Column()
+        if known.rests and not isinstance(column, RepeatedText):
+            known.rests -= 1
+            return None
+        return known.look(number, column, atoms)
 
 
 def _same(one: Any, other: Any) -> bool:

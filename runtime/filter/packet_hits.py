@@ -11,7 +11,7 @@ from cqc.runtime.kernel import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText
+    from cqc.runtime.filter.known_texts import TextsFound
     from cqc.runtime.filter.point_index import Hits
 
 _NO_IDS = np.empty(0, np.int32)
@@ -42,7 +42,8 @@ class PacketHits:
         self._blocks = blocks
         self._single: list[Hits] = []
         self._codes: list[NDArray[np.int32]] = []
-        self._coded: list[CodedHits] = []
+        self._ends: list[NDArray[np.int64]] = []  # of the atoms of each code, column by column
+        self._ids: list[NDArray[np.int32]] = []
         self._values = 0  # codes that are given so far
         self._forms: HitForms | None = None
 
@@ -54,20 +55,30 @@ class PacketHits:
                 self._single.append((own, ids))
                 self._forms = None
 
-    def add_coded(
-        self, hits: CodedHits, column: RepeatedText, rows: NDArray[np.int64] | None
-    ) -> None:
-        """Hits of the distinct values of a column, or of some rows of it."""
-        if not len(hits.ids):
+    def add_known(self, found: TextsFound, rows: NDArray[np.int64] | None) -> None:
+        """Hits of the texts of a column, or of some rows of it, by what is known of each text.
+
+        Much more may be known than this packet has: texts that are here and hit something get numbers of their own.
+        """
+        if not len(found.ids):
             return
-        codes = np.empty(len(column), np.int32)
-        hits.codes_of(column, self._values, codes)
+        known = len(found.starts) - 1
+        codes = np.empty(len(found.numbers), np.int32)
+        chosen = np.empty(min(len(codes), known), np.int32)
+        count, hits = codes_that_hit(
+            found.numbers, found.starts, known, self._values, codes, chosen
+        )
+        if not count:
+            return
         if rows is not None:
             some, codes = codes, np.full(self._tuples, -1, np.int32)
             codes[rows] = some
+        ends, ids = np.empty(count, np.int64), np.empty(hits, np.int32)
+        gather_hits(found.starts, found.ids, chosen[:count], ends, ids)
         self._codes.append(codes)
-        self._coded.append(hits)
-        self._values += len(hits.starts) - 1
+        self._ends.append(ends)
+        self._ids.append(ids)
+        self._values += count
         self._forms = None
 
     def forms(self) -> HitForms:
@@ -86,14 +97,46 @@ class PacketHits:
         return sort_by_block(tuples, ids, self._blocks) if self._blocks > 1 else (tuples, ids)
 
     def _by_code(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-        if not self._coded:
+        if not self._codes:
             return np.empty((0, self._tuples), np.int32), _NO_START, _NO_IDS
-        ends, parts = 0, [_NO_START]
-        for hits in self._coded:
-            parts.append(hits.starts[1:] + ends)
-            ends += len(hits.ids)
-        codes = np.stack(self._codes)
-        return codes, np.concatenate(parts), np.concatenate([each.ids for each in self._coded])
+        before, parts = 0, [_NO_START]
+        for ends, ids in zip(self._ends, self._ids, strict=True):
+            parts.append(ends + before)
+            before += len(ids)
+        return np.stack(self._codes), np.concatenate(parts), np.concatenate(self._ids)
+
+
+@njit(cache=True, nogil=True)
+def codes_that_hit(numbers, starts, known, first, codes, chosen):  # type: ignore[no-untyped-def]
+    """The code of each row, counted from `first`, where its text hits something; else -1.
+
+    `chosen` becomes the numbers of those texts; returns how many they are, and how many atoms they hit.
+    """
+    places = np.full(known, -1, np.int32)
+    count = hits = 0
+    for row in range(len(numbers)):
+        codes[row] = -1
+        number = numbers[row]
+        if number < 0 or starts[number] == starts[number + 1]:
+            continue
+        if places[number] < 0:
+            places[number] = count
+            chosen[count] = number
+            count += 1
+            hits += starts[number + 1] - starts[number]
+        codes[row] = places[number] + first
+    return count, hits
+
+
+@njit(cache=True, nogil=True)
+def gather_hits(starts, ids, chosen, ends, out):  # type: ignore[no-untyped-def]
+    """The atoms of some texts behind each other, and where those of each end."""
+    written = 0
+    for at in range(len(chosen)):
+        for place in range(starts[chosen[at]], starts[chosen[at] + 1]):
+            out[written] = ids[place]
+            written += 1
+        ends[at] = written
 
 
 @njit(cache=True, nogil=True)
@@ -113,6 +156,8 @@ def sort_by_block(tuples, ids, blocks):  # type: ignore[no-untyped-def]
 
 
 def warm() -> None:
-    """Compile the kernel that only packets of several blocks need."""
-    one = np.zeros(1, np.int32)
+    """Compile the kernels."""
+    one, ends = np.zeros(1, np.int32), np.zeros(1, np.int64)
     sort_by_block(one, one, 1)
+    codes_that_hit(one, np.array([0, 1]), 1, 0, one.copy(), one.copy())
+    gather_hits(np.array([0, 1]), one, one, ends, one.copy())

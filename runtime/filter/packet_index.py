@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import take
-from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.filter.bits.bit_sweep import (
     FIRST_ID,
     Conjunctions,
@@ -45,6 +45,9 @@ _NO_PROGRAMS = Programs(
 )  # fmt: skip
 # Up to so many ids the table of a block has a row for each, which is within the second-level cache.
 MOST_DIRECT_ROWS = 6144
+_LONG_TEXT = (
+    128  # bytes of a value: picking those that are not NULL costs more than passing over the others
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +171,17 @@ class PacketIndex:
     def visit_column(self, at: int, rows: NDArray[np.int64] | None = None) -> int:
         """Locate the values of the layout's column, of some tuples or of all; returns how many are not NULL."""
         number = self._layout.columns[at]
-        column = self._column(number, rows)
+        column = self._raw(number, rows)
         present = len(column) if column.valid is None else int(np.count_nonzero(column.valid))
-        if isinstance(column, RepeatedText) and self._pays(number, column):
-            known = self._atoms.known.look(number, column.distinct, self._atoms)
-            found = known.buckets[column.codes]
-            if column.valid is not None:
-                found[~column.valid] = self._layout.starts[at + 1] - self._layout.starts[at]
-            self._hits.add_coded(known.hits, column, rows)
+        null = int(self._layout.starts[at + 1] - self._layout.starts[at])
+        known = None
+        if present and column.type is ColumnType.STRING:
+            known = self._atoms.known.look(number, column, self._atoms)
+        if not present:
+            found = np.full(len(column), null, np.int32)
+        elif known is not None:
+            found = known.buckets_of_rows(null)
+            self._hits.add_known(known, rows)
         else:
             found = self._find_each(at, column, present, rows)
         if rows is None:
@@ -190,7 +196,10 @@ class PacketIndex:
         """Locate every value by itself; where most are NULL, the others alone."""
         number = self._layout.columns[at]
         cuts = self._atoms.cuts[number]
-        if column.valid is None or 2 * present > len(column):
+        is_long = column.type.held_as_text and column.nbytes > _LONG_TEXT * len(column)
+        if (
+            column.valid is None or 2 * present > len(column) or is_long
+        ):  # NULL has no bytes to search
             found = np.empty(len(column), np.int32)
             cuts.locate(column, found)
             self._hits.add(self._atoms.hits_of(number, column), rows)
@@ -207,9 +216,10 @@ class PacketIndex:
             self._hits.add(self._atoms.hits_of(number, values), where)
         return found
 
-    def _pays(self, number: int, column: RepeatedText) -> bool:
-        """Whether to look at the distinct values: there are not more than rows, or they are known."""
-        return len(column.distinct) <= len(column) or self._atoms.known.has(number, column.distinct)
+    def _raw(self, number: int, rows: NDArray[np.int64] | None) -> Column:
+        """A column of the packet, or some rows of it."""
+        column = self._columns.get(number) or self._packet.columns[number]
+        return column if rows is None else take(column, rows)
 
     def _column(self, number: int, rows: NDArray[np.int64] | None) -> Column:
         """A column of the packet, or some rows of it, by its distinct values where it repeats."""

@@ -115,13 +115,14 @@ def test_hits_of_distinct_values_reach_every_row_that_has_them(seed: int) -> Non
     names = column.distinct.to_pylist()
     pairs = [(rng.randrange(len(names)), rng.randrange(9)) for _ in range(rng.randrange(12))]
     values, ids = (np.array([pair[at] for pair in pairs], np.int32) for at in (0, 1))
-    hits, codes = CodedHits(values, ids, len(names)), np.empty(len(texts), np.int32)
-    hits.codes_of(column, 10, codes)
+    hits = CodedHits(values, ids, len(names))
     found = [
         (row, hit)
-        for row, code in enumerate(codes.tolist())
-        if code >= 0
-        for hit in hits.ids[hits.starts[code - 10] : hits.starts[code - 9]].tolist()
+        for row, text in enumerate(texts)
+        if text is not None
+        for hit in hits.ids[
+            hits.starts[names.index(text)] : hits.starts[names.index(text) + 1]
+        ].tolist()
     ]
     expected = [
         (row, hit) for row, text in enumerate(texts) for value, hit in pairs if text == names[value]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText, repeated_text
+from cqc.runtime.columns.repeated_text import CodedHits
+from cqc.runtime.filter.known_texts import TextsFound
 from cqc.runtime.filter.packet_hits import HitForms, PacketHits, sort_by_block
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ def numbers(*each: int) -> NDArray[np.int32]:
     return np.array(each, np.int32)
 
 
-def texts(*each: str | None) -> RepeatedText:
-    column = repeated_text(pa.array(each).dictionary_encode())
-    assert column is not None
-    return column
+def found(of_rows: list[int], values: list[int], atoms: list[int], known: int) -> TextsFound:
+    """Texts of rows by number (-1: NULL), of which so many are known; `values` hit `atoms`."""
+    hits = CodedHits(numbers(*values), numbers(*atoms), known)
+    return TextsFound(numbers(*of_rows), np.zeros(known, np.int32), hits.starts, hits.ids)
 
 
 def pairs(forms: HitForms) -> set[tuple[int, int]]:
@@ -38,7 +38,8 @@ def pairs(forms: HitForms) -> set[tuple[int, int]]:
 def test_a_packet_without_hits_has_forms_of_length_zero() -> None:
     hits = PacketHits(5, 1)
     hits.add([(numbers(), numbers())], None)
-    hits.add_coded(CodedHits(numbers(), numbers(), 2), texts("a", "b", "a", "b", "a"), None)
+    hits.add_known(found([0, 1, 0, 1, 0], [], [], 2), None)
+    hits.add_known(found([0, 1, 0, 1, -1], [2], [7], 3), None)
     forms = hits.forms()
     assert pairs(forms) == set()
     assert forms.codes.shape == (0, 5)
@@ -64,18 +65,17 @@ def test_hits_of_several_blocks_come_block_by_block() -> None:
 
 def test_codes_of_a_second_column_follow_those_of_the_first() -> None:
     hits = PacketHits(4, 1)
-    column, other = texts("a", "b", "a", None), texts("x", "y", "z", "y")
-    hits.add_coded(CodedHits(numbers(0, 0), numbers(10, 11), 2), column, None)
-    hits.add_coded(CodedHits(numbers(1, 2), numbers(12, 10), 3), other, None)
+    hits.add_known(found([5, 6, 5, -1], [5, 5, 3], [10, 11, 9], 7), None)
+    hits.add_known(found([0, 1, 2, 1], [1, 2], [12, 10], 3), None)
     forms = hits.forms()
-    assert forms.codes.tolist() == [[0, -1, 0, -1], [-1, 3, 4, 3]]
+    assert forms.codes.tolist() == [[0, -1, 0, -1], [-1, 1, 2, 1]]
     assert pairs(forms) == {(0, 10), (0, 11), (2, 10), (2, 11), (1, 12), (3, 12), (2, 10)}
     assert forms.most_rows == 4
 
 
 def test_a_column_of_some_rows_has_codes_there_alone() -> None:
     hits = PacketHits(6, 1)
-    hits.add_coded(CodedHits(numbers(1), numbers(5), 2), texts("a", "b", "b"), np.array([0, 2, 4]))
+    hits.add_known(found([0, 1, 1], [1], [5], 2), np.array([0, 2, 4]))
     assert pairs(hits.forms()) == {(2, 5), (4, 5)}
 
 
@@ -85,7 +85,7 @@ def test_forms_are_made_anew_when_hits_were_added() -> None:
     assert hits.forms() is hits.forms()
     hits.add([(numbers(2), numbers(1))], None)
     assert pairs(hits.forms()) == {(0, 1), (2, 1)}
-    hits.add_coded(CodedHits(numbers(0), numbers(4), 1), texts("a", "a", None), None)
+    hits.add_known(found([0, 0, -1], [0], [4], 1), None)
     assert pairs(hits.forms()) == {(0, 1), (2, 1), (0, 4), (1, 4)}
 
 
