@@ -146,7 +146,6 @@ ColumnType.INTERVAL = _scalar("INTERVAL")
 ColumnType.NULL = _scalar("NULL")
 ColumnType.BINARY = _scalar("BINARY")
 
-SCALARS = frozenset(_KNOWN.values())
 _AS_NUMBERS = frozenset(
     (
         ColumnType.BIGINT,

@@ -176,10 +176,6 @@ class DerivedStreams:
             if not instance.users:
                 self._drop(instance)
 
-    def is_fed(self, name: str) -> bool:
-        """Whether a query of the circuit feeds a view."""
-        return name in self._fed
-
     def _use(self, relation: Relation, since: Mapping[str, int]) -> Relation:
         made_by = relation.made_by
         assert made_by is not None

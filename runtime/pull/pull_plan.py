@@ -361,10 +361,6 @@ class PullPlan:
         """All OVERs, for whoever works them out over more rows than those of an answer."""
         return self._over_plan
 
-    @property
-    def has_overs(self) -> bool:
-        return bool(self._overs)
-
     def finish_over(
         self, window: NDArray[np.int64], fetch: Fetch, values: Sequence[Column]
     ) -> Answer:

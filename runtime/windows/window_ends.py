@@ -32,9 +32,3 @@ def window_ends(
     rows = np.repeat(np.arange(len(ts_us)), counts)
     number = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     return rows, last_start[rows] - number * slide_us + size_us
-
-
-def last_end_us(window: TableWindow, ts_us: int) -> int:
-    """The end of the last window that an event time can be in."""
-    inside = ts_us - 1 if window.after_start else ts_us
-    return inside - inside % window.slide_us + window.size_us

@@ -56,12 +56,3 @@ def program(rules: int) -> str:
             f"WINDOW B.ts >= A.ts AND B.ts <= A.ts + {within_us} US);\n"
         )
     return text
-
-
-def first_seen_program() -> str:
-    """One rule: a key that was not seen for an hour."""
-    return (
-        "CREATE STREAM A (ts TIMESTAMP, k BIGINT, x BIGINT);\n"
-        "CREATE QUERY r0 AS SELECT n.ts, n.k FROM A n WHERE NOT EXISTS "
-        "(SELECT 1 FROM A o WHERE o.k = n.k WINDOW o.ts < n.ts AND o.ts >= n.ts - 1 HOUR);\n"
-    )

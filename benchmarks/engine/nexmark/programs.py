@@ -7,9 +7,6 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[3] / "examples" / "nexmark"
 NAMES = tuple(f"q{number}" for number in range(23))
-ASKED = frozenset(
-    {"q4", "q6", "q9", "q18", "q19"}
-)  # have BEGIN-END: the answer is asked for at the end
 _SINK = re.compile(r"CREATE SINK .*?;\n", re.DOTALL)
 
 

@@ -126,11 +126,6 @@ def _write_six(folder: Path, rules: Sequence[Rule]) -> None:
     (folder / "six.cq").write_text(declared + cq_program(few), encoding="utf-8")
 
 
-def read_shape(folder: Path) -> list[shapes.Figure]:
-    """The figures of the shape."""
-    return [shapes.Figure(**each) for each in json.loads((folder / "shape.json").read_text())]
-
-
 def main(arguments: Iterable[str] | None = None) -> None:
     """Make the files and say where they are."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
