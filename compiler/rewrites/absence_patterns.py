@@ -5,8 +5,8 @@ The rows of a join tree are made from its leaves up. Each is a set of items that
     A LEFT JOIN B ON c      the rows of A with those of B where c holds, and the rows of A under a guard that these mark
     WHERE NOT EXISTS (q)    every row under a guard that is marked by the rows of q with the tuples that q mentions
 
-NULL is written for the columns of absent items, and what is then known to be false leaves no row. A condition on event times that
-mentions an absent item leaves no partner and says nothing about when one could have come; other conditions only leave no partner.
+NULL is written for the columns of absent items; a condition that is then known to be false leaves no row. A join condition that becomes
+NULL in this way leaves no partner. If it is on event times, it also no longer says when a partner could have come.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Planner:
             ]
 
     def unbounded_in(self, rows: _Rows) -> tuple[int, int] | None:
-        """The first two stream items of which nothing says how much later the second can be."""
+        """The first two stream items where nothing limits how much later the second can come."""
         streams = sorted(at for at in rows.present if self._items[at].relation.is_stream)
         for source in streams:
             for at, (us,) in zip(streams, reach_of([source], streams, rows.edges), strict=True):
@@ -160,7 +160,7 @@ class _Planner:
         return self._query.tree or product_of(range(len(self._query.items)))
 
     def _asked_at_times(self, rows: _Rows) -> _Rows:
-        """Where guards watch tables alone they watch a stream of the row too: something must tell when they are asked."""
+        """Guards that watch tables alone watch a stream of the row too: without one nothing says when they are asked."""
         streams = [at for at in sorted(rows.present) if self._items[at].relation.is_stream]
         if not rows.guards or not streams:
             return rows
@@ -528,7 +528,7 @@ def looks_back_only(query: Query) -> bool:
 
 
 def unbounded_pair(query: Query) -> tuple[int, int] | None:
-    """Two stream items of one pattern of which the second can come any time after the first; None where there are none.
+    """Two stream items of one pattern, where the second can come at any time after the first; None where there are none.
 
     OR and NOT bound nothing, so what counts are the conditions as they are written.
     """

@@ -1,8 +1,8 @@
 """All queries with outer joins or EXISTS that have the same shape, decided together.
 
-Such queries (rules) differ in the constants of their filters and windows, which grouped filters and joins see to; here a row is of
-a rule, and everything is done for the rows of all rules at once. What operators find for a pattern is noted as it comes;
-after a micro-batch the patterns are gone through, each before those whose guards it marks, and what passes is delivered.
+Such queries (rules) differ only in the constants of their filters and windows. Grouped filters and joins take care of these; here every
+row carries the number of its rule, and each step is done for the rows of all rules at once. What operators find for a pattern is noted
+as it comes. After a micro-batch the patterns are taken in turn, each before those whose guards it marks, and what passes is delivered.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class AbsenceNode:
         return len(self._spans)
 
     def _connect(self, patterns: tuple[Pattern, ...], places: Iterable[_Place]) -> list[_Place]:
-        """Let marks know their guards; the places of the patterns themselves, in the order of `all_patterns`."""
+        """Tell marks which guards are theirs. Returns the places of the patterns, in the order of `all_patterns`."""
         places = iter(places)
         own: list[_Place] = []
         for pattern in patterns:
@@ -102,7 +102,7 @@ class AbsenceNode:
         return own
 
     def add_rule(self, patterns: tuple[Pattern, ...]) -> int:
-        """Answer one query more; its number."""
+        """Answer one more query. Returns its number."""
         rule = self._free.pop() if self._free else len(self._spans)
         for place, pattern in zip(self.places, all_patterns(patterns), strict=True):
             for running, guard in zip(place.rows.guards, pattern.guards, strict=True):
@@ -112,7 +112,7 @@ class AbsenceNode:
         return rule
 
     def deliver(self, place: int, seat: DecidedSeat) -> None:
-        """Let what passes at a place be the rows of a seat."""
+        """Deliver the rows that pass at a place to a seat."""
         own = self.places[place]
         own.seats[seat.rule] = seat
         own.is_delivered = True
@@ -195,7 +195,7 @@ class AbsenceNode:
         return DecidedRows(place, place.seats, place.rows.states, rules, positions, times_us)
 
     def before_us(self, watermarks: Mapping[str, int]) -> int | None:
-        """Tuples older than this take part in nothing that is not decided; None when all may."""
+        """Older tuples are in nothing that is still to be decided; None where every tuple may be."""
         span = _most(self._spans.values())
         if span is None:
             return None
@@ -213,7 +213,7 @@ class AbsenceNode:
         return [keys.save(rule) for keys in self._keys()]
 
     def load(self, rule: int, saved: Sequence[str]) -> None:
-        """Know what `save` gave."""
+        """Go on with what `save` returned."""
         for keys, text in zip(self._keys(), saved, strict=True):
             keys.load(rule, text)
 
@@ -237,7 +237,7 @@ def _states_of(pattern: Pattern, states: Mapping[str, SharedState]) -> list[Shar
 
 
 def _span_us(pattern: Pattern) -> int | None:
-    """How far apart tuples can be of which one still waits and the others decide about it; None: nothing says so."""
+    """How far apart a tuple that waits and those that decide about it can be; None where nothing limits it."""
     own: list[int | None] = [0]
     streams = [at for at, item in enumerate(pattern.query.items) if item.relation.is_stream]
     for one in streams:

@@ -1,7 +1,7 @@
-"""The smallest event time of each value of some keys: all that EXISTS over a whole past needs of it.
+"""The smallest event time of each key: all that EXISTS over an unlimited past has to remember.
 
-Entries are found by rule and key (`guard_entries`), and stay once a time is known; those that only some row has asked about are
-given up with the row. Texts are numbered (`state/text_numbers`), so an entry has a number for each key whatever its type.
+Entries are found by rule and key (`guard_entries`). An entry that has a time is kept for ever; one that a row has only asked about is
+dropped with the row. Texts are numbered (`state/text_numbers`), so an entry has a number for each key whatever its type.
 
     keys (user, host); tuples (ann, h1) at 5 and 3, (bob, h1) at 4      (ann, h1): 3   (bob, h1): 4
 """
@@ -37,7 +37,7 @@ _NOBODY = -1  # the rule of a key with NULL, which nothing equals
 
 
 class KeyEntries(GuardEntries):
-    """The entries of a guard with keys. The table is small: a key is kept for ever."""
+    """The entries of a guard with keys. Tables have little spare room, because their keys are kept for ever."""
 
     def add(self, keys: NDArray[np.int64], times_us: NDArray[np.int64]) -> NDArray[np.int64]:
         """The entries of keys [row, rule and keys], made where there are none; the latest time of their rows counts."""
@@ -102,7 +102,7 @@ class KeyTimes:
         return keys
 
     def take(self, rules: NDArray[np.int64], fetch: Fetch, times_us: NDArray[np.int64]) -> None:
-        """Know tuples inside with their times."""
+        """Take tuples of the query inside EXISTS, with their times."""
         keys, valid = self._keys(self._inner, rules, fetch)
         self._enter(keys[valid], times_us[valid])
 
@@ -140,7 +140,7 @@ class KeyTimes:
         return saved(named)
 
     def load(self, rule: int, text: str) -> None:
-        """Know what `save` wrote."""
+        """Go on with what `save` wrote."""
         table = loaded(text)
         times_us = loaded_array(table, "ts")
         keys = np.empty((len(times_us), len(self._texts) + 1), np.int64)

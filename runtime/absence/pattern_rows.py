@@ -1,9 +1,9 @@
 """The combinations of one pattern at run time: what was found, what waits, and what its guards let pass.
 
-A row without guards passes as soon as it is found. Others wait: a negated guard lets a row pass when the watermark is past its last
-instant and no mark has reached it; the other kind when a mark has reached it and none with a smaller time can come any more.
-The time of a row that passes is the latest of its tuples' event times, the last instants of what was missing, and the times
-of what was asked for.
+A row without guards passes as soon as it is found. Others wait. A negated guard lets a row pass when no mark has reached it and none can
+come any more: the watermark is past the last instant at which one could. Any other guard lets it pass when a mark has reached it and none
+with a smaller time can come. The result time of a row is the latest of three: the event times of its tuples, the last instants of what was
+missing, and the times of the marks that it needed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RunningGuard:
     keys: KeyTimes | None = None  # where entries are found by keys, not by tuples
 
     def set_rule(self, rule: int, guard: Guard) -> None:
-        """Know the bounds of one rule more."""
+        """Take the bounds of one more rule."""
         rows = [[_NO_BOUND if us is None else us for us in row] for row in guard.reach]
         own = np.array(rows, np.int64).reshape(1, len(guard.reach), len(guard.over))
         if rule == len(self.reach):
@@ -201,7 +201,7 @@ class PatternRows:
                 self.pending.follow(at, moved.__getitem__)
 
     def widen(self) -> None:
-        """Be ready for the rules that the guards know."""
+        """Make room for all rules that the guards have."""
         for at, running in enumerate(self.guards):
             if isinstance(running.entries, TupleEntries):
                 change = running.entries.widen(len(running.reach))
@@ -209,7 +209,7 @@ class PatternRows:
                     self.pending.follow(at, change)
 
     def _settle(self, at: int, running: RunningGuard) -> None:
-        """Let entries be hashed where they lie too far apart."""
+        """Change to entries that are found by hashing, where tuples lie too far apart for cells side by side."""
         if not isinstance(running.entries, TupleEntries) or not running.entries.is_large:
             return
         hashed = running.entries.hashed(self._watched(running))

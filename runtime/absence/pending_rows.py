@@ -1,7 +1,7 @@
 """Combinations that wait for their guards, in the order in which they were found.
 
-They lie in chunks, each of which knows from when on one of its rows can be decided, so that a watermark which moves on looks only
-at rows that are about to be.
+They lie in chunks. Each chunk knows from which watermark on one of its rows can be decided, so a watermark that moves looks only at
+chunks where that is so.
 """
 
 from __future__ import annotations

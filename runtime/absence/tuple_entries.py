@@ -129,7 +129,7 @@ class TupleEntries:
         return lambda cells: np.where(cells < 0, -1, cells // before * wider + cells % before)
 
     def forget(self, before_us: int, state: SharedState) -> None:
-        """Give up the first tuples as far as they are older, when they are half."""
+        """Drop the cells of older tuples, when these are half of all."""
         if self._used < max(self._look_again, _SMALLEST):
             return
         end = self._base + self._used
@@ -146,7 +146,7 @@ class TupleEntries:
         self._look_again = 2 * left
 
     def hashed(self, state: SharedState) -> GuardEntries:
-        """The same as entries by hash."""
+        """The same cells as entries that are found by hashing."""
         found = GuardEntries(1)
         empty = FAR_US if self._has_times else 0
         cells = np.flatnonzero(self._cells[: self._used * self._stride] != empty)

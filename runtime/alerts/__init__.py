@@ -1,1 +1,1 @@
-"""Alerts: what watches the observations of keys, and tells when one begins and ends to be bad."""
+"""CREATE ALERT: watch the observations of each key, and tell when it turns bad and when that is over."""

@@ -1,7 +1,7 @@
 """Alerts over one stream that have PER in common: they look at each observation together.
 
 The key of an observation is found once for all of them, and the entries of a key are in one chain, so an observation that is good
-for everybody and whose key does not burn costs one look into a table.
+for all alerts, and whose key is neither pending nor firing, costs one look into a table.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class AlertGroup:
     Args:
         keys: the expressions of PER.
         columns: the numbers and types of the columns that are kept of an observation, which may become more.
-        of_view: ties go by goodness and by values, not by arrival.
+        of_view: observations of one event time come good ones first, then by their values, and not in the order of arrival.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class AlertGroup:
     def take(
         self, batch: Batch, plans: Mapping[int, AlertPlan], terms: NDArray[np.int64], clears: Clears
     ) -> Told | None:
-        """Let decided observations act on the keys; what is to be told."""
+        """Take decided observations. Returns what is to be told."""
         rows = batch.rows
         key_of_row = self._numbers.of(self.key_columns(rows), len(rows))
         steps = self._steps(batch, key_of_row, terms)

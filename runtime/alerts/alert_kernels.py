@@ -3,7 +3,7 @@
 A key that has or had something to do with an alert has an *entry*; those of one key are a chain, in the order of their alerts.
 Rows of a packet and the alerts for which they are bad come in the same order, so one walk along both finds all *steps*: pairs of
 an observation and an entry that it may change. A good observation of a key that is inactive for an alert is no step, so what
-a packet costs depends on what is bad in it and on what burns, and not on how many alerts there are.
+a packet costs depends on what is bad in it and on the keys that are pending or firing, and not on how many alerts there are.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _tell(events, made, what, entry, row, now, since, count):  # type: ignore[no
 
 @njit(cache=True, nogil=True)
 def expire(watermark, alert_of, terms, times, counts, states, marks, lasts, events):  # type: ignore[no-untyped-def]
-    """Keys that were silent for too long; how many events there are, and before which watermark no other key is."""
+    """End keys that were silent for too long. Returns how many events there are, and up to which watermark no other key will be."""
     made = 0
     following = np.int64(2**63 - 1)
     for entry in range(len(alert_of)):

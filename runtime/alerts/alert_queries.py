@@ -52,7 +52,7 @@ class AlertQueries:
         stream.add(plan)
 
     def remove(self, node: QueryNode, watermarks: Mapping[str, int]) -> list[ResultBlock]:
-        """Forget an alert; what it tells at last."""
+        """Forget an alert. Returns what it tells for the last time."""
         plan, name = self._plans[node.name], stream_of(node)
         stream = self._streams[name]
         group = stream.groups[plan.keys]
@@ -171,7 +171,7 @@ class AlertQueries:
                         yield ActiveKeys(plan, group, own)
 
     def results_of(self, name: str) -> int:
-        """Results of an alert so far."""
+        """How many results an alert has had so far."""
         return self._plans[name].results
 
     def set_results(self, name: str, results: int) -> None:
@@ -179,7 +179,7 @@ class AlertQueries:
         self._plans[name].results = results
 
     def kept_bytes(self, name: str) -> int:
-        """What is held for an alert; those over one stream have a part each."""
+        """Memory that is held for an alert; those over one stream have a part of it each."""
         plan = self._plans.get(name)
         if plan is None:
             return 0

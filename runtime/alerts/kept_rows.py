@@ -1,6 +1,6 @@
-"""Observations that are kept: the last one of each key that burns or is remembered.
+"""Observations that are kept: the last one of each key that is pending, firing or remembered.
 
-Rows only come; each has a number, and every so often those that nobody points at any more are dropped and the rest is numbered
+Rows are only added; each has a number, and every so often those that nobody points at any more are dropped and the rest is numbered
 anew.
 """
 

@@ -109,15 +109,15 @@ class Receiver(Protocol):
         """Hand over results; when this returns they are there.
 
         Raises:
-            UnreachableError: try again.
-            RefusedError: never these.
+            UnreachableError: when it may be tried again later.
+            RefusedError: when the receiver will never take these.
         """
 
     def stored(self) -> int | None:
         """The number of the last result that the receiver has; None where it does not keep that.
 
         Raises:
-            UnreachableError: try again.
+            UnreachableError: when it may be tried again later.
         """
 
     def close(self) -> None:
@@ -132,8 +132,8 @@ class Ticking(Protocol):
         """Do it when it is time.
 
         Raises:
-            UnreachableError: try again.
-            RefusedError: never this.
+            UnreachableError: when it may be tried again later.
+            RefusedError: when the receiver will never take this.
         """
 
 

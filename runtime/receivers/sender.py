@@ -153,7 +153,7 @@ class Sender:
                 self._receiver.close()
 
     def _tick(self) -> None:
-        """Let a receiver do what it does now and then."""
+        """Let the receiver do its regular work."""
         if self._receiver is None and not self._ticks:
             return
         try:
@@ -167,7 +167,7 @@ class Sender:
             self._works_again()
 
     def _begin(self) -> None:
-        """Where the receiver keeps how far it is, that is the truth."""
+        """Begin where the receiver says it is, if it keeps that; else where the sender was."""
         pause_s = _PAUSES_S[0]
         while not self._ending.is_set():
             try:
@@ -314,7 +314,7 @@ def _others(results: Sequence[Sent], gone: Sequence[Sent]) -> list[Sent]:
 
 
 def _tick(receiver: Receiver) -> bool:
-    """Let the receiver do what it does now and then, if anything; whether it does."""
+    """Let a receiver do its regular work, if it has any. Returns whether it has."""
     if not isinstance(receiver, Ticking):
         return False
     receiver.tick()

@@ -152,7 +152,7 @@ class SinkDelivery:
         return rest
 
     def forget(self, watermarks_us: Mapping[str, int]) -> None:
-        """The watermarks of queries with kept numbers, as they are after a micro-batch: times below them are past in the next."""
+        """Take the watermarks of queries with kept numbers after a micro-batch: times below them are past in the next one."""
         self._ids.forget(self._watermarks)
         self._watermarks = dict(watermarks_us)
 
@@ -231,7 +231,7 @@ class SinkDelivery:
             raise RunError(f"cannot use {own} for a sink: {error.strerror or error}") from error
 
     def _run_of_folder(self) -> str:
-        """A text that is the same as long as numbers go on: as long as there is the folder."""
+        """A text that stays the same as long as the folder is there, and so as long as results are numbered on."""
         if self._folder is None:
             return os.urandom(8).hex()
         try:
@@ -288,7 +288,7 @@ class SinkDelivery:
             raise RunError(f"sink {declared.name} cannot go on: {sender.status.last_error}")
 
     def _say_at_times(self, name: str, text: str) -> None:
-        """Say something of a sink now, and again after a while, not each time it is so."""
+        """Say something of a sink now, and again only after a while, however often it happens."""
         if time.monotonic() - self._said.get(name, 0.0) > _SAY_AGAIN_S:
             self._said[name] = time.monotonic()
             self._say(text)

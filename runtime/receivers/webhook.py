@@ -180,8 +180,8 @@ class Requests:
         """Send one request and look at the answer.
 
         Raises:
-            UnreachableError: try again.
-            RefusedError: never this one.
+            UnreachableError: when it may be tried again later.
+            RefusedError: when this request will never be taken.
         """
         kind = "application/json" if is_json else "text/plain; charset=utf-8"
         headers = {"Content-Type": kind, "Idempotency-Key": key, **self._headers}

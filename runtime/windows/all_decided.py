@@ -1,4 +1,4 @@
-"""The rows of a query with windows or OVER over rows that are all there: as if the input ended now."""
+"""The answer of a query with windows or OVER when all of its rows are there, as if the input ended now."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Values that begin with the first row of a key: what must be remembered of the rows before.
+"""OVER values that count from the first row of a key on: what must be remembered of the rows before.
 
-ROW_NUMBER, ranks, and aggregates from UNBOUNDED PRECEDING on need no row of the past but the last one of its key, with what they
-had come to there: a number, a value, or a partial aggregate. A `Carried` has that beside every row that is kept.
+ROW_NUMBER, ranks, and aggregates from UNBOUNDED PRECEDING on need only the last row of each key and the value that they had at that row:
+a number, a value, or a partial aggregate. A `Carried` has this value beside every row that is kept.
 
     SUM(x) from the first row on, k = a:   rows 3, 4 gave 3, 7;   the last has 7 beside it;   a new 5 gives 12
 """
@@ -48,7 +48,7 @@ def is_carried(over: Over) -> bool:
 
 
 class Carried:
-    """One OVER of that kind, with what it had come to at each row of the past that is kept."""
+    """One such OVER, with the value that it had at each row of the past that is kept."""
 
     def __init__(self, member: CompiledOver) -> None:
         self.member = member
@@ -57,7 +57,7 @@ class Carried:
         self.past: list[NDArray[Any] | Column] = []
 
     def at_places(self, partitions: Partitions, fetch: Fetch, kept: int) -> Column:
-        """The value at each place; those of the first `kept` rows are not asked for. `past` has the new rows too afterwards."""
+        """The value at each place. The first `kept` rows are of the past, and their values are of no use; `past` has the new rows too from now on."""
         before = _Before.of(partitions, kept)
         if self.over.function is OverFunction.FIRST_VALUE:
             return self._first_value(partitions, fetch, before)
@@ -135,17 +135,17 @@ class Carried:
             ]
 
     def keep(self, rows: Places) -> None:
-        """Some rows stay."""
+        """Keep only some rows."""
         self.past = [
             take(each, rows) if isinstance(each, Column) else each[rows] for each in self.past
         ]
 
     def apart(self, rows: Places) -> list[NDArray[Any] | Column]:
-        """What stands beside some rows."""
+        """The values beside some rows."""
         return [take(each, rows) if isinstance(each, Column) else each[rows] for each in self.past]
 
     def join(self, others: list[NDArray[Any] | Column]) -> None:
-        """More rows of the past, after those that are there."""
+        """Add rows of the past after those that are there."""
         self.past = (
             [
                 joined_columns([old, new])

@@ -1,4 +1,4 @@
-"""OVER over partitions that are there as a whole: the rows of a window, or of one instant, wait until that is past."""
+"""OVER inside one window or one instant: rows wait until the watermark has passed it, so each partition is complete."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Clause:
 
 
 def holder_of(plan: DecidedPlan) -> Holder:
-    """The one that makes of rows what a query wants."""
+    """The holder for the clauses of a query."""
     match plan.decided.decision:
         case Decision.GROUPS:
             return GroupedWindows(plan)
@@ -307,7 +307,7 @@ class DecidedQueries:
     # Counters
 
     def results_of(self, name: str) -> int:
-        """Result rows of a query so far."""
+        """How many result rows a query has had so far."""
         return self._of[name].results[name]
 
     def set_results(self, name: str, results: int) -> None:
@@ -315,7 +315,7 @@ class DecidedQueries:
         self._of[name].results[name] = results
 
     def kept_bytes(self, name: str) -> int:
-        """What is held for a query; queries that share it have a part each."""
+        """Memory that is held for a query; those that share a holder have a part of it each."""
         clause = self._of.get(name)
         return 0 if clause is None else clause.holder.nbytes // len(clause.results)
 

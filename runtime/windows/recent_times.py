@@ -1,7 +1,7 @@
-"""For each rule and key the event times of its last rows, as far as the rule's frame reaches: how many there are is a sliding count.
+"""The event times of the last rows of each rule and key, as far back as the rule's frame reaches. How many there are is a sliding count.
 
 Times of one rule and key are a ring in one long array; a ring that is full moves to a larger place. A rule that only asks whether there
-are n rows keeps n times of a key and no more: there are n in the frame exactly when the n-th last is.
+are n rows keeps n times of a key and no more: the frame has n rows exactly when the n-th last row is in it.
 
     RANGE 5 PRECEDING, at least 3:   times 1 4 6, then 9: the ring holds 4 6 9, and 4 is inside 9 - 5
 """
@@ -191,7 +191,7 @@ def _slot_of(rule, key, rules, keys, table):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def slide(rules, keys, ts, reach, most, idle, counts, begin, state):  # type: ignore[no-untyped-def]
-    """Let rows in from `begin` on and count; where there is no room for a row, the first one of its instant."""
+    """Take rows from `begin` on and count. Returns the row to go on with: when there is no room, the first row of the instant that did not fit."""
     own_rules, own_keys, rings, times, table, used = state
     groups = np.empty(len(rules), np.int64)
     row = begin

@@ -1,9 +1,9 @@
-"""OVER over the rows up to the current one, per key.
+"""OVER with frames that end at the current row, for each key.
 
 Rows wait until they are decided, and then join those of the past that some frame still reaches: by RANGE the rows of that time,
-by ROWS and LAG the last rows of each key, from UNBOUNDED PRECEDING on the last row of each key with what it had come to
-(`carried`). Past and new rows are sorted together, once for each PARTITION BY, and all functions read the same order. Rows of keys
-that nothing new has come for stay aside.
+by ROWS and LAG the last rows of each key, from UNBOUNDED PRECEDING on the last row of each key with its value
+(`carried`). Past and new rows are sorted together, once for each PARTITION BY, and all functions read the same order. Keys
+for which nothing new has come are left aside.
 
     COUNT(*) OVER (PARTITION BY k RANGE 5 PRECEDING)    past a 1, b 2; new a 4, a 9    gives 4: 2, 9: 2; past is a 4, a 9 then
 """
@@ -251,7 +251,7 @@ class RunningRows:
 
 
 def _may_be_among(values: Column, others: Column) -> NDArray[np.bool_]:
-    """Which values are surely not among some others are False; NULL may always be."""
+    """False for values that are surely not among the others; True for NULL."""
     if values.type.held_as_text:
         found = pc.is_in(values.values, value_set=others.values)
     else:

@@ -53,7 +53,7 @@ _MANY = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """What a rule asks: at least `least` rows of a key in the last `reach_us`, and with `every` a count that leaves `left` of it.
+    """What a rule asks: at least `least` rows of a key in the last `reach_us`; and their number divided by `every` leaves `left`.
 
     `shows_count`: an output has the count.
     """
@@ -233,7 +233,7 @@ class Thresholds:
     # Rules come and go
 
     def add(self, seat: Seat, plan: DecidedPlan, threshold: Threshold) -> Rule:
-        """One rule more."""
+        """Count for one more rule."""
         number = self._free.pop() if self._free else self._numbered
         self._numbered = max(self._numbered, number + 1)
         if number == len(self._reach_us):

@@ -1,7 +1,7 @@
-"""Rows that wait: the columns that a query needs of them, and when they are of.
+"""Rows that wait for the watermark: the columns that a query needs of them, their event times, and the ends of their windows.
 
-A query looks only at some columns of its FROM items, so only these wait. Rows are in the order in which they came; the columns
-of windows are not kept but made of the end of each row's window.
+A query looks only at some columns of its FROM items, so only these wait. Rows are in the order in which they came; columns
+such as window_start are not kept: they are worked out from the end of each row's window.
 """
 
 from __future__ import annotations

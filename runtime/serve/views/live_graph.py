@@ -116,7 +116,7 @@ class Folded:
         line.queries += queries
 
     def _filters(self, relation: Relation, formula: Formula, queries: int) -> str:
-        """From the source through the filter of a stream; what the next operator reads from."""
+        """Draw a stream from its source through its filter. Returns what the next operator reads from."""
         source = self._node(f"source:{relation.name}", "source", relation.title, queries).id
         columns = sorted(set(filtered_columns(formula)))
         atoms = list(dict.fromkeys(expression_atoms(formula)))

@@ -49,7 +49,7 @@ class QueryRow:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some queries, how many there are that were asked for, and how many altogether."""
+    """Some queries, how many match what was searched for, and how many there are in all."""
 
     rows: Sequence[QueryRow]
     matching: int
