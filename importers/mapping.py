@@ -6,6 +6,7 @@
       prefix: Event.EventData        # where fields are that `fields` does not name
       fields: {Computer: Event.System.Computer}
       columns: [Message]             # more columns, for rules that name no field, and to look at
+      conditions: {EventID: [1]}     # what events of this log source have, where a stream holds several
       with: {path: data/process.jsonl}                 # more options of the stream
 
 Entries are merged from the top: what a later one says wins.
@@ -23,7 +24,7 @@ from cqc.importers.program_text import plain_name
 FOLDER = Path(__file__).parent / "mappings"
 DEFAULT = "default"
 PARTS = ("product", "category", "service")
-KEYS = ("logsource", "stream", "timestamp", "prefix", "fields", "columns", "with")
+KEYS = ("logsource", "stream", "timestamp", "prefix", "fields", "columns", "conditions", "with")
 
 
 class MappingError(Exception):
@@ -40,6 +41,7 @@ class Place:
     fields: dict[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
+    conditions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def path_of(self, name: str) -> str | None:
         """Where a field is in a JSON row; None: under its own name."""
@@ -64,6 +66,7 @@ class Mapping:
         fields: dict[str, str] = {}
         columns: dict[str, None] = {}
         options: dict[str, str] = {}
+        conditions: dict[str, tuple[str, ...]] = {}
         for entry in self.entries:
             if all(given[key] == value for key, value in entry.get("logsource", {}).items()):
                 found |= {
@@ -72,6 +75,10 @@ class Mapping:
                 fields |= entry.get("fields", {})
                 columns |= dict.fromkeys(entry.get("columns", ()))
                 options |= {key: str(value) for key, value in entry.get("with", {}).items()}
+                conditions |= {
+                    name: tuple(map(str, given if isinstance(given, list) else [given]))
+                    for name, given in entry.get("conditions", {}).items()
+                }
         return Place(
             found["stream"],
             found.get("timestamp"),
@@ -79,6 +86,7 @@ class Mapping:
             fields,
             tuple(columns),
             options,
+            conditions,
         )
 
 

@@ -10,7 +10,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.importers.program_text import duration, identifier, text
 
 if TYPE_CHECKING:
-    from cqc.importers.mapping import Mapping, Place
+    from cqc.importers.mapping import Place
 
 TIME = "ts"
 DELAY = "1 MINUTE"
@@ -48,15 +48,10 @@ class Stream:
 class Streams:
     """All streams of an import, by name."""
 
-    def __init__(self, mapping: Mapping, delay: str = DELAY) -> None:
-        self._mapping, self._delay = mapping, delay
+    def __init__(self, delay: str = DELAY) -> None:
+        self._delay = delay
         self.found: dict[str, Stream] = {}
         self._longest_us: float = 0
-
-    def of(self, product: str | None, category: str | None, service: str | None) -> Stream:
-        """The stream of a log source."""
-        place = self._mapping.place(product, category, service)
-        return self.named(place.stream, place)
 
     def named(self, name: str, place: Place) -> Stream:
         """A stream by its name; the first to ask says where its fields are."""

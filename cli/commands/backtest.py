@@ -152,6 +152,7 @@ def _show(
     read = ", ".join(
         f"{name} {count.read:,} rows ({count.late:,} late, {count.rejected:,} rejected)"
         for name, count in summary.streams.items()
+        if count.read or not any(each.read for each in summary.streams.values())
     )
     results = f"{total:,} result{'' if total == 1 else 's'}"
     click.echo(f"{results} of {len(loud):,} of {len(histories):,} queries over {read}")

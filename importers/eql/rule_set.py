@@ -124,8 +124,8 @@ class Converter:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._mapping = load_mapping("ecs", *options.mapping)
-        self.streams = Streams(self._mapping, options.delay)
+        self._mapping = load_mapping("eql", *options.mapping)
+        self.streams = Streams(options.delay)
         self.notes: list[str] = []
 
     def statements(self, name: str, rule: RuleText, query: Query) -> str:

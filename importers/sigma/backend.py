@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sigma.collection import SigmaCollection
     from sigma.processing.pipeline import ProcessingPipeline
 
+    from cqc.importers.mapping import Place
     from cqc.importers.streams import Stream
 
 STREAM_OF_PIPELINE = "stream"  # a pipeline may set this state to route rules
@@ -142,7 +143,7 @@ class CqcBackend(ConditionTexts):
         return self.last_processing_pipeline.finalize(queries)
 
     def _begin(self, rules: Any) -> None:
-        self.streams = Streams(self._mapping, self._delay)
+        self.streams = Streams(self._delay)
         self.converted: list[Converted] = []
         self.names = query_names(rules)
         self._known_matches: dict[int, Matches] = {}
@@ -183,16 +184,29 @@ class CqcBackend(ConditionTexts):
         if not parts:
             raise SigmaFeatureNotSupportedByBackendError("its condition is empty")
         where = parts[0] if len(parts) == 1 else " OR ".join(grouped(part) for part in parts)
+        having = self._conditions_of_source(rule, stream)
+        if having:
+            where = " AND ".join([*having, grouped(where)])
         body = f"SELECT *\nFROM   {identifier(stream.name)}\nWHERE  {where}"
         return self._deliver(rule, body, Matches("", stream), state)
 
     def _stream_of(self, rule: SigmaRule) -> Stream:
         routed = self.last_processing_pipeline.state.get(STREAM_OF_PIPELINE)
+        place = self._place_of(rule)
+        return self.streams.named(str(routed) if routed else place.stream, place)
+
+    def _place_of(self, rule: SigmaRule) -> Place:
         source = rule.logsource
-        if routed:
-            place = self._mapping.place(source.product, source.category, source.service)
-            return self.streams.named(str(routed), place)
-        return self.streams.of(source.product, source.category, source.service)
+        return self._mapping.place(source.product, source.category, source.service)
+
+    def _conditions_of_source(self, rule: SigmaRule, stream: Stream) -> list[str]:
+        """What tells the events of a rule's log source from others of its stream."""
+        found = []
+        for name, values in self._place_of(rule).conditions.items():
+            listing = ", ".join(map(text, values))
+            is_one = f"= {listing}" if len(values) == 1 else f"IN ({listing})"
+            found.append(f"{stream.column(name)} {is_one}")
+        return found
 
     def _any_column(self, word: str, pattern: str, state: ConversionState) -> str:
         self.streams.add_columns_for_keywords(self._stream(state))

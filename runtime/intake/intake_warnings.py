@@ -47,12 +47,16 @@ def _rejected(relation: Relation, count: StreamCount) -> Iterator[str]:
 def _absent(relation: Relation, count: StreamCount) -> Iterator[str]:
     names = count.absent or []
     paths = list(_paths(_parsed(count.sample), ())) if names else []
-    for name in names[:_MOST_NAMED]:
-        column = next(each for each in relation.columns if each.name == name)
-        yield f"no row of {relation.name} had {'.'.join(column.keys)}{_advice(column, paths)}"
-    if len(names) > _MOST_NAMED:
-        rest = len(names) - _MOST_NAMED
-        yield f"no row of {relation.name} had {rest} more of its columns"
+    columns = {each.name: each for each in relation.columns}
+    advised = {name: advice for name in names if (advice := _advice(columns[name], paths))}
+    for name in [*advised][:_MOST_NAMED]:
+        yield f"no row of {relation.name} had {'.'.join(columns[name].keys)}{advised[name]}"
+    # What nobody can help with is one sentence: programs of imported rules have columns that few logs have.
+    others = [name for name in names if name not in advised] + [*advised][_MOST_NAMED:]
+    if others:
+        listing = ", ".join(".".join(columns[name].keys) for name in others[:_MOST_NAMED])
+        rest = len(others) - _MOST_NAMED
+        yield f"no row of {relation.name} had {listing}{f' and {rest:,} more' if rest > 0 else ''}"
 
 
 def _advice(column: Column, paths: list[tuple[str, ...]]) -> str:

@@ -21,8 +21,9 @@ def test_a_users_file_says_where_things_are(tmp_path: Path) -> None:
         "- {logsource: {product: windows}, timestamp: Event.Time, prefix: Event.Data, fields: {Computer: Event.Host}}\n"
         "- {logsource: {product: windows, category: dns}, stream: names, with: {path: dns.jsonl}}\n"
     )
-    streams = Streams(load_mapping(str(path)), delay="")
-    stream = streams.of("windows", "dns", None)
+    mapping = load_mapping(str(path))
+    streams, place = Streams(delay=""), mapping.place("windows", "dns", None)
+    stream = streams.named(place.stream, place)
     assert [stream.column(name) for name in ("QName", "qname", "Computer")] == [
         "QName",
         "QName",
@@ -54,3 +55,10 @@ def test_the_mappings_of_cqc_can_be_read() -> None:
     assert "default" in known_mappings()
     for name in known_mappings():
         load_mapping(name)
+
+
+def test_conditions_tell_log_sources_of_one_stream_apart() -> None:
+    mapping = load_mapping("windows", "sysmon")
+    place = mapping.place("windows", "registry_event", None)
+    assert (place.stream, place.conditions) == ("windows_sysmon", {"EventID": ("12", "13", "14")})
+    assert mapping.place("windows", None, "security").conditions == {}

@@ -42,3 +42,12 @@ def test_milliseconds_in_a_time_that_counts_seconds() -> None:
     (said,) = intake_warnings(EVENTS, StreamCount(read=1), 1_700_000_000_000 * 1_000_000)
     assert "`ts TIMESTAMP` WITH (timestamp = 'millis')" in said
     assert intake_warnings(EVENTS, StreamCount(read=1), 1_700_000_000 * 1_000_000) == []
+
+
+def test_columns_that_nobody_can_help_with_are_one_sentence() -> None:
+    names = [f"c{at}" for at in range(14)]
+    stream = relation({"ts": T.BIGINT, "user": T.STRING} | dict.fromkeys(names, T.STRING))
+    count = StreamCount(read=1, absent=["user", *names], sample='{"ts": 1, "a": {"user": "x"}}')
+    first, second = intake_warnings(stream, count, 0)
+    assert first.startswith("no row of s had user; a.user is inside a: declare ")
+    assert second == f"no row of s had {', '.join(names[:10])} and 4 more"
