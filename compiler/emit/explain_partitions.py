@@ -21,7 +21,7 @@ _MOST_NAMES = 8
 def emit(program: Program, partitions: int, weights: Mapping[str, float] | None = None) -> str:
     """The explanation for `--distribute` with so many partitions."""
     nodes = list(program.graph.queries.values())
-    placement = place([node for node in nodes if not node.patterns], partitions, weights)
+    placement = place(nodes, partitions, weights)
     relations = program.catalog.relations
     lines = [f"Distributed over {partitions:,} {'partition' if partitions == 1 else 'partitions'}"]
     if placement.stateless:
@@ -29,9 +29,6 @@ def emit(program: Program, partitions: int, weights: Mapping[str, float] | None 
         lines.append("    nothing crosses the network but results")
     for group in placement.groups:
         lines += [f"  {line}" for line in _group(group, relations)]
-    refused = [node.name for node in nodes if node.patterns]
-    if refused:
-        lines.append(f"  not spread over executors (outer joins, EXISTS): {_names(refused)}")
     tables = [each for each in relations.values() if not each.is_stream]
     if tables:
         shown = ", ".join(name_text(each.name) for each in tables)

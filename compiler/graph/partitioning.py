@@ -4,7 +4,10 @@ Every query belongs to one of three places:
 
 - *where its tuples are read*: a query over one stream, alone or with tables, needs no other tuple;
 - *in cells*: a join whose tuples are dealt out so that the tuples of one result always meet in exactly one cell;
-- *in one cell*: what depends on all tuples at once, such as ROWS.
+- *in one cell*: what depends on all tuples at once, such as ROWS, and what waits in order for the watermark (views that are made, alerts).
+
+A row that depends on what is not there (outer joins, EXISTS) is decided in one cell too: the tuples of all its patterns are dealt out by
+one value that all their equalities have in common, a tuple without that value (NULL) by none.
 
 Rows of windows and OVER wait in cells too: by a column that all keys of GROUP BY or PARTITION BY have, or in one cell.
 
@@ -27,7 +30,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.graph.derive import bases_of
+from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.bound import (
     Aggregate,
     AggregateFunction,
@@ -46,7 +50,9 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.meaning.normal import NormalQuery
 
+_MOST_WAYS = 64  # to choose columns, that are looked at
 _MOST_AXES = 4  # with cells to share out; more would leave each with one place
 
 
@@ -87,6 +93,9 @@ class Group:
     reason: str
     whole: frozenset[str] = frozenset()
     fixed: bool = False  # no query is placed in it for what it asks
+    waits: bool = (
+        False  # what cannot be made again of tuples is remembered, beside rows of windows and OVER
+    )
 
     @property
     def cells(self) -> int:
@@ -116,6 +125,7 @@ class _Scheme:
     streams: frozenset[str]
     reason: str
     whole: frozenset[str] = frozenset()
+    waits: bool = False
 
 
 def place(
@@ -180,14 +190,17 @@ class Chooser:
 
     def add(self, node: QueryNode) -> Group | None:
         """Place a query: the group it belongs to; None where it is answered where its tuples are read."""
-        if node.patterns:
-            raise InternalError(f"query {node.name} cannot be answered in cells")
+        waits = waiting_reason(node)
+        if waits or node.patterns:
+            number = self._group_for(self._absent_scheme(node, waits))
+            self._members[number][node.name] = None
+            return self.groups_with(number)
         streams = [each for each in node.body.relations if each.is_stream]
-        waits = node.decided is not None and node.decided.decision is not Decision.ROWS
-        if node.pull is None and len(streams) == 1 and not waits:
+        holds = node.decided is not None and node.decided.decision is not Decision.ROWS
+        if node.pull is None and len(streams) == 1 and not holds:
             self._stateless.append(node.name)
             return None
-        if waits:
+        if holds:
             number = self._group_for(_waiting_scheme(node))
             self._members[number][node.name] = None
             return self.groups_with(number)
@@ -233,6 +246,24 @@ class Chooser:
         if whole_reason:
             return _Scheme((), streams, whole_reason)
         return self._spread(node.body.relations, _classes(node), streams)
+
+    def _absent_scheme(self, node: QueryNode, waits: str) -> _Scheme:
+        """Of a query whose rows wait, or depend on what is not there."""
+        streams = frozenset(bases_of(relations_of(node)))
+        if waits:
+            return _Scheme((), streams, waits, whole=streams, waits=True)
+        if node.pull is not None:
+            return _Scheme((), streams, "absence is judged among all rows of a window", streams)
+        parts = [pattern.query for pattern in all_patterns(node.patterns)]
+        alone = [sum(item.relation.is_stream for item in part.items) == 1 for part in parts]
+        if len(streams) == 1 and all(alone):
+            (stream,) = streams
+            return _Scheme((Axis(1, dealt=stream),), streams, "tables say what is missing")
+        axis = _common_axis(parts)
+        if axis is None:
+            return _Scheme((), streams, "what is missing has no value in common", whole=streams)
+        reason = "what is missing is decided where its value is"
+        return _Scheme((axis,), streams, reason)
 
     def _spread(
         self,
@@ -284,7 +315,15 @@ class Chooser:
                 self._groups[number] = merged
                 return number
         self._groups.append(
-            Group(len(self._groups), scheme.axes, scheme.streams, (), scheme.reason, scheme.whole)
+            Group(
+                len(self._groups),
+                scheme.axes,
+                scheme.streams,
+                (),
+                scheme.reason,
+                scheme.whole,
+                waits=scheme.waits,
+            )
         )
         self._members.append({})
         return len(self._groups) - 1
@@ -351,6 +390,73 @@ def _key_columns(node: QueryNode) -> set[int]:
     return {
         at for at, type_ in types.items() if type_ is ColumnType.STRING or not type_.held_as_text
     }
+
+
+def relations_of(node: QueryNode) -> list[Relation]:
+    """What a query reads, in outer joins and EXISTS too."""
+    parts = [pattern.query for pattern in all_patterns(node.patterns)]
+    items = [*node.items, *(item for part in parts for item in part.items)]
+    return [item.relation for item in items]
+
+
+def waiting_reason(node: QueryNode) -> str:
+    """Why a query is answered in one cell that remembers more than tuples; empty for others."""
+    if node.alert is not None:
+        return "an alert looks at observations in their order"
+    if any(relation.made_by is not None for relation in relations_of(node)):
+        return "the rows of a view are made in one place"
+    if any(guard.keys for each in all_patterns(node.patterns) for guard in each.guards):
+        return "the times of keys are kept in one place"
+    return ""
+
+
+def _common_axis(parts: Sequence[NormalQuery]) -> Axis | None:
+    """The axis on which the tuples of every part have one place: a column of each stream, all equal wherever streams meet."""
+    chosen: list[tuple[dict[str, int], bool]] = [
+        ({}, False)
+    ]  # ways to take a column of each stream; as DOUBLE
+    streams: set[str] = set()
+    for part in parts:
+        items = {
+            at: fold(each.relation.name)
+            for at, each in enumerate(part.items)
+            if each.relation.is_stream
+        }
+        streams.update(items.values())
+        if len(items) < 2:
+            continue
+        ways = []
+        for members in _equal_columns(part):
+            per_item = {at: {column for item, column in members if item == at} for at in items}
+            per_stream: dict[str, set[int]] = {}
+            for at, stream in items.items():
+                own = per_item[at]
+                per_stream[stream] = per_stream.get(stream, own) & own
+            if all(per_stream.values()):
+                types = {part.items[item].relation.columns[column].type for item, column in members}
+                way = {stream: min(columns) for stream, columns in per_stream.items()}
+                ways.append((way, ColumnType.DOUBLE in types))
+        chosen = [
+            ({**one, **other}, one_double or other_double)
+            for one, one_double in chosen
+            for other, other_double in ways
+            if all(one.get(stream, column) == column for stream, column in other.items())
+        ][:_MOST_WAYS]
+    if not chosen or chosen[0][0].keys() != streams:
+        return None
+    columns, as_double = chosen[0]
+    return Axis(1, tuple(sorted(columns.items())), None, as_double, holds_null=True)
+
+
+def _equal_columns(part: NormalQuery) -> list[set[tuple[int, int]]]:
+    """Items and columns that a query makes equal, class by class."""
+    classes: list[set[tuple[int, int]]] = []
+    for each in part.equi_joins:
+        both = {(each.left_item, each.left_column), (each.right_item, each.right_column)}
+        touched = [known for known in classes if known & both]
+        classes = [known for known in classes if not known & both]
+        classes.append(both.union(*touched))
+    return classes
 
 
 def _classes(node: QueryNode) -> Sequence[Sequence[tuple[int, int]]]:

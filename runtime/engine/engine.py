@@ -422,9 +422,14 @@ class Engine(EngineCounters):
         return self._queries.book.handle(query.name)
 
     @changes
-    def register_compiled(self, query: NormalQuery) -> QueryHandle:
-        """The same for a query that was compiled elsewhere, under a name that is free."""
-        self._queries.add(query, "", self._relations.arrivals())
+    def register_compiled(
+        self, query: NormalQuery, since: Mapping[str, int] | None = None
+    ) -> QueryHandle:
+        """The same for a query that was compiled elsewhere, under a name that is free.
+
+        `since` is how many tuples of each stream have come, where they are numbered elsewhere.
+        """
+        self._queries.add(query, "", self._relations.arrivals() if since is None else since)
         return self._queries.book.handle(query.name)
 
     @changes

@@ -22,7 +22,7 @@ from cqc.runtime.files.private_files import private_opener
 from cqc.runtime.files.sealed import DamagedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cqc.compiler.meaning.catalog import Relation
@@ -57,11 +57,7 @@ def write_segment(folder: Path, file: str, stream: str, packet: Packet, start: i
     Raises:
         OSError: when the disk is full, for one.
     """
-    arrays = [column_to_arrow(column) for column in packet.columns]
-    arrays += [pa.array(packet.ts_us), pa.array(packet.arrival)]
-    table = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
-    types = ";".join(column.type.value for column in packet.columns)
-    table = table.replace_schema_metadata({"types": types})
+    table = table_of(packet)
     summed = _Summed(str(folder / file), "wb", opener=private_opener)
     with io.BufferedWriter(summed) as out:
         with pa.ipc.new_file(out, table.schema) as writer:
@@ -88,6 +84,26 @@ def read_segments(
     if not parts:
         return None
     columns = [concatenate([part[at] for part in parts]) for at in range(len(parts[0]))]
+    return Packet(tuple(columns[:-2]), columns[-2].values, columns[-1].values)
+
+
+def table_of(packet: Packet, notes: Mapping[str, str] | None = None) -> pa.Table:
+    """Tuples as a table that says itself of which types they are."""
+    arrays = [column_to_arrow(column) for column in packet.columns]
+    arrays += [pa.array(packet.ts_us), pa.array(packet.arrival)]
+    table = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
+    types = ";".join(column.type.value for column in packet.columns)
+    return table.replace_schema_metadata({"types": types, **(notes or {})})
+
+
+def packet_of(table: pa.Table) -> Packet:
+    """The tuples of `table_of`."""
+    names = table.schema.metadata[b"types"].decode()
+    types = [type_of_text(name) for name in names.split(";") if name] + [ColumnType.BIGINT] * 2
+    columns = [
+        column_from_arrow(type_, array)
+        for type_, array in zip(types, table.combine_chunks().columns, strict=True)
+    ]
     return Packet(tuple(columns[:-2]), columns[-2].values, columns[-1].values)
 
 

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.functions.registered import functions_in, missing_functions
-from cqc.compiler.graph.partitioning import Chooser, Group
+from cqc.compiler.graph.partitioning import Chooser, Group, relations_of
 from cqc.compiler.meaning.bound import Decision
 from cqc.compiler.meaning.catalog import fold
+from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.pipeline import normalise
 from cqc.runtime.columns.event_time import watermarks_after_end
 from cqc.runtime.deliver.results import ResultBlock, in_time_order
@@ -172,8 +173,6 @@ class Coordinator:
             }
         )
         for normal in self._first_queries.values():
-            check_distributable(normal)
-            _check_spread(normal)
             self.engine.register_compiled(normal)
         nodes = [self.engine.node(name) for name in self.engine.queries]
         self._chooser = Chooser(partitions, weights)
@@ -378,8 +377,6 @@ class Coordinator:
         """
         query = self.program.bind_one(text, name=name, taken=self.engine.taken_names)
         normal = normalise(query)
-        check_distributable(normal)
-        _check_spread(normal)
         self.engine.register_compiled(normal)
         node = self.engine.node(query.name)
         if node.pull is not None and self._past is not None:
@@ -579,24 +576,6 @@ def _without_guard(catalog: Catalog) -> Catalog:
     return replace(catalog, settings=replace(catalog.settings, max_ahead_us=None))
 
 
-def check_distributable(query: NormalQuery) -> None:
-    """See that a query can be answered in cells.
-
-    Raises:
-        RunError: when it cannot.
-    """
-    if query.alert is not None:
-        raise RunError(
-            f"alert {query.name} looks at the observations of a key in one place: run it without --distribute"
-        )
-    # Views that are merged into their readers run everywhere; others are made in one place.
-    made = [item.relation.title for item in query.items if item.relation.made_by is not None]
-    if made:
-        raise RunError(
-            f"query {query.name} reads {made[0]}, a view whose rows are made in one process: run it without --distribute"
-        )
-
-
 def _check_functions(change: Change) -> None:
     """See that the functions of a query that comes from a checkpoint, which holds no code, are known to this process."""
     missing = missing_functions(change.normal)
@@ -619,19 +598,11 @@ def _check_whole(outputs: Sequence[Output], batch: int) -> None:
         )
 
 
-def _check_spread(query: NormalQuery) -> None:
-    """Refuse what cells cannot answer: a row without a partner is decided by all tuples that could have been one.
-
-    Raises:
-        RunError: for a query with outer joins or EXISTS.
-    """
-    if query.patterns:
-        raise RunError(
-            f"query {query.name} has an outer join or EXISTS, which is not spread over executors: run it without --distribute"
-        )
-
-
 def _time_type(node: QueryNode) -> Any:
     """How instants of a query are shown: as by an engine, where its streams may have event times of several types."""
-    streams = [relation for relation in node.body.relations if relation.is_stream]
-    return streams[0].time_type
+    relations = [*node.body.relations, *relations_of(node)]
+    for relation in relations:
+        if relation.is_stream:
+            return relation.time_type
+    made = [each.made_by.numeric_time for each in relations if each.made_by is not None]
+    return ColumnType.DOUBLE if any(made) else ColumnType.TIMESTAMP

@@ -46,6 +46,12 @@ CREATE QUERY joined AS SELECT a.x, b.y, a.name FROM a, b WHERE a.k = b.k MAXWIND
 CREATE QUERY labelled AS SELECT t.label, b.y FROM b, t WHERE b.k = t.k;
 CREATE QUERY rows AS SELECT a.x, b.y FROM a [ROWS 2], b [ROWS 1] WHERE a.k <> b.k;
 CREATE QUERY counted AS SELECT k, COUNT(*) AS n, SUM(x) AS total FROM a BEGIN NOW - 5 END NOW EVERY 2 SEC GROUP BY k;
+CREATE VIEW lonely AS SELECT a.k, a.name FROM a LEFT JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + 3 WHERE b.k IS NULL;
+CREATE VIEW labels AS SELECT k, label FROM t UNION ALL SELECT k + 2, label FROM t;
+CREATE QUERY missing AS SELECT a.k AS ak, b.k AS bk, a.name FROM a FULL JOIN b ON a.k = b.k AND b.y > 0.5 MAXWINDOW 4 SEC;
+CREATE QUERY twice AS SELECT x.name, y.name AS other, l.label FROM lonely x, lonely y, labels l WHERE x.k = y.k AND l.k <> x.k WINDOW y.ts > x.ts MAXWINDOW 6 SEC;
+CREATE QUERY new AS SELECT n.name FROM a n WHERE NOT EXISTS (SELECT 1 FROM a o WHERE o.k = n.k AND o.x = n.x WINDOW o.ts < n.ts);
+CREATE QUERY sought AS SELECT a.name FROM a WHERE a.k NOT IN (SELECT b.k FROM b WINDOW b.ts BETWEEN a.ts - 2 AND a.ts + 5);
 CREATE QUERY closing AS SELECT COUNT(*) AS n, MAX(y) AS most FROM b BEGIN NOW - 40 END NOW;
 """
 

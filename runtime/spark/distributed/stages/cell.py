@@ -30,16 +30,24 @@ from cqc.runtime.spark.distributed.messages.spec import (
 from cqc.runtime.spark.distributed.stages.cell_store import unpack_entries
 from cqc.runtime.spark.distributed.stages.partial_pulls import PartialEngine
 from cqc.runtime.spark.distributed.stages.stage_one import bare_program, count_results
+from cqc.runtime.spark.distributed.stages.waiting_cell import (
+    MADE,
+    keep_waiting,
+    made_tuples,
+    with_waiting,
+)
 from cqc.runtime.spark.distributed.stages.wire import FIRST_CELL, Output, unpack_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from cqc.compiler.graph.partitioning import Group
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.spark.distributed.messages.spec import Header, Spec
 
 RECORDS = "records.json"  # among what was moved: by group, what is remembered of a cell
+_MOST_ENDS = 64  # of an input that goes on, whose places are remembered
 AWAKE = 0.0  # what the clock of an engine says that is told who is idle
 
 
@@ -66,6 +74,8 @@ class Record:
     decided: list[dict[str, Any]] = field(
         default_factory=list
     )  # rows of windows and OVER that wait
+    ends: list[int] = field(default_factory=list)  # micro-batches with which an input had ended
+    waiting: dict[str, Any] | None = None  # what cannot be made of tuples (`waiting_cell`)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -132,6 +142,10 @@ class Cells:
         tuples = [blob for _, blob in sorted(blobs) if blob]
         relations = self._spec.catalog.relations
         packets = unpack_tuples(tuples, relations, header.batch * ARRIVALS_PER_BATCH)
+        waits = self._group(place[0], header).waits
+        if waits and len(header.changes) > held.changes:
+            set_clocks(engine, header)
+            engine.push_packets({})  # what is decided before queries come and go
         self._apply(engine, place[0], header, held.changes)
         set_clocks(engine, header)
         _answer_asks(engine, header, output)
@@ -141,14 +155,14 @@ class Cells:
         if header.closing:
             engine.closing_invocations(header.closing_us)
         for blocks in engine.drain_blocks():
-            output.blocks += blocks
+            output.blocks += blocks if self._spec.collect else []
         if isinstance(engine, PartialEngine):
             output.partials += engine.take_parts()
         output.counts = count_results(engine, output, before, collect=self._spec.collect)
         output.failures = engine.failed_evaluations - failures
         output.faults = engine.faults.take()
         output.warnings = engine.take_warnings()
-        new = self._remember(engine, header, record, tuples, store)
+        new = self._remember(engine, header, record, tuples, store, waits=waits)
         held.tag = new.tag
         output.oldest = min(new.entries, default=None)
         held.changes = len(header.changes)
@@ -173,7 +187,7 @@ class Cells:
             store.put(batch, b"".join(blobs))
         record = Record.from_json(records[str(place[0])])
         tag = f"{record.tag} moved to {place[0]} {place[1]}"
-        return replace(record, tag=tag, entries=sorted(entries))
+        return replace(record, tag=tag, entries=sorted(entries.keys() - {MADE}))
 
     def forget(self) -> None:
         """Let go of all engines that are at hand."""
@@ -182,12 +196,15 @@ class Cells:
     def _new_engine(self, group: int, header: Header) -> Engine:
         spec = self._spec
         adopt(spec.functions)
-        make = Engine if self._cells_of(group, header) == 1 else PartialEngine
+        known = self._group(group, header)
+        make = Engine if known.cells == 1 else PartialEngine
+        # Rows that wait are needed, not only their number.
+        collect = spec.collect or known.waits or any(axis.holds_null for axis in known.axes)
         engine = make(
             bare_program(spec.catalog),
             strategy=spec.strategy,
             keep_past=group == spec.keeps_past,
-            collect=spec.collect,
+            collect=collect,
             clock=lambda: AWAKE,  # headers say who is idle
         )
         engine.watch.asks = lambda: self.asks()
@@ -195,12 +212,12 @@ class Cells:
             engine.push_typed({name: taken})
         return engine
 
-    def _cells_of(self, group: int, header: Header) -> int:
+    def _group(self, group: int, header: Header) -> Group:
         if group < len(self._spec.groups):
-            return self._spec.groups[group].cells
+            return self._spec.groups[group]
         changes = map(Change.from_text, header.changes)
         made = [each.group for each in changes if each.group and each.group.number == group]
-        return made[0].cells
+        return made[0]
 
     def _rebuild(
         self, place: tuple[int, int], header: Header, record: Record, store: Store
@@ -208,20 +225,26 @@ class Cells:
         """The engine of a cell as it was after the last micro-batch it saw."""
         engine = self._new_engine(place[0], header)
         tuples = _kept_tuples(store, self._spec) if record.entries else {}
+        streams = _streams(self._spec)
         queries: dict[str, QueryState] = {}
         compiled: dict[str, NormalQuery] = {}
         for batch, name, normal in self._history(place[0], header.changes[: record.changes]):
             queries.pop(name, None)
             if normal is not None:
-                since = dict.fromkeys(tuples, batch * ARRIVALS_PER_BATCH)
+                since = dict.fromkeys(streams, batch * ARRIVALS_PER_BATCH)
                 queries[name], compiled[name] = QueryState(name, "", since), normal
         clocks = {name: clock.as_stream() for name, clock in record.clocks.items()}
+        ends = [dict.fromkeys(streams, (each + 1) * ARRIVALS_PER_BATCH) for each in record.ends]
         state = EngineState(
             clocks,
             list(queries.values()),
             next_instants=record.next_instants,
             decided=record.decided,
+            ends=ends,
         )
+        if record.waiting is not None:
+            state = with_waiting(state, record.waiting)
+            tuples |= made_tuples(store)
         engine.restore(Snapshot(state, tuples), compiled)
         return Held(engine, record.tag, record.changes)
 
@@ -255,11 +278,19 @@ class Cells:
             elif change.group is not None and change.group.number == group:
                 set_clocks(engine, header)
                 adopt(opened(change.functions, self._spec.key))
-                engine.register_compiled(change.normal)
+                since = dict.fromkeys(_streams(self._spec), change.batch * ARRIVALS_PER_BATCH)
+                engine.register_compiled(change.normal, since)
                 running.add(change.name)
 
     def _remember(
-        self, engine: Engine, header: Header, record: Record, tuples: list[bytes], store: Store
+        self,
+        engine: Engine,
+        header: Header,
+        record: Record,
+        tuples: list[bytes],
+        store: Store,
+        *,
+        waits: bool,
     ) -> Record:
         """Make durable what the next micro-batch needs; returns the new record."""
         digest = hashlib.blake2b(f"{record.tag} {header.batch}".encode(), digest_size=16)
@@ -275,7 +306,9 @@ class Cells:
             entries.remove(batch)
         clocks = dict(header.clocks)
         if header.ended:  # what only the end decided was delivered
-            for name, line in engine.stream_states().items():
+            states = engine.stream_states()
+            for name in clocks.keys() & states.keys():
+                line = states[name]
                 clocks[name] = replace(clocks[name], watermark_us=line.watermark_us)
         new = Record(
             header.batch,
@@ -285,6 +318,8 @@ class Cells:
             clocks,
             engine.next_instants(),
             engine.waiting_rows(),
+            [*record.ends, header.batch][-_MOST_ENDS:] if header.ended else record.ends,
+            keep_waiting(engine, store) if waits else None,
         )
         store.set_record(new.to_json())
         return new
@@ -301,6 +336,8 @@ def _read(path: Path) -> bytes:
 def _kept_tuples(store: Store, spec: Spec) -> dict[str, StreamTuples]:
     parts: dict[str, list[Packet]] = {}
     for batch, blob in sorted(store.entries()):
+        if batch == MADE:
+            continue
         found = unpack_tuples([blob], spec.catalog.relations, batch * ARRIVALS_PER_BATCH)
         for name, packet in found.items():
             parts.setdefault(name, []).append(packet)
@@ -312,10 +349,16 @@ def _kept_tuples(store: Store, spec: Spec) -> dict[str, StreamTuples]:
 def _oldest_arrival(engine: Engine) -> int:
     """No tuple of an earlier arrival number is needed any more."""
     oldest = np.iinfo(np.int64).max
+    lines = engine.lines
     for name, state in engine.states.items():
-        if engine.lines[name].relation.is_stream and len(state):
+        if name in lines and lines[name].relation.is_stream and len(state):
             oldest = min(oldest, int(state.arrival_at(np.array([state.first]))[0]))
     return int(oldest)
+
+
+def _streams(spec: Spec) -> list[str]:
+    """The folded names of the declared streams."""
+    return [name for name, each in spec.catalog.relations.items() if each.is_stream]
 
 
 def set_clocks(engine: Engine, header: Header) -> None:

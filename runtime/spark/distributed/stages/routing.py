@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.graph.derive import parts_of
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.normal import ALWAYS
 from cqc.runtime.filter.grouped_filter import StreamFilter
@@ -52,18 +53,23 @@ class Router:
     def add(self, query: NormalQuery, group: Group) -> None:
         """Send what one more query wants; `group` is the group with it."""
         self.group = group
-        for item, formula in zip(query.items, query.filters, strict=True):
-            if item.relation.is_stream:
-                name = fold(item.relation.name)
-                if name not in self._wanted:
-                    self._wanted[name] = _Wanted(item.relation)
-                self._wanted[name].add(formula)
+        for relation, formula in self._conditions(query):
+            name = fold(relation.name)
+            if name not in self._wanted:
+                self._wanted[name] = _Wanted(relation)
+            self._wanted[name].add(formula)
 
     def remove(self, query: NormalQuery) -> None:
         """A query has left."""
-        for item, formula in zip(query.items, query.filters, strict=True):
-            if item.relation.is_stream:
-                self._wanted[fold(item.relation.name)].remove(formula)
+        for relation, formula in self._conditions(query):
+            self._wanted[fold(relation.name)].remove(formula)
+
+    def _conditions(self, query: NormalQuery) -> Iterator[tuple[Relation, Formula]]:
+        """What a query wants of each of its streams; nothing where all tuples come."""
+        for part in () if self.group.whole else parts_of(query):
+            for item, formula in zip(part.items, part.filters, strict=True):
+                if item.relation.is_stream:
+                    yield item.relation, formula
 
     def route(
         self, stream: str, packet: Packet, turn: int, load: Load

@@ -150,7 +150,7 @@ def dealable(queries: Iterable[QueryNode]) -> frozenset[str]:
     """The streams that every one of some joins has exactly once; none when one of them keeps tuples for ever."""
     able: frozenset[str] | None = None
     for node in queries:
-        if node.pull is not None or node.decided is not None:
+        if node.pull is not None or node.decided is not None or node.patterns:
             return frozenset()  # the rows of a key belong together
         times = Counter(fold(each.name) for each in node.body.relations if each.is_stream)
         once = frozenset(stream for stream, count in times.items() if count == 1)

@@ -251,8 +251,10 @@ def count_results(
 
 def _waits(query: NormalQuery) -> bool:
     """Whether results of a query come with time and not with a tuple."""
+    if query.patterns or query.decided is not None or query.alert is not None:
+        return True
     if query.pull is not None:
         return query.pull.every_us is not None
-    if query.decided is not None:
+    if any(item.relation.made_by is not None for item in query.items):
         return True
     return any(item.rows is not None for item in query.items)

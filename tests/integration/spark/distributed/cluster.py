@@ -14,9 +14,11 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.cases.cells import to_datetime
+from cqc.runtime.cases.executor import row_of
 from cqc.runtime.columns.convert.arrow_out import to_arrow
 from cqc.runtime.deliver.results import results_of
 from cqc.runtime.intake.typed_batch import Intake
+from cqc.runtime.sinks.protocol import shape_of_query
 from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
 from cqc.runtime.spark.distributed.messages.spec import Header, Layout, Spec, digest
 from cqc.runtime.spark.distributed.stages.cell import Cells
@@ -191,8 +193,7 @@ class ClusterExecutor:
 
     def invoke(self, name: str, at_us: int | None) -> list[Row]:
         cluster = self.started()
-        relation = self.queries[name].items[self.queries[name].stream_items[0]].relation
-        numeric = relation.time_type is not ColumnType.TIMESTAMP
+        numeric = shape_of_query(self.queries[name]).time_type is not ColumnType.TIMESTAMP
         at = None if at_us is None else at_us / 1e6 if numeric else to_datetime(at_us)
         ask = cluster.coordinator.ask(name, at)
         cluster.run([], asks=(ask,))
@@ -207,5 +208,5 @@ class ClusterExecutor:
         for blocks in cluster.blocks:
             for result in results_of(blocks):
                 time = result.ts if result.at is None else result.at
-                found[result.query].append((time_us(time), tuple(map(plain, result.row.values()))))
+                found[result.query].append((time_us(time), row_of(result)))
         return found

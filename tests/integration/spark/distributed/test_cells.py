@@ -5,37 +5,25 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from contextlib import contextmanager
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cqc
 from cqc.runtime.deliver.results import results_of
-from cqc.runtime.errors import RunError
 from cqc.runtime.spark.distributed.coordinator import CoordinatorState
 from tests.integration.spark.distributed.cluster import Cluster, ClusterExecutor
 from tests.language.executors import EngineExecutor
 from tests.language.test_language import GOOD, run_case
+from tests.property import test_absence
 from tests.support.generators import random_case
+from tests.support.generators.absence import absence_case
+from tests.support.oracle.answers import difference
+from tests.support.oracle.brute_force import push_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cqc.runtime.cases.case_file import LanguageCase
-
-# The second part of the language. What the first part says is answered in cells, all of it.
-MAY_BE_REFUSED = tuple(f"section_{number}_" for number in (5, 6, 7, 8, 9))
-
-
-@contextmanager
-def refused_in_a_sentence(case: LanguageCase) -> Iterator[None]:
-    """What is not spread (views, windows per key, alerts) is refused, and says what to do instead."""
-    try:
-        yield
-    except RunError as error:
-        if "without --distribute" not in str(error) or not str(case).startswith(MAY_BE_REFUSED):
-            raise
 
 
 def marked(case: LanguageCase, partitions: int) -> object:
@@ -50,8 +38,7 @@ def marked(case: LanguageCase, partitions: int) -> object:
 def test_a_program_answers_in_cells_as_the_language_says(
     case: LanguageCase, partitions: int
 ) -> None:
-    with refused_in_a_sentence(case):
-        run_case(case, lambda program, seed: ClusterExecutor(program, partitions, seed))
+    run_case(case, lambda program, seed: ClusterExecutor(program, partitions, seed))
 
 
 @pytest.mark.parametrize(("seed", "partitions"), [(4, 5), (7, 2), (10, 5), (11, 1)])
@@ -81,6 +68,57 @@ def check(seed: int, partitions: int) -> None:
     assert found[0] == found[1], f"seed {seed}\n{case.program}"
     counted = executor.started().coordinator.result_counts()
     assert counted == {name: rows.total() for name, rows in found[1].items()}
+
+
+@pytest.mark.parametrize("partitions", [2, 5])
+@pytest.mark.parametrize("block", range(4))
+def test_what_is_missing_is_decided_in_exactly_one_cell(block: int, partitions: int) -> None:
+    spread = 0
+    for seed in range(block * 8, block * 8 + 8):
+        spread += missing_in_cells(seed, partitions)
+    assert spread  # over several cells
+
+
+def missing_in_cells(seed: int, partitions: int) -> bool:
+    """Check a random query with absence; whether it had several cells."""
+    case = absence_case(seed)
+    program = test_absence.compiled(case)
+    if program is None:
+        return False
+    table = [dict(zip(("k", "x"), row, strict=True)) for row in case.table]
+    cluster = Cluster(program, partitions, seed, tables={"t": table}, keep_past=False)
+    for batch in test_absence.batches(Random(seed), case.arrivals):
+        cluster.run([(name, test_absence.named(case, row)) for name, row in batch])
+    cluster.run([], ended=True)
+    found = [
+        (test_absence.micros(each.ts), *map(test_absence.plain, each.row.values()))
+        for blocks in cluster.blocks
+        for each in results_of(blocks)
+    ]
+    data = test_absence.data_of(case)
+    answer = push_answer(program.queries["q1"], data.streams, data.tables)
+    wrong = difference([(ts, *row) for ts, row in answer], found)
+    assert wrong is None, f"seed {seed}\n{case.query}\n{wrong}"
+    return any(group.cells > 1 for group in cluster.coordinator.groups)
+
+
+MISSING = """
+CREATE STREAM A (ts BIGINT, k BIGINT, WATERMARK FOR ts AS ts - 2);
+CREATE STREAM B (ts BIGINT, k BIGINT, WATERMARK FOR ts AS ts - 2);
+CREATE VIEW lonely AS SELECT A.k, A.ts AS since FROM A LEFT JOIN B ON A.k = B.k AND B.ts BETWEEN A.ts + 1 AND A.ts + 2 WHERE B.k IS NULL;
+CREATE QUERY missing AS SELECT A.ts AS a, B.ts AS b FROM A LEFT JOIN B ON A.k = B.k AND B.ts BETWEEN A.ts + 1 AND A.ts + 2;
+CREATE QUERY read AS SELECT since FROM lonely;
+CREATE QUERY new AS SELECT n.ts FROM A n WHERE NOT EXISTS (SELECT 1 FROM A o WHERE o.k = n.k WINDOW o.ts < n.ts);
+"""
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_what_was_missing_at_the_end_gets_no_partner_when_input_goes_on(*, forgets: bool) -> None:
+    found, late = ended_twice(MISSING, forgets=forgets)
+    assert late == 2  # the tuples at 3: up to 4 all is decided
+    assert found["missing"] == ["3: [1, None]", "6: [4, None]", "7: [6, 7]", "9: [7, None]"]
+    assert found["read"] == ["3: [1]", "6: [4]", "9: [7]"]
+    assert found["new"] == ["1: [1]"]
 
 
 GOES_ON = """

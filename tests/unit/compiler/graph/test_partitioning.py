@@ -127,3 +127,31 @@ def test_the_explanation_says_where_and_why_and_what_travels() -> None:
         "    B: every tuple, to one place\n"
         "  tables on every executor: T\n"
     )
+
+
+def test_what_is_missing_is_dealt_out_by_the_value_that_all_have_in_common() -> None:
+    found = placed(
+        "SELECT A.x FROM A LEFT JOIN B ON A.k = B.k AND A.s = B.s WHERE B.k IS NULL MAXWINDOW 5 SEC;"
+        "SELECT A.x FROM A WHERE NOT EXISTS (SELECT 1 FROM B, C WHERE A.k = B.k AND C.k = B.k MAXWINDOW 5 SEC);"
+        "SELECT A.x FROM A LEFT JOIN T ON A.k = T.k;"
+        "SELECT A.x FROM A LEFT JOIN B ON A.k = B.k, C WHERE C.y = A.x MAXWINDOW 5 SEC;"
+    )
+    cells = {
+        name: (group.cells, any(axis.holds_null for axis in group.axes))
+        for group in found.groups
+        for name in group.queries
+    }
+    assert cells == {"q1": (4, True), "q2": (4, True), "q3": (4, False), "q4": (1, False)}
+
+
+def test_what_waits_in_order_has_one_cell_that_remembers_it() -> None:
+    found = placed(
+        "CREATE VIEW v AS SELECT x FROM A UNION ALL SELECT k FROM B;"
+        "CREATE QUERY read AS SELECT x FROM v;"
+        "CREATE QUERY counted AS SELECT window_end, COUNT(*) AS n FROM TUMBLE(A, 5 SEC) GROUP BY window_end;"
+        "CREATE QUERY new AS SELECT n.x FROM A n WHERE NOT EXISTS (SELECT 1 FROM A o WHERE o.k = n.k WINDOW o.ts < n.ts);"
+        "CREATE ALERT high AS SELECT x FROM A WHERE x > 3 NO DATA AFTER 1 MINUTE;"
+    )
+    waiting = {name for group in found.groups if group.waits for name in group.queries}
+    assert waiting == {"read", "new", "high"}
+    assert all(group.cells == 1 for group in found.groups)
