@@ -10,7 +10,6 @@ import pytest
 
 import cqc
 from cqc.runtime.cases.spark_executor import SparkExecutor
-from tests.integration.spark.distributed.test_cells import refused_in_a_sentence
 from tests.language.executors import EngineExecutor, plain, time_us
 from tests.language.test_language import GOOD, run_case
 from tests.support.generators import random_case
@@ -148,10 +147,9 @@ def test_whoever_waits_for_an_answer_hears_that_the_run_was_stopped(
 def test_a_program_answers_on_executors_as_the_language_says(
     case: LanguageCase, partitions: int, session: Session, tmp_path: Path
 ) -> None:
-    with refused_in_a_sentence(case):
-        run_case(
-            case, lambda program, seed: DistributedExecutor(program, session, tmp_path, partitions)
-        )
+    run_case(
+        case, lambda program, seed: DistributedExecutor(program, session, tmp_path, partitions)
+    )
 
 
 @pytest.mark.slow
