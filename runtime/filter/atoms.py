@@ -154,6 +154,9 @@ class Atoms:
 
     def hits_of(self, number: int, column: Column) -> list[Hits]:
         """Which tuples hit which sparse atoms of a column, whose values these are."""
+        if not column.type.held_as_text:
+            points = self._points.get(number)
+            return [] if points is None else [points.hits(column)]
         stretches = text_stretches(column)
         if len(stretches) == 1:
             return self._hits_of(number, column)

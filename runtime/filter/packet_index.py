@@ -172,6 +172,10 @@ class PacketIndex:
         """Locate the values of the layout's column, of some tuples or of all; returns how many are not NULL."""
         number = self._layout.columns[at]
         column = self._raw(number, rows)
+        if rows is None and column.valid is None and not column.type.held_as_text:
+            self._atoms.cuts[number].locate(column, self._buckets[at])
+            self._hits.add(self._atoms.hits_of(number, column), None)
+            return self._tuples
         present = len(column) if column.valid is None else int(np.count_nonzero(column.valid))
         null = int(self._layout.starts[at + 1] - self._layout.starts[at])
         known = None
