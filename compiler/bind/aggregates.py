@@ -21,13 +21,14 @@ from cqc.compiler.meaning.bound import (
     Aggregate,
     AggregateFunction,
     Case,
+    Cast,
     ColumnRef,
     FunctionCall,
     Literal,
     Order,
 )
 from cqc.compiler.meaning.catalog import fold
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType
 
 if TYPE_CHECKING:
     from cqc.compiler.bind.scope import Scope
@@ -154,8 +155,11 @@ def _made(
     within: tuple[Order, ...],
 ) -> Expression | None:
     function = AggregateFunction[(entry.function or entry.name).upper()]
-    result = entry.result_type([value.type for value in values])
+    wanted = result = entry.result_type([value.type for value in values])
     first, *rest = values
+    if function is F.APPROX_PERCENTILE and isinstance(result, DecimalType):  # estimated as DOUBLE
+        result = ColumnType.DOUBLE
+        first = Cast(first, result, first.span)
     if entry.name == "count_if":
         first = _only_where(first, Literal(True, ColumnType.BOOLEAN, first.span))
     times = _event_times(scope, node) if entry.needs_time else ()
@@ -191,7 +195,8 @@ def _made(
         if len(rest) > 1:
             accuracy = _constant(rest[1])
             more["accuracy"] = max(accuracy, 1) if isinstance(accuracy, int) else 1
-    return replace(made, **more)  # type: ignore[arg-type]  # each under its own name
+    whole: Expression = replace(made, **more)  # type: ignore[arg-type]  # each under its own name
+    return whole if result is wanted else Cast(whole, wanted, node.span)
 
 
 def _constant(value: Expression) -> object:

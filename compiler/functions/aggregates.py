@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.functions.argument_rules import (
     ANY_COLUMN,
+    ANY_NUMBER,
     ANY_OR_DURATION,
     AS_DOUBLE,
     AS_TEXT,
     CONDITION,
-    NUMBER,
     NUMBER_OR_DURATION,
+    ORDERED,
+    ORDERED_OR_DURATION,
     WRITTEN_DIGITS,
     WRITTEN_TEXT,
     ArgumentRule,
@@ -88,14 +90,14 @@ AGGREGATES = (
     ),
     AggregateEntry(
         "min",
-        (one("x", ANY_OR_DURATION),),
+        (one("x", ORDERED_OR_DURATION),),
         first_type,
         "The least value; NULL where no value is. NaN is above every number.",
         ("MIN(name)", "a"),
     ),
     AggregateEntry(
         "max",
-        (one("x", ANY_OR_DURATION),),
+        (one("x", ORDERED_OR_DURATION),),
         first_type,
         "The greatest value; NULL where no value is. NaN is above every number.",
         ("MAX(x)", 4),
@@ -159,7 +161,7 @@ AGGREGATES = (
     ),
     AggregateEntry(
         "max_by",
-        (one("x", ANY_COLUMN), one("key", ANY_COLUMN)),
+        (one("x", ANY_COLUMN), one("key", ORDERED)),
         first_type,
         "The value of the row with the greatest key; of several the earliest by event time, then by arrival.",
         ("MAX_BY(name, x)", "d"),
@@ -170,7 +172,7 @@ AGGREGATES = (
     ),
     AggregateEntry(
         "min_by",
-        (one("x", ANY_COLUMN), one("key", ANY_COLUMN)),
+        (one("x", ANY_COLUMN), one("key", ORDERED)),
         first_type,
         "The value of the row with the least key; of several the earliest by event time, then by arrival.",
         ("MIN_BY(name, x)", "a"),
@@ -337,7 +339,7 @@ AGGREGATES = (
     ),
     AggregateEntry(
         "approx_percentile",
-        (one("x", NUMBER), one("share", _SHARE), optional("accuracy", WRITTEN_DIGITS)),
+        (one("x", ANY_NUMBER), one("share", _SHARE), optional("accuracy", WRITTEN_DIGITS)),
         first_type,
         "About the value at that share: DDSketch, off by at most 1/accuracy of the value (10,000 where it is left out).",
         ("APPROX_PERCENTILE(x, 0.5)", 4),

@@ -151,6 +151,15 @@ ANY_COLUMN = ArgumentRule("any", "a column's type", ANY_TYPES, ColumnType.DOUBLE
 ANY_OR_DURATION = ArgumentRule(
     "any", "a column's type", ANY_TYPES | {ColumnType.INTERVAL}, ColumnType.DOUBLE
 )
+ORDERED = ArgumentRule(
+    "any but ARRAY, MAP and STRUCT", "a value that has an order", COLUMN_TYPES, ColumnType.DOUBLE
+)
+ORDERED_OR_DURATION = ArgumentRule(
+    "any but ARRAY, MAP and STRUCT",
+    "a value that has an order",
+    COLUMN_TYPES | {ColumnType.INTERVAL},
+    ColumnType.DOUBLE,
+)
 ARRAY = ArgumentRule("ARRAY", "an ARRAY", TypeSet((), ArrayType), ColumnType.NULL)
 MAP = ArgumentRule("MAP", "a MAP", TypeSet((), MapType), ColumnType.NULL)
 ARRAY_OR_MAP = ArgumentRule(

@@ -269,6 +269,7 @@ RECORDS: dict[str, type] = {
             normal.PatternAtom,
             normal.FoldedAtom,
             normal.NetAtom,
+            normal.ElementAtom,
             normal.ExpressionAtom,
         ),
         *(normal.AllOf, normal.AnyOf, normal.EquiJoin, normal.ThetaJoin, normal.Residual),

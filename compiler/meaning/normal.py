@@ -106,7 +106,20 @@ class ExpressionAtom:
     negated: bool = False
 
 
-Atom = ValueAtom | PatternAtom | FoldedAtom | NetAtom | ExpressionAtom
+@record
+class ElementAtom:
+    """TRUE where `element`, about column 0, is TRUE for some element of the array in the column; with `negated` where it is for none.
+
+    `expression` says the same of whole rows, for what no index of elements can answer.
+    """
+
+    column: int
+    element: ValueAtom | PatternAtom | FoldedAtom | NetAtom
+    expression: Expression
+    negated: bool = False
+
+
+Atom = ValueAtom | PatternAtom | FoldedAtom | NetAtom | ElementAtom | ExpressionAtom
 
 
 @record

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.bound import (
+    LAMBDA,
     And,
     Cast,
     ColumnRef,
@@ -39,6 +40,7 @@ from cqc.compiler.meaning.normal import (
     NEVER,
     AllOf,
     AnyOf,
+    ElementAtom,
     ExpressionAtom,
     FoldedAtom,
     Formula,
@@ -56,6 +58,7 @@ from cqc.compiler.meaning.value_sets import (
     intersect,
     unite,
 )
+from cqc.compiler.rewrites.element_conditions import element_condition, is_indexed
 from cqc.compiler.rewrites.mentioned_items import item_mask, renumber
 from cqc.compiler.rewrites.push_negations import Question, ask
 
@@ -197,6 +200,9 @@ def _atom(condition: Expression) -> Formula:
     nets = _nets(condition)
     if nets is not None:
         return nets
+    elements = _elements(condition)
+    if elements is not None:
+        return elements
     match condition:
         case Match(operand=ColumnRef() as column, pattern=str()):
             return _pattern(column, condition, negated=False)
@@ -211,6 +217,31 @@ def _atom(condition: Expression) -> Formula:
             return ExpressionAtom(_of_one_item(whole), negated=True)
         case _:
             return ExpressionAtom(_of_one_item(condition))
+
+
+def _elements(condition: Expression) -> Formula | None:
+    """A question about some element of an array, as an atom; where it is an OR, as one of several."""
+    match condition:
+        case FunctionCall(
+            name="exists" | "any",
+            arguments=(array, FunctionCall(name=name, arguments=(first, Or() as body)) as inner),
+        ) if name == LAMBDA:
+            parts = [replace(inner, arguments=(first, each)) for each in body.operands]
+            return disjoin([_atom(replace(condition, arguments=(array, each))) for each in parts])
+        case Not(operand=IsTruth(operand=FunctionCall() as asked, value=True)):
+            found = _elements(asked)
+            return replace(found, negated=True) if isinstance(found, ElementAtom) else None
+        case _:
+            pass
+    about = element_condition(condition)
+    if about is None:
+        return None
+    column, of_element = about
+    element = formula_of(of_element)
+    if not is_indexed(element):
+        return None
+    assert isinstance(element, ValueAtom | PatternAtom | FoldedAtom | NetAtom)
+    return ElementAtom(column.column, element, _of_one_item(condition))
 
 
 def _nets(condition: Expression) -> NetAtom | None:

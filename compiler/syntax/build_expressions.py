@@ -296,6 +296,18 @@ class ExpressionPieces:
         arguments, close = pieces_of(rest), token_of(rest[-1])
         return _call(name, arguments, close, star=False, distinct=distinct is not None)
 
+    def call_nulls(self, name: int, open_: int, distinct: int | None, *rest: Part) -> Piece:
+        """`first(x IGNORE NULLS)`, which is `first(x) IGNORE NULLS`."""
+        *arguments, word, _, close = rest
+        call = self.call_arguments(name, open_, distinct, *arguments, close)
+        make_call, at = call.make, token_of(word)
+
+        def make(t: Tokens) -> syntax.Call:
+            made: syntax.Call = make_call(t)
+            return replace(made, ignores_nulls=t.kinds[at] == "IGNORE")
+
+        return Piece(make, call.first, call.last, (call,))
+
     def over(
         self,
         call: Piece,

@@ -38,6 +38,7 @@ from cqc.compiler.meaning.bound import (
 from cqc.compiler.meaning.normal import (
     AllOf,
     AnyOf,
+    ElementAtom,
     ExpressionAtom,
     FoldedAtom,
     NetAtom,
@@ -280,7 +281,10 @@ def formula_text(formula: Formula, relation: Relation) -> str:
             return shortened([_inner_formula(part, relation) for part in parts], " AND ")
         case AnyOf(parts=parts):
             return shortened([_inner_formula(part, relation) for part in parts], " OR ")
-        case ExpressionAtom(expression=expression, negated=negated):
+        case (
+            ExpressionAtom(expression=expression, negated=negated)
+            | ElementAtom(expression=expression, negated=negated)
+        ):
             text = expression_text(expression, (relation,))
             return f"({text}) IS NOT TRUE" if negated else text
         case PatternAtom(column=column, kind=kind, pattern=pattern, negated=negated):

@@ -14,6 +14,7 @@ import numpy as np
 
 from cqc.compiler.meaning.normal import (
     Atom,
+    ElementAtom,
     ExpressionAtom,
     FoldedAtom,
     NetAtom,
@@ -33,6 +34,7 @@ from cqc.runtime.filter.bits.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.bits.formula_bits import FALSE, TRUE, Leaf
 from cqc.runtime.filter.bits.row_ids import SHARED_ATOM, RowIds
 from cqc.runtime.filter.column_cuts import ColumnCuts
+from cqc.runtime.filter.element_index import ElementIndex, ElementNets, ElementValues
 from cqc.runtime.filter.known_texts import KnownTexts
 from cqc.runtime.filter.point_index import PointIndex
 from cqc.runtime.filter.text_index import FoldedOnce, TextIndex
@@ -71,7 +73,15 @@ class Nets:
     nets: tuple[str, ...]
 
 
-Sparse = Points | PatternAtom | Nets
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What is asked about the elements of a column of arrays, as the key of a shared atom."""
+
+    column: int
+    asked: ElementValues | ElementNets | PatternAtom
+
+
+Sparse = Points | PatternAtom | Nets | Elements
 Masked = PatternAtom | ExpressionAtom
 
 
@@ -86,6 +96,7 @@ class Atoms:
         self._folded_points: dict[int, PointIndex] = {}
         self._texts: dict[int, TextIndex] = {}
         self._nets: dict[int, NetIndex] = {}
+        self._elements: dict[int, ElementIndex] = {}
         self._id_of: dict[Sparse | Masked, int] = {}
         self._atom_of: dict[int, Sparse | Masked] = {}
         self._masks: dict[int, Compiled | Matcher] = {}
@@ -105,6 +116,7 @@ class Atoms:
         held += sum(points.nbytes for points in self._folded_points.values())
         held += sum(texts.nbytes for texts in self._texts.values())
         held += sum(nets.nbytes for nets in self._nets.values())
+        held += sum(elements.nbytes for elements in self._elements.values())
         return held + self.known.nbytes + 16 * len(self.ids) + 400 * len(self._id_of)
 
     @property
@@ -124,6 +136,8 @@ class Atoms:
                 return self._folded_leaf(atom)
             case NetAtom():
                 return self._net_leaf(atom)
+            case ElementAtom():
+                return self._element_leaf(atom)
             case ExpressionAtom():
                 row_id = self._shared(replace(atom, negated=False))
                 return Leaf(((EVERY_TUPLE if atom.negated else NO_TUPLE, row_id),))
@@ -178,6 +192,9 @@ class Atoms:
         nets = self._nets.get(number)
         if nets is not None:
             hits.append(nets.hits(column))
+        elements = self._elements.get(number)
+        if elements is not None:
+            hits.append(elements.hits(column))
         return hits
 
     def mask(self, row_id: int, columns: Callable[[int], Column], count: int) -> NDArray[np.bool_]:
@@ -248,6 +265,35 @@ class Atoms:
     def _net_leaf(self, atom: NetAtom) -> Leaf:
         return self._sparse_leaf(atom, self._shared(Nets(atom.column, atom.nets)))
 
+    def _element_leaf(self, atom: ElementAtom) -> Leaf:
+        asked = self._asked_of_elements(atom)
+        if asked is None:
+            return self.leaf(ExpressionAtom(atom.expression, atom.negated))
+        self._cuts(atom.column)  # its tuples are looked at
+        row_id = self._shared(Elements(atom.column, asked))
+        if atom.negated:
+            return Leaf(((EVERY_TUPLE, row_id),))
+        return Leaf(((row_id, NO_TUPLE),), row_id)
+
+    def _asked_of_elements(
+        self, atom: ElementAtom
+    ) -> ElementValues | ElementNets | PatternAtom | None:
+        """What an index of elements is asked; None where a pattern has no literal to look for."""
+        match atom.element:
+            case PatternAtom() as element:
+                plan = plan_pattern(element.kind, element.pattern, element.escape)
+                return element if isinstance(plan, Literal) else None
+            case FoldedAtom() as element:
+                return ElementValues(element.texts, str, folded=True)
+            case NetAtom() as element:
+                return ElementNets(element.nets)
+            case ValueAtom() as element:
+                listed = points_of(element.type, element.intervals)
+                if listed is None or listed.complement:
+                    values = tuple(each.low for each in element.intervals if each.low is not None)
+                    return ElementValues(values, type(values[0]))
+                return ElementValues(listed.values, type(listed.values[0]))
+
     def _sparse_leaf(self, atom: FoldedAtom | NetAtom, row_id: int) -> Leaf:
         end = self._cuts(atom.column).end
         if atom.negated:
@@ -294,6 +340,12 @@ class Atoms:
                 index.add(row_id, atom.values)
             case Nets():
                 self._nets.setdefault(atom.column, NetIndex()).add(row_id, atom.nets)
+            case Elements():
+                elements = self._elements.get(atom.column)
+                if elements is None:
+                    elements = ElementIndex(self._types[atom.column])
+                    self._elements[atom.column] = elements
+                elements.add(row_id, atom.asked)
             case ExpressionAtom():
                 self._masks[row_id] = compile_expression(atom.expression)
         return row_id
@@ -321,6 +373,8 @@ class Atoms:
                 indexes[atom.column].remove(row_id, atom.values)
             case Nets():
                 self._nets[atom.column].remove(row_id)
+            case Elements():
+                self._elements[atom.column].remove(row_id, atom.asked)
             case PatternAtom():
                 self._texts[atom.column].remove(row_id, atom)
             case ExpressionAtom():

@@ -92,6 +92,11 @@ class ColumnCuts:
 
     def locate(self, column: Column, out: NDArray[np.int32]) -> None:
         """Write for each value the number of cuts not above it; NULL is beyond the end."""
+        if self._type.is_nested:  # nobody asks about its order, only about what is in it
+            out[:] = 0
+            if column.valid is not None:
+                out[~column.valid] = len(self.order)
+            return
         self._locator.locate(column, out)
 
     @property

@@ -120,6 +120,10 @@ SPECIAL: dict[str, dict[int, list[str]]] = {
         2: ["'<$1>'", "'-'", "'$0$0'", "'\\$'", "''"],
         3: ["1", "2", "3"],
     },
+    "regexp_extract_all": {1: _PATTERNS, 2: ["0", "1", "2", "little_1"]},
+    "split": {1: [*_PATTERNS, "'X'", "''", "' '"], 2: ["0", "1", "2", "-1", "little_1"]},
+    "unbase64": {0: ["'YWJj'", "'YW=='", "'YWJ'", "'Y'", "text_1"]},
+    "unhex": {0: ["'4a'", "'abc'", "'é'", "text_1", "whole_1"]},
     "split_part": {1: ["'X'", "' '", "text_1"]},
     "sha2": {1: ["0", "224", "256", "384", "512", "1", "little_1"]},
     "conv": {

@@ -22,6 +22,7 @@ from cqc.compiler.meaning.catalog import Column, Relation, fold
 from cqc.compiler.meaning.normal import (
     AllOf,
     AnyOf,
+    ElementAtom,
     ExpressionAtom,
     FoldedAtom,
     Formula,
@@ -310,6 +311,8 @@ def holds(formula: Formula, row: Row) -> bool:
             if text is None:
                 return formula.matches_null
             return (text.lower() in formula.texts) != formula.negated
+        case ElementAtom():
+            return is_true(formula.expression, Scope([row])) != formula.negated
         case NetAtom():
             text = row[formula.column]
             if text is None:

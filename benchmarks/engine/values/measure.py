@@ -1,0 +1,62 @@
+"""cqc's part: `python -m cqc.benchmarks.engine.values.measure SECONDS`; prints one JSON object.
+
+A function is one compiled expression that runs over the columns of one packet, again and again: what its node costs in a running engine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import cqc
+from cqc.benchmarks.engine.values.workload import DECLARED, ROWS, cases, packet
+from cqc.runtime.expressions.compile.compile_expression import compile_expression
+from cqc.runtime.intake.typed_batch import Intake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def best_ns(run: Callable[[], Any], seconds: float) -> float:
+    """The least CPU time of a run per value, in nanoseconds."""
+    run()
+    best, until = float("inf"), time.process_time() + seconds
+    while True:
+        began = time.process_time_ns()
+        run()
+        best = min(best, (time.process_time_ns() - began) / ROWS)
+        if time.process_time() > until:
+            return best
+
+
+def functions(seconds: float) -> dict[str, float]:
+    """Nanoseconds a value of each call."""
+    program = cqc.compile(f"CREATE STREAM s ({DECLARED}); SELECT ts FROM s;")
+    columns = columns_of(program)
+    found = {}
+    for case in cases():
+        query = program.bind_one(f"SELECT {case.call} AS v FROM s", name="v")
+        compiled = compile_expression(query.outputs[0].expression)
+
+        def run(compiled: Any = compiled) -> None:
+            made = compiled.run(lambda _, at: columns[at], ROWS)
+            _ = made.nested if made.type.is_nested else made.values
+
+        found[case.name] = best_ns(run, seconds)
+    return found
+
+
+def columns_of(program: cqc.Program) -> list[Any]:
+    """The packet as the engine has it."""
+    taken = Intake(program.catalog.relations["s"]).take_arrow(packet())
+    if taken.rejects:
+        raise RuntimeError(f"rejected: {taken.rejects[0]}")
+    return list(taken.columns)
+
+
+if __name__ == "__main__":
+    began = time.process_time()
+    made = functions(float(sys.argv[1]))
+    print(json.dumps({"cpu_s": time.process_time() - began, "ns": made}))
