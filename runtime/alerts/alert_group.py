@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cqc.runtime.alerts.alert_plan import AlertPlan, Clears
     from cqc.runtime.columns.columns import Column
 
+_FEW = 32  # entries for each that is looked at: to mark them all is quicker than to sort
 _MANY = 1024  # entries and rows that may be over before they are dropped
 
 
@@ -85,6 +86,7 @@ class AlertGroup:
         self._numbers = KeyNumbers([key.type for key in keys])
         self._columns = dict(columns)
         self.kept = KeptRows(tuple(columns.values()))
+        self._steps_taken = 0  # since it was last asked what is over
         self._next_us = (
             ALL_SEEN  # no key is silent for too long before the watermark is greater than this
         )
@@ -124,7 +126,8 @@ class AlertGroup:
             events,
         )
         found = self._told(events[:made], rows, base)
-        touched = np.unique(steps[:, 1])
+        touched = _touched(steps[:, 1], entries.count)
+        self._steps_taken += len(steps)
         self._note_silence(touched, terms)
         self._keep_lasts(touched, rows, base)
         return found
@@ -181,16 +184,12 @@ class AlertGroup:
     ) -> NDArray[np.bool_]:
         """Which steps are clear: by CLEAR WHEN, which is asked only of what is good, or because they are good."""
         clear: NDArray[np.bool_] = steps[:, 2] == 0
-        asked = np.flatnonzero(clear)
-        by_condition: dict[Expression, list[int]] = {}
-        for number in np.unique(alerts[asked]).tolist():
-            condition = plans[number].alert.clear
-            if condition is not None:
-                by_condition.setdefault(condition, []).append(number)
-        for condition, numbers in by_condition.items():
-            own = asked[np.isin(alerts[asked], numbers)]
-            distinct, back = np.unique(steps[own, 0], return_inverse=True)
-            some = rows.take(distinct)
+        for condition, has_it in clears.owners(plans):
+            own = np.flatnonzero((steps[:, 2] == 0) & has_it[alerts])
+            if not len(own):
+                continue
+            asked, back = numbered(steps[own, 0], len(rows))
+            some = rows.take(asked)
             clear[own] = clears.of(condition).is_true(self.fetch(some), len(some))[back]
         return clear
 
@@ -219,7 +218,7 @@ class AlertGroup:
         tied = np.flatnonzero(same)
         by_outputs: dict[Any, list[int]] = {}
         for number in np.unique(alerts[tied]).tolist():
-            by_outputs.setdefault(plans[number].outputs_key, []).append(number)
+            by_outputs.setdefault(plans[number].outputs, []).append(number)
         for numbers in by_outputs.values():
             own = tied[np.isin(alerts[tied], numbers)]
             some = rows.take(steps[own, 0])
@@ -284,15 +283,18 @@ class AlertGroup:
         """Keep the last observations of the keys that were touched."""
         entries = self.entries
         fresh = touched[entries.lasts[touched] >= base]
-        distinct, back = np.unique(entries.lasts[fresh] - base, return_inverse=True)
+        chosen, back = numbered(entries.lasts[fresh] - base, len(rows))
         entries.lasts[fresh] = base + back
-        self.kept.append(rows.take(distinct))
+        self.kept.append(rows.take(chosen))
 
     def forget(self, now_us: int, terms: NDArray[np.int64]) -> None:
         """Drop what is over, when there is much of it; nothing before `now_us` can come any more."""
         entries = self.entries
         if max(entries.count, len(self.kept) // 4) < _MANY and len(self._numbers) < 4 * _MANY:
             return
+        if self._steps_taken < entries.count:  # to look at all of them would be most of the work
+            return
+        self._steps_taken = 0
         needed = entries.remembered(terms, now_us)
         live = int(needed.sum())
         if max(entries.count, len(self.kept) // 2, len(self._numbers) // 8) > 2 * live + _MANY:
@@ -301,8 +303,8 @@ class AlertGroup:
     def keep_only(self, chosen: NDArray[np.int64]) -> None:
         """Drop all other entries, and the keys and rows that only they had."""
         entries = self.entries
-        distinct, back = np.unique(entries.lasts[chosen], return_inverse=True)
-        self.kept.keep(distinct)
+        lasts, back = np.unique(entries.lasts[chosen], return_inverse=True)
+        self.kept.keep(lasts)
         self._numbers = KeyNumbers([key.type for key in self.keys])
         rows = self.kept.all()
         keys = self._numbers.of(self.key_columns(rows), len(rows))
@@ -341,3 +343,25 @@ class AlertGroup:
     def nbytes(self) -> int:
         """What is held."""
         return self.entries.nbytes + self.kept.nbytes + self._numbers.nbytes
+
+
+def _touched(entries: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Each entry once, ascending, of so many that there are."""
+    if count < _FEW * len(entries):
+        is_there = np.zeros(count, np.bool_)
+        is_there[entries] = True
+        return np.flatnonzero(is_there)
+    ordered = np.sort(entries)  # NumPy's own `unique` makes a table of them, which takes longer
+    is_first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
+def numbered(values: NDArray[np.int64], below: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each value once, ascending, and where each value is among those; all are below a number that is not large."""
+    is_there = np.zeros(below, np.bool_)
+    is_there[values] = True
+    found = np.flatnonzero(is_there)
+    place = np.empty(below, np.int64)
+    place[found] = np.arange(len(found))
+    return found, place[values]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +19,12 @@ from cqc.runtime.expressions.compile.compile_expression import compile_expressio
 from cqc.runtime.windows.waiting_rows import places_in
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from cqc.compiler.graph.nodes import QueryNode
-    from cqc.compiler.meaning.alerts import Alert
+    from cqc.compiler.meaning.alerts import Alert, Text
     from cqc.compiler.meaning.bound import Expression
     from cqc.compiler.meaning.types import ColumnType
     from cqc.runtime.deliver.outputs import OutputPlan
@@ -46,24 +46,19 @@ class AlertPlan:
     since: int  # how many observations had come before it
     outputs: OutputPlan
     results: int = 0
+    name: str = field(init=False)
+    keys: tuple[Expression, ...] = field(init=False)  # what PER says
+    key_names: tuple[str, ...] = field(init=False)
+    time_type: ColumnType = field(init=False)
+    style: tuple[str | None, tuple[Text, ...], tuple[str, ...]] = field(init=False)
 
-    @property
-    def name(self) -> str:
-        return self.node.name
-
-    @property
-    def keys(self) -> tuple[Expression, ...]:
-        """What PER says."""
-        return tuple(key.expression for key in self.alert.keys)
-
-    @property
-    def key_names(self) -> tuple[str, ...]:
-        return tuple(key.name for key in self.alert.keys)
-
-    @property
-    def outputs_key(self) -> Hashable:
-        """The same for all alerts with this SELECT list."""
-        return tuple((output.name, output.expression) for output in self.node.outputs)
+    def __post_init__(self) -> None:
+        # Asked for with every block of results.
+        self.name = self.node.name
+        self.keys = tuple(key.expression for key in self.alert.keys)
+        self.key_names = tuple(key.name for key in self.alert.keys)
+        self.style = self.alert.severity, self.alert.texts, self.key_names
+        self.time_type = self.node.items[0].relation.time_type
 
     def terms(self) -> NDArray[np.int64]:
         """The row of the alert among the terms that kernels read."""
@@ -93,6 +88,22 @@ class Clears:
 
     def __init__(self) -> None:
         self._compiled: dict[Expression, Compiled] = {}
+        self._owners: list[tuple[Expression, NDArray[np.bool_]]] | None = None
+
+    def owners(self, plans: Mapping[int, AlertPlan]) -> list[tuple[Expression, NDArray[np.bool_]]]:
+        """Each condition, and which alerts have it, by their numbers."""
+        if self._owners is None:
+            found: dict[Expression, NDArray[np.bool_]] = {}
+            for number, plan in plans.items():
+                if plan.alert.clear is not None:
+                    none = np.zeros(max(plans) + 1, np.bool_)
+                    found.setdefault(plan.alert.clear, none)[number] = True
+            self._owners = list(found.items())
+        return self._owners
+
+    def forget_owners(self) -> None:
+        """Alerts came or went."""
+        self._owners = None
 
     def of(self, expression: Expression) -> Compiled:
         """The compiled condition."""

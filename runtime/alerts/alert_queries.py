@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.alerts.alert_group import AlertGroup, Told
     from cqc.runtime.columns.packet import Packet
+    from cqc.runtime.deliver.outputs import OutputPlan
     from cqc.runtime.lineage.matches import Found, Seat
+
+_MOST_SHORT = 2**16  # numbers of alerts that fit into two bytes
 
 
 class AlertQueries:
@@ -89,38 +92,43 @@ class AlertQueries:
     ) -> Iterator[ResultBlock]:
         """A block for each alert; alerts of one SELECT list have their columns in common."""
         key_columns = tuple(group.key_columns(told.rows))
-        numbers = np.unique(told.alerts).tolist()
-        shown: dict[Any, Any] = {}
-        order = np.argsort(told.alerts, kind="stable")
-        ends = np.searchsorted(told.alerts[order], numbers, side="right").tolist()
+        shown: dict[OutputPlan, Any] = {}
+        # Few alerts have numbers that need more, and short numbers are sorted without a comparison.
+        short = np.uint16 if max(plans) < _MOST_SHORT else np.int64
+        order = np.argsort(told.alerts.astype(short), kind="stable")
+        counts = np.bincount(told.alerts)
+        numbers = np.flatnonzero(counts)
+        times_us = told.times_us[order]
+        sorted_alerts = told.alerts[order]
+        goes_back = (times_us[1:] < times_us[:-1]) & (sorted_alerts[1:] == sorted_alerts[:-1])
+        in_order = not goes_back.any()
+        beside: dict[Any, AlertColumns] = {}  # alerts of one severity without texts tell the same
         begin = 0
-        for number, end in zip(numbers, ends, strict=True):
+        for number, count in zip(numbers.tolist(), counts[numbers].tolist(), strict=True):
             plan = plans[number]
-            if plan.outputs_key not in shown:
-                fetch = group.fetch(told.rows)
-                shown[plan.outputs_key] = plan.outputs.columns(fetch, len(told.rows))
-            picks = order[begin:end]
-            begin = end
-            plan.results += len(picks)
-            alert = AlertColumns(
-                plan.alert.severity,
-                plan.alert.texts,
-                plan.key_names,
-                key_columns,
-                told.states,
-                told.since_us,
-                told.counts,
-            )
+            columns = shown.get(plan.outputs)
+            if columns is None:
+                columns = plan.outputs.columns(group.fetch(told.rows), len(told.rows))
+                shown[plan.outputs] = columns
+            end = begin + count
+            plan.results += count
+            alert = beside.get(plan.style)
+            if alert is None:
+                alert = beside[plan.style] = AlertColumns(
+                    *plan.style, key_columns, told.states, told.since_us, told.counts
+                )
             yield ResultBlock(
                 plan.name,
                 plan.outputs.names,
-                shown[plan.outputs_key],
-                picks,
-                told.times_us[picks],
-                plan.node.items[0].relation.time_type,
+                columns,
+                order[begin:end],
+                times_us[begin:end],
+                plan.time_type,
                 is_at=False,
                 alert=alert,
+                in_order=in_order,
             )
+            begin = end
 
     # Going on elsewhere
 

@@ -92,6 +92,7 @@ class ObservedStream:
         self.terms[plan.number] = plan.terms()
         self.plans[plan.number] = plan
         self._seats = None
+        self.clears.forget_owners()
         if plan.keys not in self.groups:
             self.groups[plan.keys] = AlertGroup(plan.keys, self.columns, of_view=self.of_view)
 
@@ -102,6 +103,7 @@ class ObservedStream:
         found = self.groups[plan.keys].resolve(plan.number, watermark_us)
         del self.plans[plan.number]
         self._seats = None
+        self.clears.forget_owners()
         for part in self.waiting:
             kept = part.bad_alerts != plan.number
             part.bad_rows, part.bad_alerts = part.bad_rows[kept], part.bad_alerts[kept]

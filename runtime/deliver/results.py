@@ -47,6 +47,7 @@ class ResultBlock:
     time_type: ColumnType
     is_at: bool
     alert: AlertColumns | None = None  # of the same rows as `columns`
+    in_order: bool = False  # known to be in result-time order
 
     def __len__(self) -> int:
         return len(self.times_us)
@@ -246,7 +247,7 @@ def alerts_of(block: ResultBlock) -> list[dict[str, Any]]:
 
 def _sorted_block(block: ResultBlock) -> ResultBlock:
     times = block.times_us
-    if (times[1:] >= times[:-1]).all():
+    if block.in_order or (times[1:] >= times[:-1]).all():
         return block
     order = np.argsort(times, kind="stable")
     return replace(block, picks=block.positions()[order], times_us=times[order])
