@@ -117,6 +117,12 @@ export interface Health {
   caught_up: boolean;
   problems: string[];
 }
+export interface SeverityInfo {
+  severity: string | null;
+  alerts: number;
+  pending: number;
+  firing: number;
+}
 export interface Overview {
   version: string;
   now: string;
@@ -139,6 +145,8 @@ export interface Overview {
   kept_result_bytes: number;
   sharing: { cost_seconds: number; priced_cost_seconds: number; alone_seconds: number };
   streams: StreamInfo[];
+  alerts: SeverityInfo[];
+  sinks: SinkInfo[];
   history: { at: number[]; tuples: number[]; results: number[]; load: number[]; memory: number[] } | null;
 }
 export interface GraphNode {

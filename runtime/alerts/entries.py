@@ -38,6 +38,7 @@ class Entries:
         """Room for more entries, and for so many keys."""
         if self.count + more > len(self.alert_of):
             self._resize(2 * (self.count + more))
+        self.times[self.count : self.count + more] = NEVER
         if keys > len(self.heads):
             grown = np.full(2 * keys, -1, np.int64)
             grown[: len(self.heads)] = self.heads
@@ -46,8 +47,9 @@ class Entries:
     def _resize(self, size: int) -> None:
         for name in ("keys", "alert_of", "links", "times", "counts", "states", "marks", "lasts"):
             old = getattr(self, name)
-            fill = NEVER if name == "times" else 0
-            grown = np.full((size, *old.shape[1:]), fill, old.dtype)
+            grown = np.zeros(
+                (size, *old.shape[1:]), old.dtype
+            )  # memory that nobody has touched costs nothing
             grown[: self.count] = old[: self.count]
             setattr(self, name, grown)
 

@@ -4,10 +4,11 @@ import type { JSX } from "preact";
 import { Chart } from "../chart";
 import { bytes, counted, instant, percent, seconds, short, times, whole } from "../format";
 import { addressFor, useTitle } from "../hooks";
-import type { Overview, StreamInfo } from "../types";
+import type { Overview, SeverityInfo, SinkInfo, StreamInfo } from "../types";
 import { Card, Empty, Stat, Waiting } from "../widgets";
 import type { ScreenProps } from ".";
 
+const MOST_SHOWN = 20;
 const FAR_S = 7 * 86400; // a watermark so far back is that of recorded data, and no lag
 
 export function OverviewScreen(props: ScreenProps): JSX.Element {
@@ -63,8 +64,84 @@ function Shown({ overview }: { overview: Overview }): JSX.Element {
           )}
         </Card>
       </div>
+      {(overview.alerts.length > 0 || overview.sinks.length > 0) && (
+        <div class="two">
+          {overview.alerts.length > 0 && <Alerts severities={overview.alerts} />}
+          {overview.sinks.length > 0 && <Backlog sinks={overview.sinks} />}
+        </div>
+      )}
       <Streams streams={overview.streams} />
     </>
+  );
+}
+
+function Alerts({ severities }: { severities: SeverityInfo[] }): JSX.Element {
+  return (
+    <Card title="Alerts firing">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Alerts by severity">
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">severity</th>
+              <th scope="col" class="number">firing</th>
+              <th scope="col" class="number">pending</th>
+              <th scope="col" class="number">alerts</th>
+            </tr>
+          </thead>
+          <tbody>
+            {severities.slice(0, MOST_SHOWN).map((each) => (
+              <tr key={each.severity ?? ""}>
+                <th scope="row">{each.severity === null ? <span class="soft">no severity</span> : <bdi class="name">{each.severity.slice(0, 60)}</bdi>}</th>
+                <td class={`number ${each.firing ? "bad" : "soft"}`}>{short(each.firing)}</td>
+                <td class={`number ${each.pending ? "warn" : "soft"}`}>{short(each.pending)}</td>
+                <td class="number">
+                  <a href="#/alerts" aria-label={`${counted(each.alerts, "alert")} of ${each.severity ?? "no severity"}`}>
+                    {short(each.alerts)}
+                  </a>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function Backlog({ sinks }: { sinks: SinkInfo[] }): JSX.Element {
+  const shown = [...sinks].sort((one, other) => other.waiting - one.waiting).slice(0, MOST_SHOWN);
+  return (
+    <Card title="Sinks">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Sinks with what waits for them">
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">sink</th>
+              <th scope="col" class="number">waiting</th>
+              <th scope="col" class="number">bytes</th>
+              <th scope="col" class="number">sent</th>
+              <th scope="col" class="number">dead letters</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((each) => (
+              <tr key={each.name}>
+                <th scope="row">
+                  <a href="#/sinks">
+                    <bdi class="name">{each.name.slice(0, 60)}</bdi>
+                  </a>
+                  {each.is_failing && <span class="kind bad">failing</span>}
+                </th>
+                <td class={`number ${each.waiting ? "warn" : "soft"}`}>{short(each.waiting)}</td>
+                <td class="number">{bytes(each.waiting_bytes)}</td>
+                <td class="number">{short(each.sent)}</td>
+                <td class={`number ${each.dead ? "bad" : "soft"}`}>{short(each.dead)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
   );
 }
 

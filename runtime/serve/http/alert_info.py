@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.serve.http.exposition import labels, metric
 from cqc.runtime.serve.http.models import AlertInfo, AlertKey, AlertList
+from cqc.runtime.serve.http.view_models import SeverityInfo
 
 if TYPE_CHECKING:
     from cqc.runtime.serve.service import Service
@@ -45,6 +46,24 @@ def alert_list(service: Service, name: str | None, most: int) -> AlertList:
         for key in engine.alerts(name, max(most, 0))
     ]
     return AlertList(alerts=found, keys=keys)
+
+
+def severity_list(service: Service) -> list[SeverityInfo]:
+    """How many keys are pending and firing, by severity."""
+    engine = service.engine
+    found: dict[str | None, SeverityInfo] = {}
+    for name, (pending, firing) in engine.alert_counts().items():
+        alert = engine.node(name).alert
+        severity = None if alert is None else alert.severity
+        own = found.setdefault(
+            severity, SeverityInfo(severity=severity, alerts=0, pending=0, firing=0)
+        )
+        own.alerts += 1
+        own.pending += pending
+        own.firing += firing
+    return sorted(
+        found.values(), key=lambda each: (-each.firing, -each.pending, each.severity or "")
+    )
 
 
 def alert_lines(service: Service) -> list[str]:

@@ -12,6 +12,7 @@ from cqc.runtime.serve.http.models import (  # noqa: TC001 - fields are made of 
     Health,
     Histogram,
     ResultInfo,
+    SinkInfo,
 )
 
 
@@ -64,6 +65,15 @@ class HistoryInfo(BaseModel):
     memory: list[float]
 
 
+class SeverityInfo(BaseModel):
+    """The keys of all alerts of one severity."""
+
+    severity: str | None
+    alerts: int
+    pending: int
+    firing: int
+
+
 class Overview(BaseModel):
     """The service at a glance."""
 
@@ -88,6 +98,10 @@ class Overview(BaseModel):
     kept_result_bytes: int
     sharing: Sharing
     streams: list[StreamInfo]
+    alerts: list[SeverityInfo] = Field(
+        description="By severity, those with most keys firing first."
+    )
+    sinks: list[SinkInfo] = Field(description="With what waits for each.")
     history: HistoryInfo | None = Field(description="Where it was asked for.")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,8 @@ from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.functions.registry import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
 from cqc.compiler.syntax.tokens import CONTEXTUAL, RESERVED
 from cqc.runtime.serve.http.access import CALLER
-from cqc.runtime.serve.http.models import ColumnInfo, QueryDetail, QueryList
+from cqc.runtime.serve.http.alert_info import severity_list
+from cqc.runtime.serve.http.models import ColumnInfo, QueryDetail, QueryList, SinkInfo
 from cqc.runtime.serve.http.query_info import (
     detail_of,
     event_time,
@@ -251,6 +253,8 @@ class ViewsApi:
                 )
                 for each in streams
             ],
+            alerts=await self._worker.ask(severity_list),
+            sinks=[SinkInfo(**asdict(each)) for each in service.sinks.measure()],
             history=None if past is None else HistoryInfo(**past),
         )
 

@@ -104,3 +104,18 @@ def test_a_service_without_alerts_and_sinks_says_so(browser: Browser) -> None:
         tab.sees("No alerts")
         tab.visit("#/sinks")
         tab.sees("No sinks")
+
+
+def test_the_overview_has_alerts_by_severity_and_what_waits_for_sinks(
+    browser: Browser, service: Running
+) -> None:
+    with visiting(browser, service.address) as tab:
+        tab.visit("#/")
+        alerts = tab.page.get_by_role("region", name="Alerts by severity")
+        expect(alerts.get_by_role("row", name=re.compile("critical 2 0 1"))).to_have_count(1)
+        expect(alerts.get_by_role("row", name=re.compile("warning 0 2 1"))).to_have_count(1)
+        expect(alerts.get_by_role("row", name=re.compile("no severity 1 0 1"))).to_have_count(1)
+        sinks = tab.page.get_by_role("region", name="Sinks with what waits for them")
+        expect(sinks.get_by_role("row", name=re.compile("nowhere failing 1 "))).to_have_count(1)
+        expect(sinks.get_by_role("row", name=re.compile("archive 0 "))).to_have_count(1)
+        assert not tab.wrong_for_everybody()

@@ -17,7 +17,8 @@ def filled(count: int) -> Entries:
 
 def test_entries_beyond_those_that_are_there_know_nothing() -> None:
     entries = filled(100)
-    assert (entries.times[100:] == NEVER).all()
+    entries.reserve(50, 1)
+    assert (entries.times[100:150] == NEVER).all()
     assert not entries.states[100:].any()
 
 
