@@ -135,13 +135,22 @@ def loading() -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in heard()}
     end_on_interrupt()
+    try:
+        with no_garbage():
+            yield
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)
+
+
+@contextmanager
+def no_garbage() -> Iterator[None]:
+    """While something is made that stays, as modules and programs do: looking at all of it again and again takes a tenth of the time."""
     was_enabled = gc.isenabled()
-    gc.disable()  # modules are no garbage, and looking at all of them again and again takes a tenth of the time
+    gc.disable()
     try:
         yield
     finally:
-        gc.freeze()  # nor are they looked at later
+        gc.freeze()  # nor is it looked at later
         if was_enabled:
             gc.enable()
-        for number, action in before.items():
-            signal.signal(number, action)

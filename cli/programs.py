@@ -214,11 +214,13 @@ def _kept(checkpoint: str | None) -> tuple[Program, list[tuple[SourceFile, str]]
 
 
 def _compiled(sources: list[tuple[SourceFile, str]], *, is_live: bool = False) -> Program:
+    from cqc.cli.interrupts import no_garbage
     from cqc.cli.report import show_diagnostics
     from cqc.compiler import compile_sources
     from cqc.compiler.idle_check import idle_warnings
 
-    program = compile_sources(sources)
+    with no_garbage():
+        program = compile_sources(sources)
     known = {each.span for each in program.warnings if each.code == "CQ088"}
     followed = []
     if is_live:

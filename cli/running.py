@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from cqc.cli.interrupts import Interrupts, loading
+from cqc.cli.interrupts import Interrupts, loading, no_garbage
 from cqc.cli.progress import Progress, wants_progress
 from cqc.cli.report import nothing_to_run, show_summary
 from cqc.cli.stop_at_once import INTERRUPTED
@@ -104,7 +104,8 @@ def _open_local_run(program: Program, options: RunOptions) -> Run:
         return BatchRun(program, options)
     if has_little_input(program, options):
         begin_plain(PLAIN_S)
-    return LocalRun(program, options)
+    with no_garbage():
+        return LocalRun(program, options)
 
 
 def _leave_signals_alone() -> None:

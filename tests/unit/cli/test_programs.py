@@ -1,10 +1,13 @@
 """PROGRAM arguments: files, folders, standard input, and what cannot be read."""
 
+import gc
 import json
 from pathlib import Path
 
 import pytest
 
+from cqc.cli.interrupts import no_garbage
+from cqc.cli.programs import load_program
 from tests.unit.cli.conftest import Call
 
 STREAM = "CREATE STREAM s (ts BIGINT, x BIGINT);\n"
@@ -97,3 +100,18 @@ def test_a_file_that_is_not_utf_8_leaves_the_others_to_be_formatted(
 
 def test_standard_input_that_is_not_text_is_an_error_of_the_program(call: Call) -> None:
     assert call("check", "-", stdin=b"\xff\xfe").code == 1
+
+
+def test_a_program_that_was_compiled_is_not_looked_at_for_garbage(tmp_path: Path) -> None:
+    (tmp_path / "s.cq").write_text("CREATE STREAM s (ts BIGINT, x BIGINT);")
+    frozen = gc.get_freeze_count()
+    try:
+        assert gc.isenabled()
+        load_program((str(tmp_path / "s.cq"),))
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > frozen
+        with no_garbage():
+            assert not gc.isenabled()
+        assert gc.isenabled()
+    finally:
+        gc.unfreeze()
