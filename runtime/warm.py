@@ -36,6 +36,7 @@ MODULES = (
     "cqc.runtime.filter.visit_order",
     "cqc.runtime.filter.literal_search",
     "cqc.runtime.filter.packet_hits",
+    "cqc.runtime.filter.bits.interval_sweep",
     "cqc.runtime.filter.text_index",
     "cqc.runtime.filter.text_numbers",
     "cqc.runtime.filter.grouped_filter",

@@ -7,7 +7,7 @@ masks are evaluated. From then on any question about the outcome is one pass (`b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import take
 from cqc.runtime.filter.bits.bit_sweep import (
     FIRST_ID,
+    NO_TUPLE,
     Conjunctions,
     Located,
     Outcome,
@@ -23,6 +24,7 @@ from cqc.runtime.filter.bits.bit_sweep import (
     sweep,
 )
 from cqc.runtime.filter.bits.hit_kernels import Marked
+from cqc.runtime.filter.bits.interval_sweep import SortedTuples
 from cqc.runtime.filter.packet_hits import PacketHits
 from cqc.runtime.lineage.bit_rows import BLOCK, WORDS
 
@@ -48,6 +50,17 @@ MOST_DIRECT_ROWS = 6144
 _LONG_TEXT = (
     128  # bytes of a value: picking those that are not NULL costs more than passing over the others
 )
+# So many queries that are one interval are answered by themselves.
+_MANY_INTERVALS = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Queries that are one interval: by column of the layout the places of their cuts and their slots; and the others."""
+
+    pairs: NDArray[np.int32]
+    by_column: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]]
+    rest: tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,28 @@ class Layout:
     row_of: NDArray[np.int32]
     rows: int  # without those of masks and hit atoms, where ids are mapped
     mapped: bool
+    # By id, where ids are mapped: which of the columns it is a cut of, and its place among those; -1 where it is none.
+    cut_columns: NDArray[np.int32]
+    cut_places: NDArray[np.int32]
+    known: list[Intervals] = field(
+        default_factory=list
+    )  # of all queries, as they were last asked about
+
+    def intervals_of(self, pairs: NDArray[np.int32], slots: NDArray[np.int32]) -> Intervals:
+        """Which of some queries are one interval of a column; the queries of a filter are looked at once."""
+        for each in self.known:
+            if each.pairs is pairs:
+                return each
+        columns, places = self.cut_columns[pairs], self.cut_places[pairs]
+        column = columns.max(axis=1)
+        fits = ((columns == column[:, None]) | (pairs == NO_TUPLE)).all(axis=1) & (column >= 0)
+        by_column = []
+        for at in np.unique(column[fits]).tolist():
+            own = np.flatnonzero(fits & (column == at))
+            by_column.append((at, places[own], slots[own]))
+        found = Intervals(pairs, by_column, (pairs[~fits], slots[~fits]))
+        self.known[:] = [found, *self.known[:1]]
+        return found
 
 
 def make_layout(atoms: Atoms) -> Layout:
@@ -73,8 +108,11 @@ def make_layout(atoms: Atoms) -> Layout:
     if len(atoms.ids) <= MOST_DIRECT_ROWS:
         order = np.concatenate(orders) if orders else np.empty(0, np.int32)
         return Layout(
-            columns, order, starts, rank_rows, np.empty(0, np.int32), len(atoms.ids), mapped=False
+            columns, order, starts, rank_rows, _NO_IDS, len(atoms.ids), False, _NO_IDS, _NO_IDS
         )
+    cut_columns, cut_places = (np.full(len(atoms.ids), -1, np.int32) for _ in range(2))
+    for at, order in enumerate(orders):
+        cut_columns[order], cut_places[order] = at, np.arange(len(order), dtype=np.int32)
     row_of = np.zeros(len(atoms.ids), np.int32)
     row_of[1] = 1
     row = FIRST_ID
@@ -86,7 +124,8 @@ def make_layout(atoms: Atoms) -> Layout:
             row_of[order] = np.arange(row, row + len(order), dtype=np.int32)
             orders[at] = row_of[order]
             row += len(order)
-    return Layout(columns, np.concatenate(orders), starts, rank_rows, row_of, row, mapped=True)
+    order = np.concatenate(orders) if orders else _NO_IDS
+    return Layout(columns, order, starts, rank_rows, row_of, row, True, cut_columns, cut_places)
 
 
 class PacketIndex:
@@ -130,6 +169,7 @@ class PacketIndex:
         else:
             self._buckets[:] = np.diff(layout.starts)[:, None]  # as of NULL
             route(self)
+        self._sorted: dict[int, SortedTuples] = {}  # by column of the layout, where asked for
         self._located = Located(self._buckets, layout.order, layout.starts, layout.rank_rows)
         self._marked, self._rows = self._mark()
 
@@ -143,11 +183,35 @@ class PacketIndex:
 
     def sweep(self, conjunctions: Conjunctions, programs: Programs, outcome: Outcome) -> None:
         """One pass of some queries over the packet."""
+        conjunctions = self._without_intervals(conjunctions, outcome)
+        if not len(programs.slots) and not any(map(len, conjunctions.slots)):
+            return
         table = self._table.of(self._rows)
         sweep(
             self._tuples, self._located, self._marked, self._layout.row_of, table,
             conjunctions, programs, outcome,
         )  # fmt: skip
+
+    def _without_intervals(self, conjunctions: Conjunctions, outcome: Outcome) -> Conjunctions:
+        """The queries that are left when those that are one interval have been answered, where these are many."""
+        if not self._layout.mapped or len(outcome.rows):
+            return conjunctions
+        rows, slots = list(conjunctions.rows), list(conjunctions.slots)
+        for group, pairs in enumerate(rows):
+            if pairs.shape[1] != 2 or len(pairs) < _MANY_INTERVALS:
+                continue
+            intervals = self._layout.intervals_of(pairs, slots[group])
+            for at, places, own in intervals.by_column:
+                self._sorted_by(at).answer(places, own, outcome)
+            rows[group], slots[group] = intervals.rest
+        return Conjunctions(tuple(rows), tuple(slots))
+
+    def _sorted_by(self, at: int) -> SortedTuples:
+        found = self._sorted.get(at)
+        if found is None:
+            cuts = int(self._layout.starts[at + 1] - self._layout.starts[at])
+            found = self._sorted[at] = SortedTuples(self._located.buckets[at], cuts)
+        return found
 
     def rows_of(self, conjunctions: Conjunctions, count: int) -> NDArray[np.uint64]:
         """[slots, words]: the tuples that each of some queries wants."""
