@@ -84,13 +84,14 @@ def open_run(program: Program, options: RunOptions) -> Run:
 def _open_local_run(program: Program, options: RunOptions) -> Run:
     """Without Spark; what only some runs need is loaded for those."""
     with loading():
-        from cqc.runtime.kernel import begin_plain
         from cqc.runtime.run.finite_run import LocalRun
-        from cqc.runtime.run.little_input import PLAIN_S, has_little_input
+        from cqc.runtime.run.little_input import begin_plain_if_little
         from cqc.runtime.sources.connections import is_connection
 
         keep_pandas_out()
     _leave_signals_alone()
+    if not options.follow:
+        begin_plain_if_little(program, options)
     if options.checkpoint is not None:
         with loading():
             from cqc.runtime.run.durable.durable_run import DurableRun
@@ -102,8 +103,6 @@ def _open_local_run(program: Program, options: RunOptions) -> Run:
             from cqc.runtime.run.batch_run import BatchRun
 
         return BatchRun(program, options)
-    if has_little_input(program, options):
-        begin_plain(PLAIN_S)
     with no_garbage():
         return LocalRun(program, options)
 

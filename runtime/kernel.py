@@ -4,13 +4,15 @@
 from then on every module has what Numba makes of its kernels in their place, and a call costs what it always costs.
 
 A run over a handful of rows need not load it at all: after `begin_plain` kernels are run by Python, the very same functions, until they
-took as long as loading would. What Python cannot run, because it is written in machine instructions, is given in both forms (`machine_code`),
+took as long as loading would. Where a kernel was never compiled on this machine that is longer (`begin_plain`). What Python cannot run, because it is written in machine instructions, is given in both forms (`machine_code`),
 and what Numba has to be told of other functions is told when it is loaded (`when_compiled`).
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from threading import Lock, local
 from time import thread_time
 from typing import TYPE_CHECKING, Any
@@ -41,7 +43,7 @@ class Kernel:
         if self.made is None:
             if _PLAIN.inside:
                 return self.py_func(*arguments)
-            if _STATE.left_s > 0.0:
+            if _STATE.left_s > 0.0 or _STATE.goes_on(self.py_func):
                 return _run_plain(self.py_func, arguments)
             compile_kernels()
         return self.made(*arguments)
@@ -60,9 +62,17 @@ class _State:
     def __init__(self) -> None:
         self.is_compiled = False
         self.left_s = 0.0  # that kernels may still be run by Python
+        self.more_s = 0.0  # and on top of that where they would have to be compiled
         self.waiting: list[Kernel] = []
         self.lessons: list[Callable[[], None]] = []
         self.lock = Lock()
+
+    def goes_on(self, function: Callable[..., Any]) -> bool:
+        """Whether Python goes on with a kernel although its time is up: compiling would take longer than loading."""
+        if self.more_s <= 0.0 or is_kept(function):
+            return False
+        self.left_s, self.more_s = self.more_s, 0.0
+        return True
 
 
 class _Plain(local):
@@ -102,10 +112,34 @@ def when_compiled(lesson: Callable[[], None]) -> None:
         _STATE.lessons.append(lesson)
 
 
-def begin_plain(seconds: float) -> None:
-    """Let Python run kernels for so long in all; nothing changes where Numba is loaded already."""
+def begin_plain(seconds: float, more_seconds: float = 0.0) -> None:
+    """Let Python run kernels for so long in all; nothing changes where Numba is loaded already.
+
+    Args:
+        seconds: about what it takes to load Numba and kernels that were compiled before.
+        more_seconds: how much longer when the next kernel would have to be compiled first.
+    """
     if not _STATE.is_compiled:
-        _STATE.left_s = seconds
+        _STATE.left_s, _STATE.more_s = seconds, more_seconds
+
+
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Whether the compiled form of a kernel is there from an earlier run, told without loading Numba.
+
+    It is where Numba puts it, beside the source. Where that cannot be written, or was told to be elsewhere, nobody knows, and yes is
+    the answer.
+    """
+    source = Path(function.__code__.co_filename)
+    folder = source.parent / "__pycache__"
+    if "NUMBA_CACHE_DIR" in os.environ or not os.access(source.parent, os.W_OK):
+        return True
+    place = f"{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}."
+    try:
+        return any(
+            each.name.startswith(place) and each.suffix == ".nbi" for each in folder.iterdir()
+        )
+    except OSError:
+        return False
 
 
 def is_plain() -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.physical.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SINKS = {  # the kinds of sink, and how the names of their files end
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunOptions:
     """Where data comes from, where results go, and what happens to what is wrong."""
 

@@ -5,7 +5,6 @@ A query inside sees the items of the queries around it; its own are numbered aft
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.expression import bind_condition, bind_expression, conjunction
@@ -20,6 +19,7 @@ from cqc.compiler.bind.table_functions import without_unnests
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
 from cqc.compiler.bind.window_clause import bind_window
 from cqc.compiler.bind.window_items import as_views
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.join_tree import Exists, Joined, JoinKind, product_of
 from cqc.compiler.syntax import tree as syntax
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.join_tree import JoinTree
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """A conjunct that asks whether something is there; `negated` counts every NOT before it."""
 

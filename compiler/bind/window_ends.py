@@ -6,7 +6,6 @@ duration; alone it is an instant where event time is a number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from cqc.compiler.bind.literals import (
     bind_timestamp,
     duration_us,
 )
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import Instant
 from cqc.compiler.meaning.times.durations import SECOND_US
 from cqc.compiler.syntax import tree as syntax
@@ -33,7 +33,7 @@ class _Kind(Enum):
     DURATION = "a duration"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Part:
     kind: _Kind
     us: Fraction  # a number counts seconds, here too in microseconds

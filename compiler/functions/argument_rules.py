@@ -6,9 +6,9 @@ type that an argument has, and docs/functions.md shows it. A family with argumen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ArrayType, ColumnType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ COLUMN_TYPES = TypeSet(
 ANY_TYPES = TypeSet(COLUMN_TYPES, DecimalType, *_NESTED)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgumentRule:
     """The types that an argument may have. A bare NULL is always accepted, as a NULL of the type `null`."""
 

@@ -17,9 +17,9 @@ on the engine and by both judges, and docs/functions.md is made of these entries
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.functions.sql_forms import PLAIN
 from cqc.compiler.meaning.types import ColumnType, DecimalType, bounded
 
@@ -55,7 +55,7 @@ def shared_type(types: Sequence[ColumnType]) -> ColumnType:
     return types[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """One argument by name; a repeated one is the last and may come any number of times, at least once."""
 
@@ -82,7 +82,7 @@ def anyhow(name: str, rule: ArgumentRule) -> Argument:
     return Argument(name, rule, is_optional=True, is_repeated=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionEntry:
     """What scalar functions and aggregates have in common."""
 
@@ -126,7 +126,7 @@ class FunctionEntry:
         return rule.becomes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarEntry(FunctionEntry):
     """A scalar function. NULL in, NULL out, unless `takes_null`: then the function decides itself what NULL means."""
 
@@ -144,7 +144,7 @@ class ScalarEntry(FunctionEntry):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AggregateEntry(FunctionEntry):
     """An aggregate over the rows of a group. Its example is over the rows of `functions/aggregates.py`."""
 

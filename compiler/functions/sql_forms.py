@@ -9,16 +9,16 @@ Every text that a form gets or gives is one closed expression, safe to nest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SqlCall:
     """A call that is to be written: its arguments as texts with their types, and the type of its result."""
 
@@ -36,7 +36,7 @@ class CannotWriteError(Exception):
     """A dialect has no words for something; the text is a sentence that says so."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refused:
     """The form of a function that a dialect cannot say."""
 

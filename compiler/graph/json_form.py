@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.graph.lower import Lowered, in_own_order, lower
 from cqc.compiler.graph.picture import derived_relations, draw
@@ -36,7 +37,7 @@ _NOWHERE = Span(SourceFile("graph.json", ""), 0, 0)
 Plain = Any  # what the json module reads and writes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stored:
     """One query as it was stored."""
 

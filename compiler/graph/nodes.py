@@ -132,7 +132,7 @@ class ThresholdKind(Enum):
     SLOPE = "slope"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PredicateList:
     """The shape shared by theta conditions that are ordered by coverage (Juggler's predicate list).
 
@@ -150,7 +150,7 @@ class PredicateList:
     slope: float  # 0.0 for SLOPE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Member:
     """A member of a family: its body, with the threshold and whether equality is inside."""
 
@@ -235,7 +235,7 @@ class OperatorKind(Enum):
     DELIVER = "Deliver"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operator:
     """One operator of the picture. `id` is made of its kind and what it works on, so it is the same in every run."""
 
@@ -246,7 +246,7 @@ class Operator:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edge:
     """Data flows from `source` to `target` (operator ids); feedback flows the other way between joins."""
 

@@ -5,10 +5,11 @@ Names match case-insensitively everywhere; `fold` is the one place that says how
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import StructType
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def fold(name: str) -> str:
     return name.lower()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """A declared column, shown as it was written; `path` is where its value is in a row that has parts (FROM)."""
 
@@ -56,7 +57,7 @@ def with_fields(columns: Sequence[Column]) -> tuple[Column, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Relation:
     """A declared stream or table.
 
@@ -134,7 +135,7 @@ class Relation:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """SET statements; None where the program says nothing.
 
@@ -148,7 +149,7 @@ class Settings:
     key_idle_us: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SinkDeclaration:
     """A declared sink: its type and its options, keys folded; secrets are places, not values."""
 
@@ -159,7 +160,7 @@ class SinkDeclaration:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Catalog:
     """Everything a query can name, by folded name."""
 

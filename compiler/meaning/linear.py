@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import (
     Arithmetic,
     ArithmeticOp,
@@ -63,7 +64,7 @@ def ordinal_to_double(ordinal: int) -> float:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chain:
     """A monotone function of one column: first `scale * x + shift` in whole numbers, then steps in DOUBLE.
 

@@ -6,10 +6,10 @@ format, so that a program which passes the check is not refused for its words wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.times.time_patterns import UNITS_US, pieces_of, zone_named
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LARGEST_PORT = 65_535
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Words:
     """An option that is one of some words, in any case."""
 
@@ -33,7 +33,7 @@ class Words:
         return text.lower() in self.words
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number:
     """An option that is a whole number, from 1 on."""
 
@@ -50,7 +50,7 @@ class Number:
         return int(text) >= 1 and (self.most is None or int(text) <= self.most)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Text:
     """An option that may be any text but an empty one."""
 
@@ -60,7 +60,7 @@ class Text:
         return text != ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Letter:
     """An option that is one character of ASCII, or `tab`."""
 
@@ -78,7 +78,7 @@ def letter_of(text: str) -> str | None:
     return text if usable else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimeForm:
     """How times are written: a unit in which they are counted, or a pattern."""
 
@@ -90,7 +90,7 @@ class TimeForm:
         return text.lower() in UNITS_US or not isinstance(pieces_of(text), str)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Zone:
     """The name of a time zone."""
 
@@ -100,7 +100,7 @@ class Zone:
         return zone_named(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AnyText:
     """An option that may be any text, an empty one too."""
 
@@ -146,7 +146,7 @@ class Cut(Enum):
     WHOLE = "whole"  # not at all
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileKind:
     """A kind of file: how its name may end (the usual ending first), and how it is cut."""
 
@@ -154,7 +154,7 @@ class FileKind:
     cut: Cut
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceFormat:
     """One format.
 

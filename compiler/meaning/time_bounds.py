@@ -9,10 +9,11 @@ and C is never after A.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.normal import TimeBounds
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Matrix = list[list[int | None]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimeLimit:
     """`ts_later - ts_earlier <= most_us`. `span` is the condition it comes from; None for MAXWINDOW and RANGE."""
 

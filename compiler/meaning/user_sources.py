@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from cqc.compiler.diagnostics.arguments import expect, kind_of
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.source_formats import FORMATS
 
 # The options of WITH, and how many rows were taken before; gives rows, one by one or many together.
 ReadRows = Callable[[dict[str, str], int], Iterable[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UserSource:
     """A registered source."""
 

@@ -6,7 +6,7 @@ that make it. Normalised, it is a `DerivedStream`, which the runtime feeds; view
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.record import record
@@ -57,7 +57,7 @@ class View:
         return only
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DerivedStream:
     """A view as the runtime makes it: what feeds it, and which declared streams are beneath it."""
 

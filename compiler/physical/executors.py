@@ -16,9 +16,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Union
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.physical.strategy import shape_words
 from cqc.compiler.physical.tree_shape import bushy, items_of, left_deep
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flat:
     """A new tuple meets the other items one after the other, in an order that adapts. Serves several hosts."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Routed:
     """The flat join with its order chosen by a routing policy."""
 
     policy: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OnDemand:
     """The flat join in the order of a tree; a pair goes on only when everything that it must meet is there."""
 
@@ -52,7 +52,7 @@ class OnDemand:
     measured: bool  # whether it may stop asking where that costs more than it saves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tree:
     """Joins with states between them."""
 
@@ -61,7 +61,7 @@ class Tree:
     nested_loops: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rows:
     """A join with ROWS windows: it waits for the watermark, because only then the last k tuples are known."""
 

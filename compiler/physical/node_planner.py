@@ -18,6 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.physical.executors import Flat, Rows, choose_executor
 
@@ -63,7 +64,7 @@ class Node:
         return dict.fromkeys(fold(each.name) for host in self.bodies for each in host.relations)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placement:
     """Where a body goes, and what that changes."""
 

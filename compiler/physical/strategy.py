@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+
+from cqc.compiler.diagnostics.record import record
 
 JOINS = ("auto", "flat", "left-deep", "bushy")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Strategy:
     """Switches that change cost and never an answer."""
 

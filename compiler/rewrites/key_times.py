@@ -8,9 +8,9 @@ equalities and upper bounds on its event time connects the item inside with thos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.absence import KeyPair
 from cqc.compiler.meaning.bound import Comparison, ComparisonOp, Literal
 from cqc.compiler.meaning.types import ColumnType
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cqc.compiler.rewrites.last_instants import Edge
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Keyed:
     """The keys, the conditions on the item inside alone, the bounds of its event time, and the streams they are against."""
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import (
     INSTANT,
     Arithmetic,
@@ -41,7 +42,7 @@ _FARTHEST_SECONDS = 2**43  # instants beyond do not fit 64 bits of microseconds
 _DYADIC = 1_024  # multiples of 1/1024 below 2**42 add to whole seconds without rounding
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowCondition:
     """Limits that follow from a condition; `exact` when they say all of it."""
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.syntax.build_statements import StatementPieces
 from cqc.compiler.syntax.grammar_tables import grammar_tables
 from cqc.compiler.syntax.rule_values import make_value, single_helpers
@@ -91,7 +92,7 @@ TERMINALS: dict[str, tuple[str, ...]] = {
 """The terminals that a kind can be, keywords first."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduce:
     """The end of a rule: how many values it takes, its name, and what makes one value of them (None: the value stays).
 
@@ -105,7 +106,7 @@ class Reduce:
     leads: dict[str, dict[int, int]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tables:
     """For every state what a terminal does (go to a state, or end a rule), and where a rule leads."""
 
@@ -118,7 +119,7 @@ class Tables:
     """By state and kind which terminal is meant and what it does, as far as it was asked."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """Kinds that are no statement: the number of the first that does not fit, and the terminals that would."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from cqc.compiler.diagnostics.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decision:
     """What was decided about something, and by which figures.
 

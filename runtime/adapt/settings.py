@@ -11,14 +11,14 @@ Reasons that name a figure come from the benchmarks: `cqc bench juggler` (orders
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from cqc.compiler.diagnostics.record import record
 
 # Of the time since the last trial, the share that the next one may cost. It is known before the trial starts, so however
 # wrong an estimate is, trials together take no more than this.
 BUDGET = 0.02
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """How one kind of decision is made."""
 
@@ -46,7 +46,7 @@ class Rule:
     budget: float = BUDGET
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sizes:
     """Between which bounds a number of rows that go together doubles and halves."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.alerts.alert_kernels import FIRING, LAST, SINCE, TOLD
 from cqc.runtime.deliver.results import python_values, time_value
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cqc.runtime.alerts.alert_queries import AlertQueries
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ActiveKey:
     """A key of an alert that is pending or firing.
 

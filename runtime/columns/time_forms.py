@@ -6,13 +6,13 @@ takes all texts of a column apart at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.times.time_patterns import (
     DAYS,
     MONTHS,
@@ -37,7 +37,7 @@ _SECOND_US = 1_000_000
 _DAY_US = 86_400 * _SECOND_US
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimeForm:
     """How the times of one relation are written.
 

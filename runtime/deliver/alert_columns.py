@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.diagnostics.source import SourceFile, Span
 from cqc.compiler.meaning.bound import Cast, ColumnRef
 from cqc.compiler.meaning.types import ColumnType
@@ -27,7 +27,7 @@ _NOWHERE = Span(SourceFile("", ""), 0, 0)
 STATES = ("pending", "firing", "repeated", "resolved", "no_data")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AlertColumns:
     """Beside the output columns of a block, row by row; severity and texts are those of the whole block."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.graph.derive import is_derived
 from cqc.compiler.graph.graph import Graph
 from cqc.compiler.meaning.catalog import fold
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 Epoch = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SeatKey:
     """What queries have in common that share a seat."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.arguments import expect
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
 
@@ -21,7 +22,7 @@ _MOST_GONE = 10_000  # queries that have left and whose results are still told
 _engines = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QueryHandle:
     """A registered query: what `register` gives and `invoke` and `unregister` take."""
 

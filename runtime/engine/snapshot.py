@@ -14,9 +14,10 @@ A run that takes a snapshot after every micro-batch says which tuples it has, an
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.intake.stream_input import StreamState
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from cqc.runtime.state.shared_state import SharedState
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QueryState:
     """A query that runs: its text, how many tuples of each stream had come when it was registered, what it found."""
 
@@ -36,7 +37,7 @@ class QueryState:
     results: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EngineState:
     """Everything but the tuples; `lines` by folded stream name, `queries` in the order of their registration."""
 
@@ -75,7 +76,7 @@ class EngineState:
         return replace(self, queries=kept, results_of_gone=dict(gone))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StreamTuples:
     """Tuples of one stream that are kept, from position `start` on; `first` is the oldest position that is kept."""
 
@@ -95,7 +96,7 @@ class StreamTuples:
         return self.start + len(self.packet)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snapshot:
     """An engine between two micro-batches."""
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import (
@@ -45,7 +46,7 @@ class Failures:
     count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Frame:
     """The rows an expression is evaluated on. `active` None: all of them matter."""
 

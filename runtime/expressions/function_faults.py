@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.errors import ReentrantCallError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _MOST_SHOWN = 3  # different faults of one function
 _LONGEST = 200  # characters of a message
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fault:
     """What happened, and where in the user's code (`file:line`, empty where nobody knows)."""
 

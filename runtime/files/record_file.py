@@ -15,9 +15,9 @@ import json
 import os
 import struct
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.files.private_files import open_private, sync_folder
 from cqc.runtime.files.sealed import DamagedError, EarlierVersionError
 
@@ -36,7 +36,7 @@ _ZEROS = 512  # what no record ends with
 Head = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Record:
     """One record, and where the next one begins."""
 

@@ -7,11 +7,12 @@ atoms of different queries are one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.normal import (
     Atom,
     ElementAtom,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from cqc.runtime.filter.point_index import Hits
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Points:
     """A set of values of a column, as the key of a shared atom."""
 
@@ -65,7 +66,7 @@ class Points:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Nets:
     """Networks of a column, as the key of a shared atom."""
 

@@ -17,12 +17,12 @@ What comes out is a `Lineage`: who wants which tuple, worked out as far as it is
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.wording.expressions import formula_text
 from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.filter.access_index import AccessIndex, build_lists, make_ranks
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from cqc.runtime.filter.stations import Station
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FilterCount:
     """What a filter did so far, and what it holds."""
 

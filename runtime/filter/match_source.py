@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.controller import Controller
 from cqc.runtime.adapt.decision import Decision, counted
@@ -91,7 +92,7 @@ class Costs:
         return Decision(about, does, f"the {other} index", ratio, over, "packets", note=note)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """The access index with what it needs to know of the cuts."""
 

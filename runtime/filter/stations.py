@@ -14,11 +14,11 @@ are made when first needed and kept until queries change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.filter.bits.bit_sweep import (
     EVERY_TUPLE,
     MOST_PAIRS,
@@ -47,7 +47,7 @@ _NO_SLOTS = np.empty(0, np.int32)
 _ONE = np.uint64(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Station:
     """A column's grouped filter (`at` in the layout), or a single condition (`mask`, its row id)."""
 
@@ -56,7 +56,7 @@ class Station:
     mask: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gate:
     """Who is let in: the queries that matter, by what was visited. An open gate has no queries to ask."""
 
@@ -66,7 +66,7 @@ class Gate:
     work: int  # rows to evaluate or to fill for a block of tuples
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sampled:
     """Some queries taken apart: a row of pairs for each of their stations."""
 

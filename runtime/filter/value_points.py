@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.normal import Interval, Value
 from cqc.compiler.meaning.types import ColumnType
 
@@ -18,7 +18,7 @@ _WIDEST_RUN = 64
 _WHOLE = (ColumnType.BIGINT, ColumnType.TIMESTAMP, ColumnType.DATE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listed:
     """The values of a list or, with `complement`, all values but those (and not NULL)."""
 

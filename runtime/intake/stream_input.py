@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN, StreamClock
 from cqc.runtime.intake.far_ahead import AheadGuard
 from cqc.runtime.intake.typed_batch import Intake
@@ -62,7 +63,7 @@ class StreamCount:
         return StreamCount.from_plain(self.plain())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StreamState:
     """How far one stream has come: its counters and its clock, and the rows that wait because they are far ahead."""
 

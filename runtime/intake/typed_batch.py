@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.diagnostics.arguments import kind_of
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column, concatenate, cut, null_column, select
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reject:
     """A row that was not taken, as it came, and why."""
 
@@ -45,7 +46,7 @@ class Reject:
     row: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Absent:
     """The columns that none of some rows had, and how one of the rows was written."""
 

@@ -6,8 +6,9 @@ of them it was. Rows are numbered within the finding; `positions` say where thei
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -46,7 +47,7 @@ class Seat(Protocol):
         """The slot it is at, among those of its operator."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Matches:
     """The rows of many seats: by key, ascending, so many rows of each, one seat after the other and each in order."""
 
@@ -55,7 +56,7 @@ class Matches:
     rows: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlotRows:
     """The rows of all seats at once: those of the seats at `slots[k]` are `rows[begins[k]:ends[k]]`.
 

@@ -10,10 +10,11 @@ the limits finds it. However many slots there are, a pair costs one binary searc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,7 @@ def move_bits(
         target[begin : begin + len(rows)] |= packed
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RankSets:
     """`sets[k]` holds for numbers of rank k, that is with exactly k cuts at or below them."""
 

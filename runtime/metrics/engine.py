@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from cqc.runtime.metrics.operators import OperatorMetrics
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StateMetrics:
     """The tuples of a stream or table that are kept."""
 
@@ -23,7 +24,7 @@ class StateMetrics:
     taken: int  # tuples that were ever stored
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PacketMetrics:
     """How the micro-batches of a stream were cut."""
 
@@ -34,7 +35,7 @@ class PacketMetrics:
     decision: Decision | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeliveryMetrics:
     """What one query got, and what it took."""
 
@@ -44,7 +45,7 @@ class DeliveryMetrics:
     kept_bytes: int  # beside the tuples of its streams
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EngineMetrics:
     """All of it."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VisitMetrics:
     """One filter that packets of a stream visit: a column's, or a single condition."""
 
@@ -20,7 +22,7 @@ class VisitMetrics:
     tickets: int | None = None  # with `--routing lottery`
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoinInputMetrics:
     """One input of a join."""
 
@@ -32,7 +34,7 @@ class JoinInputMetrics:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QueueMetrics:
     """The trains of one history: what its rows have met, and what they meet next."""
 
@@ -48,7 +50,7 @@ class QueueMetrics:
         return f"{' '.join(self.met)} -> {self.target}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PhaseMetrics:
     """The attribute (A), join (J) or window (W) conditions of a join, where they are phases."""
 
@@ -57,7 +59,7 @@ class PhaseMetrics:
     kept: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepOrderMetrics:
     """Steps that went through their phases in one order, with candidates from one structure."""
 
@@ -66,7 +68,7 @@ class StepOrderMetrics:
     steps: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProbeMetrics:
     """When tuples of one item meet another, where a policy decides that."""
 
@@ -76,7 +78,7 @@ class ProbeMetrics:
     tickets: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EdgeMetrics:
     """Rows, or pairs, that wait at one edge of a tree because nobody asks for them."""
 
@@ -102,7 +104,7 @@ class EdgeMetrics:
         return self if self.is_of_pairs else replace(self, blacklisted=0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TreeWork:
     """What the joins of a tree made, and what they held back."""
 

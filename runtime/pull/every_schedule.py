@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedList
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.columns.event_time import NOTHING_SEEN, smallest_watermark
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.pull_window import Edge
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Due:
     """A query, and its instants that are due: first, first + every, ... up to and including last."""
 

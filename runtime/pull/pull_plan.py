@@ -6,13 +6,13 @@ often due for many instants. Expressions are compiled when the query is first as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import (
     Aggregate,
     And,
@@ -68,7 +68,7 @@ _AS_THEY_ARE = (
 )  # layouts that Arrow takes over without a look at the values
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """Output rows by column, the window of each row beside it; windows ascend."""
 

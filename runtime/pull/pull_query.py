@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.deliver.results import ResultBlock
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class PullQuery:
 Asked = tuple[PullQuery, "NDArray[np.int64]"]  # a periodic query, and instants
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Invocation:
     """One invocation: its rows, the instant they are for (None: nothing was seen yet), and warnings about them."""
 

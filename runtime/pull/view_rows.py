@@ -10,11 +10,11 @@ views is put together from theirs (`nested_query`). Which rows of it lie in a wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.columns.columns import Column, concatenate, null_column, take
 from cqc.runtime.columns.event_time import time_column
 from cqc.runtime.columns.packet import Packet
@@ -51,7 +51,7 @@ class Branch(Protocol):
         """Its rows by result time."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instants:
     """Instants of EVERY, and the windows around them."""
 

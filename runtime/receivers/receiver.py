@@ -8,8 +8,9 @@ has every result exactly once.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 AT_ONCE = 500  # results of one call, where a receiver says nothing else
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Columns:
     """The columns of a query's results: names with types (`BIGINT`, ...), and the type of the result time."""
 
@@ -26,7 +27,7 @@ class Columns:
     time_type: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sent:
     """One result on its way: its number in the spool, its id, its query, and its line of JSON (with the id)."""
 
@@ -137,7 +138,7 @@ class Ticking(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting:
     """How a receiver is opened: its sink's name and options (secrets looked up), the program's name, and a folder for what it keeps.
 

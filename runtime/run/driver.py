@@ -14,9 +14,10 @@ nowhere.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.1  # how often a run that waits looks for new input
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MicroBatch:
     """Typed rows by stream, and the parts of files that they were read from (none where somebody else knows that)."""
 
@@ -69,7 +70,7 @@ class Ledger(Protocol):
         """What only the end of the input decides was delivered."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Observer:
     """Who watches a run: `done` hears after each micro-batch how many tuples were read, `waiting` is called while none comes."""
 

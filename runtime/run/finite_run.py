@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import OutputClosed, RunError
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 _MOST_SHAPES = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunSummary:
     """What a run did."""
 

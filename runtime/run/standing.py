@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
 from cqc.runtime.columns.timestamp_text import to_datetime
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _SECOND_US = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Standing:
     """How far a run is; None where there is no such figure."""
 

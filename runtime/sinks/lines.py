@@ -7,13 +7,13 @@ each cost no more than one query with ten thousand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.columns.columns import Column, take
 from cqc.runtime.deliver.results import ResultBlock, merge
 from cqc.runtime.sinks.alert_text import json_alerts
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LINES_AT_ONCE = 200_000  # bounds the text in memory; more does not make it faster
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LineStyle:
     """How a line is put together: head, time, middle, row, and a line end.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.sinks.alert_text import alert_label, flat
 
@@ -30,7 +30,7 @@ class Sink(Protocol):
         """Write what is still held back, and let go of the files."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shape:
     """The result columns of a query."""
 

@@ -7,10 +7,10 @@ the order of its files' names. What a file is, its extension says; where it says
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.source_formats import FILE_OF_ENDING, FILES, format_called
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.typed_batch import join_taken, split_taken
@@ -47,7 +47,7 @@ READERS: dict[
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceFile:
     """One file of a source and what it is."""
 

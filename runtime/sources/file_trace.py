@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import os
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.source_formats import has_lines
 from cqc.runtime.errors import RunError
 
@@ -31,7 +31,7 @@ Place = int | None | list[int | None]  # where the next range begins, alone or w
 _EDGE_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Begun:
     """How far a file was handed out, and what it was then."""
 

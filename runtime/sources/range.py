@@ -9,14 +9,16 @@ input is cut into ranges: bytes of text files, rows of Parquet files, offsets of
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from cqc.runtime.sources.file_trace import Place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Range:
     """Bytes (rows of Parquet) `start` up to but not including `stop` of a file; None is its end.
 

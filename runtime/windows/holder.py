@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from cqc.runtime.windows.waiting_rows import Rows
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decisions:
     """Rows that are decided, by column, with the time of each."""
 

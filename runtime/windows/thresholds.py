@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import (
     AggregateFunction,
     Arithmetic,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 _MANY = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Threshold:
     """What a rule asks: at least `least` rows of a key in the last `reach_us`; and their number divided by `every` leaves `left`.
 

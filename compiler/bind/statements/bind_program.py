@@ -6,7 +6,7 @@ and after. `bind_query` binds one more query against what is already declared, f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cqc.compiler.bind.options.sinks import bind_destinations
@@ -16,6 +16,7 @@ from cqc.compiler.bind.statements.views import bind_select, bind_view
 from cqc.compiler.bind.sub_queries import split_questions
 from cqc.compiler.diagnostics.diagnostic import Severity
 from cqc.compiler.diagnostics.errors_catalogue import make
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import Catalog, fold
 from cqc.compiler.parameters.declared import (
     declared_values,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bound:
     """A program after binding. Queries with errors are left out; `diagnostics` says why.
 

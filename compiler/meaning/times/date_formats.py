@@ -9,7 +9,8 @@ V z O X x Z           the zone, which is always UTC
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from cqc.compiler.diagnostics.record import record
 
 from cqc.compiler.meaning.times.time_patterns import each_piece
 
@@ -35,7 +36,7 @@ _UTC = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FormatPiece:
     """A part of a pattern: a letter with how often it stands there, or text as it stands (`letter` is '')."""
 

@@ -14,10 +14,11 @@ A form is a unit in which numbers count since the epoch, or a pattern of letters
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING, TypeVar
 from zoneinfo import ZoneInfo
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ _OPTIONAL = {"[": "(?:", "]": ")?"}
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Piece:
     """A part of a pattern: `name` is what it says (None for text as it stands), `regex` how it is written (RE2)."""
 

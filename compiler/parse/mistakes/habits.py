@@ -6,10 +6,10 @@ not fit. Where the rest makes sense without the phrase, or with another word for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.errors_catalogue import make
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.parse.mistakes.place import Mistake, span_at
 from cqc.compiler.syntax.tokens import NAME, NUMBER, STRING, TYPE
 
@@ -21,7 +21,7 @@ _WINDOW = "`BEGIN AFTER NOW - 1 MINUTE END NOW EVERY 1 MINUTE`"
 _NEXT = "`FROM a, b WHERE a.k = b.k WINDOW b.ts > a.ts MAXWINDOW 1 MINUTE`"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Habit:
     """A phrase, what is written instead, and what is put in its place to go on: None where nobody can say."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.diagnostics.source import Span
 from cqc.compiler.syntax.tables import END, Failure, accepted, first_misfit, states_after
 from cqc.compiler.syntax.tokens import words
@@ -18,7 +18,7 @@ CLAUSES = words("WHERE WINDOW MAXWINDOW BEGIN EVERY GROUP HAVING ORDER LIMIT")
 _FAR = 40
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mistake:
     """A recognised mistake; `mended` is the statement as it was probably meant, None when nobody can say."""
 
@@ -26,7 +26,7 @@ class Mistake:
     mended: Tokens | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Token number `at` of a statement does not fit (the number after the last: the statement ends too early)."""
 

@@ -7,13 +7,13 @@ microseconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType, DecimalType
 from cqc.runtime.columns.columns import Column, null_column, text_column
 from cqc.runtime.columns.convert.nested_values import nested_of_arrow, nested_of_json
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns.convert.reading import Reading
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """A type whose columns have the memory of an Arrow array: small packets are mostly such, and each call counts."""
 

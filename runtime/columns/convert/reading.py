@@ -9,16 +9,17 @@ timestamp, zone     how times are written (`time_forms`)
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.columns.time_forms import TimeForm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """The rules for one relation."""
 

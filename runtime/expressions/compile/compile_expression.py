@@ -11,12 +11,13 @@ asked for: a branch of CASE not taken, or the rest of an AND that is already FAL
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.functions.registered import user_functions
 from cqc.compiler.functions.registry import SCALAR_FUNCTIONS
 from cqc.compiler.meaning import bound
@@ -109,7 +110,7 @@ def columns_of(expression: Expression) -> set[int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evaluator:
     """Turns expressions into nodes."""
 

@@ -9,7 +9,6 @@ every tuple may have a pattern of its own, tuples are taken together by distinct
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import PatternKind
 from cqc.runtime.columns.distinct_text import text_of_text
 
@@ -40,7 +40,7 @@ _WILDCARDS = {wildcard.value: wildcard for wildcard in Wildcard}
 Token = str | Wildcard  # a literal stretch, never empty, or a wildcard
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Matcher:
     """`text LIKE|ILIKE|RLIKE pattern`, ready to run; `fails` when every evaluation of it does."""
 

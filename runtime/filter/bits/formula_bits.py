@@ -13,9 +13,9 @@ TRUE wherever the formula is; without a hit of a guard the code need not run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.normal import AllOf, AnyOf, Atom, Formula
 from cqc.runtime.filter.bits.bit_sweep import (
     AND,
@@ -48,7 +48,7 @@ class Leaf(
     of_cuts: bool = False  # every pair is of two cuts of one column, so that the access index can compare with them
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conjunction:
     """Pairs that must all hold; with `access` the first of them holds a single value."""
 
@@ -56,7 +56,7 @@ class Conjunction:
     access: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Code:
     """A formula for the stack machine; without guards (None) it runs on every block.
 
@@ -69,7 +69,7 @@ class Code:
     firm: tuple[Pair, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Node:
     """A formula whose atoms are leaves."""
 

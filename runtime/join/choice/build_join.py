@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.physical.executors import Flat, OnDemand, Routed, Rows, Tree
 from cqc.runtime.join.execute.demand_join import DemandSteps
 from cqc.runtime.join.execute.flat_join import FlatJoin
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cqc.runtime.state.shared_state import SharedState
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoinOptions:
     """What all nodes of an engine have in common."""
 

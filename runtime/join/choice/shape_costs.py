@@ -13,10 +13,10 @@ The shape is put together from small sets to large ones: a set is best joined fl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.adapt import settings
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cqc.compiler.physical.tree_shape import Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Statistics:
     """Sizes of the items' states, how many tuples came, and, for two items, the share of pairs that agree.
 

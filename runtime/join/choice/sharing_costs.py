@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.adapt import settings
 from cqc.runtime.lineage.rank_lineage import bitmap, word_count
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 Groups = tuple[frozenset[int], ...]  # the hosts of each node, by number
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LevelWork:
     """What one level of a node did: for whom, from which item, how many rows and candidates, in how many trains."""
 

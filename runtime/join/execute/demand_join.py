@@ -9,12 +9,13 @@ packets: if the third tuple comes later, its own way through the join finds the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cqc.compiler import compile as compile_program
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType
 from cqc.compiler.physical.tree_shape import order_by_shape
 from cqc.runtime.adapt import settings
@@ -82,7 +83,7 @@ class Demands:
         return kept
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Demand:
     """The number of a presence, where its values come from (place in the pair, key form), how old a partner may be."""
 

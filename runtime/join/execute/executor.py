@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.join.step.phase_order import PhaseCounts
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class NodeCounts:
     phases: PhaseCounts = field(default_factory=PhaseCounts)  # of steps that went phase by phase
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeContext:
     """What an executor works with until it is told anew."""
 

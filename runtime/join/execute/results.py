@@ -6,11 +6,11 @@ family on the members' ranks, so a thousand queries that find the same combinati
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import lowest_bit
 from cqc.runtime.lineage.matches import Matches, SlotRows
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FEW_ROWS, _DIGIT = 256, 11  # below so many rows sorting by digits does not pay; bits of a digit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemberRanges:
     """For the rows of a family's slot, the members lower <= m < upper for which they hold (in the slot's order)."""
 

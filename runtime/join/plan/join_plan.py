@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.join.step.theta_forms import theta_form
 from cqc.runtime.lineage.rank_lineage import BEFORE_ALL_US, FAR_US, bitmap
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _Limits = dict[tuple[int, int], "WholeLimit"]  # by state and column
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Required:
     """Slots that no tuple with NULL in the column can match."""
 
@@ -42,7 +43,7 @@ class Required:
     slots: NDArray[np.uint64]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WholeLimit:
     """A whole-number column that some theta condition computes as a double, exactly up to the limit."""
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.join.step.fused_probe import FusedProbe, straight
 from cqc.runtime.join.step.probe_step import Rows
 
@@ -36,7 +37,7 @@ Edge = tuple[
 ]  # an equality with a bound item: item, its column, the column of the item that is added
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exit:
     """A host whose items are all bound: `places[k]` is where its k-th item is in a row."""
 
@@ -72,7 +73,7 @@ class Branch:
             yield from child.all_branches()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Routes:
     """All ways from one starting item."""
 
@@ -86,7 +87,7 @@ class Routes:
         object.__setattr__(self, "levels", tuple(found))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Traveller:
     """A host on its way from a starting item."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.join.step.phase_order import PhaseOrder, StepParts
 from cqc.runtime.join.step.probe_kernels import (
     GAVE_UP,
@@ -41,7 +42,7 @@ _MOST_ROOM = 1 << 21
 _NO_TALLY = np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoinInput:
     """One item of a host at run time: the state of its relation and its own lineage beside the tuples."""
 
@@ -50,7 +51,7 @@ class JoinInput:
     lineage: Lane
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeyEdge:
     """An equality between a bound item (by its place in the row) and the item that the level adds."""
 
@@ -103,7 +104,7 @@ class Rows:
         return int(self.ts[0, : self.count].min())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepPlan:
     """What a step is to do: extend rows over the items of `bound`, in that order, by `target`."""
 

@@ -12,10 +12,11 @@ columns are computed as doubles as well, which is exact while all numbers involv
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import frexp, isfinite
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import (
     Arithmetic,
     ArithmeticOp,
@@ -40,7 +41,7 @@ _MONOTONE = (ComparisonOp.LT, ComparisonOp.LE, ComparisonOp.GT, ComparisonOp.GE)
 Parameters = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ThetaShape:
     """What the conditions of one predicate list have in common: two columns, the comparison and the form.
 
@@ -62,7 +63,7 @@ class ThetaShape:
         return self.op in _MONOTONE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ThetaForm:
     """One theta condition: its shape, its own constants, and how large whole-number columns may be."""
 
@@ -72,7 +73,7 @@ class ThetaForm:
     right_limit: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Side:
     """`scale * column + offset`, the offset added last."""
 

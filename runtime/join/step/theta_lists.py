@@ -12,11 +12,11 @@ conditions themselves finds. The slots of every prefix and suffix are bitmaps ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import bitmap, set_bits
@@ -52,7 +52,7 @@ def code_of(shape: ThetaShape, probing_item: int) -> int:
     return code | (FLIPPED if probing_item == shape.right_item else 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PredicateList:
     """Conditions in the order of their varying parameter.
 
@@ -73,7 +73,7 @@ def varying_parameters(shape: ThetaShape) -> tuple[int, ...]:
     return (3, 2, 0) if shape.is_sum else (3, 2, 1, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Condition:
     """A slot's condition: one set of parameters, or the two ends of a family, which differ in parameter `varying`."""
 

@@ -11,11 +11,11 @@ Values that lie beside the rows (aggregate trees) follow the `Movement` that an 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.kernel import njit
 from cqc.runtime.pull.aggregate.aggregate_tree import FAN, move_entries
 
@@ -26,7 +26,7 @@ _LEAST_CAPACITY = 1024
 _NONE = np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Movement:
     """What an insertion did to the slots, in the order in which whoever follows must do it.
 

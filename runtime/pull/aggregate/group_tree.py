@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import AggregateFunction
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.text_labels import TextLabels
@@ -95,7 +96,7 @@ class Lane:
         return self.labels.texts(best, None if present.all() else present, aggregate.type), 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """Aggregates and what answers them: a lane, for distinct values the tree of a finer grouping, or the slots alone."""
 
@@ -103,7 +104,7 @@ class Request:
     sources: tuple[tuple[Aggregate, Lane | GroupTree | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Entries:
     """Each window with each group that has rows in it, ascending: slots from, to, and rows that are not among them."""
 

@@ -9,11 +9,11 @@ A sum of doubles that overflowed on the way cannot be mended from partials: such
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.columns.columns import Column, concatenate, take
 from cqc.runtime.pull.aggregate.aggregates import count_column, finish
 from cqc.runtime.pull.aggregate.grouping import first_rows, number_rows
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     ValuesOf = Callable[[int], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Groups:
     """Groups of windows, one row each: its window, its key values and its aggregates."""
 
@@ -47,7 +47,7 @@ class Groups:
     aggregates: tuple[Column, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartialLane:
     """One aggregate of each group as partials; COUNT(*) has one column. `values` are those of overflowed sums, by row."""
 
@@ -55,7 +55,7 @@ class PartialLane:
     values: dict[int, NDArray[np.float64]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartialGroups:
     """Groups of windows, one row each: its window, its key values and its partial aggregates."""
 
@@ -64,7 +64,7 @@ class PartialGroups:
     lanes: tuple[PartialLane, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartialRows:
     """Rows of windows with their oldest event time, their outputs and what ORDER BY says of them."""
 

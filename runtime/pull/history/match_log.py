@@ -10,10 +10,11 @@ of the runs that came since it last did; when much has come together, every body
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ class Taker(Protocol):
     def note(self, rows: Positions) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Run:
     """Rows of several bodies, by the bodies' keys (ascending), and for each body in the order in which they were found."""
 

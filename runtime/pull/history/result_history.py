@@ -14,11 +14,11 @@ far back as they reach.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _SMALL, _SPARSE = (
 )  # rows that are not worth giving back; how much of what there is may be unused
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Batch:
     """Rows that were merged together, ascending by their oldest event time."""
 

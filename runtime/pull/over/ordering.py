@@ -6,12 +6,12 @@ are done once for all of them: the window is the first key of everything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.pull.aggregate.grouping import canonical, first_rows, number_rows
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SortKey:
     """One ORDER BY key with the value for each row."""
 

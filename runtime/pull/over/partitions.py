@@ -10,11 +10,11 @@ where its partition begins and ends, and where its peers do (rows that ORDER BY 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import EndKind
 from cqc.runtime.columns.event_time import instants
 from cqc.runtime.kernel import njit
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Partitions:
     """Rows in the order of OVER, by place."""
 

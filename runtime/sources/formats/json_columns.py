@@ -5,13 +5,13 @@ The values of a column are sorted by their kind; each kind is converted as a who
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType, DecimalType
 from cqc.runtime.columns.array_addresses import address
 from cqc.runtime.columns.columns import DTYPES, Column, null_column
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _MOST_BIGINT = 2.0**63
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """What one column holds: the kind of each value, and where its text begins and ends in the data."""
 

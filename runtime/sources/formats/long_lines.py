@@ -8,9 +8,9 @@ over without being held, and stands in the pieces as a `LongLine`; the row is re
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.record import record
 from cqc.runtime.intake.typed_batch import Reject
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _CSV_LINE_END = re.compile(
 )  # a carriage return at the end may be half of a line end
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LongLine:
     """A line that is too long: how it begins, how many bytes it has with its line end, and whether it has one."""
 

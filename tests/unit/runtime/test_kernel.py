@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import cqc
+from cqc.runtime.kernel import is_kept
 from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
@@ -97,3 +98,39 @@ def test_cases_of_the_language_hold_for_kernels_that_python_runs(section: str) -
         command, capture_output=True, text=True, timeout=600, cwd=ROOT, env=environment, check=False
     )
     assert finished.returncode == 0, finished.stdout[-2000:]
+
+
+_NEVER_COMPILED = """
+import json, sys
+import cqc.runtime.kernel as kernels
+from tests.unit.runtime.test_kernel import answers
+kernels.is_kept = lambda function: sys.argv[1] == "kept"
+kernels.begin_plain(1e-9, float("inf"))
+found = answers()
+print(json.dumps([found, "numba" in sys.modules]))
+"""
+
+
+def test_python_goes_on_where_kernels_would_have_to_be_compiled_first() -> None:
+    found, has_numba = json.loads(_python(_NEVER_COMPILED, "new"))
+    assert not has_numba
+    again, has_numba = json.loads(_python(_NEVER_COMPILED, "kept"))
+    assert has_numba
+    assert found == again == answers()
+
+
+def test_whether_a_kernel_was_compiled_before_is_told_by_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    (tmp_path / "some.py").write_text("def made():\n    pass\n")
+    names: dict[str, Any] = {}
+    exec(compile((tmp_path / "some.py").read_text(), tmp_path / "some.py", "exec"), names)
+    assert not is_kept(names["made"])
+    (tmp_path / "__pycache__").mkdir()
+    assert not is_kept(names["made"])
+    (tmp_path / "__pycache__" / "some.made-1.py311.nbi").touch()
+    assert is_kept(names["made"])
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (tmp_path / "__pycache__" / "some.made-1.py311.nbi").unlink()
+    assert is_kept(names["made"])

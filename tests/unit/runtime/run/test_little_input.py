@@ -8,6 +8,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from cqc.compiler.embed import compile_files
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.little_input import has_little_input
@@ -53,6 +56,24 @@ def test_many_bytes_many_queries_other_forms_and_missing_files_are_not(tmp_path:
     assert not _is_little(_program(tmp_path, name="a.parquet"))
     program = _program(tmp_path)
     (tmp_path / "a.csv").unlink()
+    assert not _is_little(program)
+
+
+def test_where_nothing_was_ever_compiled_a_thousand_rows_are_little(tmp_path: Path) -> None:
+    program = compile_files([str(_program(tmp_path, rows=_ROWS * 1_000))])
+    assert has_little_input(program, RunOptions(), is_compiled=False)
+    program = compile_files([str(_program(tmp_path, rows=_ROWS * 20_000))])
+    assert not has_little_input(program, RunOptions(), is_compiled=False)
+
+
+def test_the_rows_of_a_parquet_file_count_not_its_bytes(tmp_path: Path) -> None:
+    program = _program(tmp_path, name="a.parquet")
+    times = pa.array([0, 1], pa.timestamp("us"))
+    pq.write_table(pa.table({"ts": times, "k": [1, 7]}), tmp_path / "a.parquet")
+    assert _is_little(program)
+    times = pa.array([0] * 20_000, pa.timestamp("us"))
+    pq.write_table(pa.table({"ts": times, "k": [1] * 20_000}), tmp_path / "a.parquet")
+    assert (tmp_path / "a.parquet").stat().st_size < 16_384
     assert not _is_little(program)
 
 
