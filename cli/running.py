@@ -86,9 +86,11 @@ def _open_local_run(program: Program, options: RunOptions) -> Run:
     with loading():
         from cqc.runtime.run.finite_run import LocalRun
         from cqc.runtime.run.little_input import begin_plain_if_little
+        from cqc.runtime.run.memory_pool import use_system_memory
         from cqc.runtime.sources.connections import is_connection
 
         keep_pandas_out()
+    use_system_memory()
     _leave_signals_alone()
     if not options.follow:
         begin_plain_if_little(program, options)

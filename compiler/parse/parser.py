@@ -80,7 +80,7 @@ def _find_maker(kinds: list[str]) -> Make | None:
     return _kept_maker("\n".join(kinds))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)  # 10 KB each
 def _kept_maker(shape: str) -> Make | None:
     return _maker(shape.split("\n"))
 

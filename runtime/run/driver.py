@@ -109,6 +109,7 @@ class Driver:
             batch = feed.next_batch(self.reached_us)
             if batch is not None:
                 self.take(batch)
+                del batch  # before the next one is read
                 observer.done(self._engine.tuples_read)
             elif feed.has_ended:
                 return

@@ -7,7 +7,6 @@ load them, a block in which every line is an object with exactly declared keys a
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,11 +40,18 @@ def read_jsonl(
     """The rows of one file; `wanted`: positions of the columns that somebody reads (None: all), others may be NULL."""
     del name  # nothing in a file of this kind concerns the file as a whole
     reader = JsonLinesReader(relation, wanted)
-    for number, block in enumerate(line_blocks(file)):
-        if isinstance(block, LongLine):
-            yield reader.reject(block)
-        else:
-            yield reader.read(block.removeprefix(_BOM) if number == 0 else block)
+    blocks = line_blocks(file)
+    mark = _BOM
+    # Neither a block nor its rows are held while somebody works on them: there are as many readers as files.
+    while (block := next(blocks, None)) is not None:
+        taken = [
+            reader.reject(block)
+            if isinstance(block, LongLine)
+            else reader.read(block.removeprefix(mark))
+        ]
+        mark = b""
+        del block
+        yield taken.pop()
 
 
 class JsonLinesReader:
@@ -112,7 +118,7 @@ class JsonLinesReader:
             return None
         options = pa_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
         try:
-            table = pa_json.read_json(io.BytesIO(block), options, self._options)
+            table = pa_json.read_json(pa.BufferReader(block), options, self._options)
         except pa.ArrowInvalid:
             return None
         return table if table.num_rows == lines else None

@@ -66,14 +66,23 @@ def line_pieces(file: BinaryIO, size: int, *, csv: bool = False) -> Iterator[byt
             if not first:
                 return
             chunk, last = chunk[first:], last - first
+        rest = chunk[last:]
         if last:
-            yield b"".join([*held, chunk[:last]])
-            held, length = [], 0
-        if len(chunk) > last:
-            held.append(chunk[last:])
-            length += len(chunk) - last
+            pieces = [*held, chunk[:last]]
+            held, length, chunk = [], 0, b""  # else it is held for as long as the piece is in use
+            yield _joined(pieces)
+        if rest:
+            held.append(rest)
+            length += len(rest)
     if held:
         yield b"".join(held)
+
+
+def _joined(pieces: list[bytes]) -> bytes:
+    """One piece of several, which are no longer held."""
+    whole = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    pieces.clear()
+    return whole
 
 
 def _read(file: BinaryIO, size: int, *, csv: bool) -> bytes:
