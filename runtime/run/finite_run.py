@@ -6,6 +6,7 @@ The driver takes the micro-batches through; the run has opened what they come fr
 from __future__ import annotations
 
 import json
+import os
 import time
 from contextlib import suppress
 from dataclasses import asdict, field
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from cqc.runtime.sinks.protocol import Shape, Sink
 
 _MOST_SHAPES = 1000
+_MUCH_BYTES = 32 * 1024 * 1024  # from which on a second core reads while the first one answers
 
 
 @record
@@ -126,6 +128,7 @@ class LocalRun:
             if name in self._used and not relation.is_stream and name not in self._places
         ]
         self._reading = FilesRead()
+        self._on_close: list[Callable[[], None]] = []
         self._left_out = LeftOut(self.engine, options, self._open_beside)
         try:
             if sink is not None:
@@ -149,7 +152,11 @@ class LocalRun:
     def _feed(self) -> Feed:
         """Where the micro-batches of this run come from."""
         streams = [name for name in self._places if self._catalog.relations[name].is_stream]
-        return ChunkFeed({name: self._open(name, self._columns_read(name)) for name in streams})
+        chunks = {name: self._open(name, self._columns_read(name)) for name in streams}
+        is_ahead = self._reading.all_bytes >= _MUCH_BYTES and _cores() > 1
+        feed = ChunkFeed(chunks, is_ahead=is_ahead)
+        self._on_close.append(feed.close)
+        return feed
 
     def _columns_read(self, name: str) -> frozenset[int] | None:
         """The columns of a stream that somebody reads, where queries stay as they are; None: all, as rows that are left out are shown whole."""
@@ -217,6 +224,8 @@ class LocalRun:
 
     def close(self) -> RunSummary:
         """Close the sink and say what was done."""
+        for close in self._on_close:
+            close()
         with suppress(OutputClosed):  # what was found is counted even when nobody reads it any more
             self._close_sink()
         sinks = self._sinks.close()
@@ -267,6 +276,11 @@ class LocalRun:
             self._sink.abandon()
         else:
             self._sink.close()
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _shapes_of(program: Program, engine: Engine) -> dict[str, Shape] | None:

@@ -63,7 +63,7 @@ class FilesRead:
         if not self.all_bytes:
             return None
         now = self._before + sum(
-            opened.tell() for opened in self._open.values() if not opened.closed
+            opened.tell() for opened in list(self._open.values()) if not opened.closed
         )
         self._highest = max(self._highest, min(now / self.all_bytes, 1.0))
         return self._highest

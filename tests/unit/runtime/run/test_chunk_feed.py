@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 import cqc
 from cqc.runtime.run.chunk_feed import ChunkFeed
 
@@ -29,14 +31,17 @@ def order_of(feed: ChunkFeed, reached: dict[str, int]) -> list[str]:
     return found
 
 
-def test_the_stream_that_is_furthest_behind_is_read_next() -> None:
-    feed = ChunkFeed({"a": chunks("a", 1, 5, 6), "b": chunks("b", 2, 3, 9)})
+@pytest.mark.parametrize("is_ahead", [False, True])
+def test_the_stream_that_is_furthest_behind_is_read_next(is_ahead: bool) -> None:
+    both = {"a": chunks("a", 1, 5, 6), "b": chunks("b", 2, 3, 9)}
+    feed = ChunkFeed(both, is_ahead=is_ahead)
     assert not feed.has_ended
     assert order_of(feed, {}) == ["a1", "b2", "a5", "b3", "b9", "a6"]
     assert feed.has_ended
 
 
-def test_a_stream_without_rows_holds_nobody_up() -> None:
-    feed = ChunkFeed({"a": chunks("a"), "b": chunks("b", 1)})
+@pytest.mark.parametrize("is_ahead", [False, True])
+def test_a_stream_without_rows_holds_nobody_up(is_ahead: bool) -> None:
+    feed = ChunkFeed({"a": chunks("a"), "b": chunks("b", 1)}, is_ahead=is_ahead)
     assert order_of(feed, {}) == ["b1"]
     assert ChunkFeed({}).has_ended
