@@ -3,18 +3,33 @@
 Arrow brings an allocator of its own, which keeps what was freed for a while: as much again as the packets of a run take, 90 MB of 500 for
 3,000 rules over 700 MB of files, and three times the system time for asking and giving back. With the allocator of the system what a packet
 leaves is used again by kernels and by the next packet.
+
+The allocator of GNU systems has a store for each thread, and what one thread freed another cannot use. The thread that reads ahead
+hands everything it allocates to the engine's, so there is one store for both.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 
 import pyarrow as pa
 
 _CHOSEN = "ARROW_DEFAULT_MEMORY_POOL"  # by which a user says it for all of Arrow
+_STORES = "MALLOC_ARENA_MAX"  # the same for the allocator's stores
+_M_ARENA_MAX = -8  # as malloc.h calls it
 
 
 def use_system_memory() -> None:
-    """Let Arrow ask the system for memory, unless the user has chosen."""
+    """Let Arrow ask the system for memory, and all threads use one store of it, unless the user has chosen."""
     if _CHOSEN not in os.environ:
         pa.set_memory_pool(pa.system_memory_pool())
+    if _STORES not in os.environ:
+        _share_one_store()
+
+
+def _share_one_store() -> None:
+    try:
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+    except (AttributeError, OSError, TypeError):  # other systems have other allocators
+        return
