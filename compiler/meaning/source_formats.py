@@ -111,7 +111,7 @@ class AnyText:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Seconds:
     """A time in seconds: `5`, `0.5`, `5 s`."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 
 from cqc.compiler.diagnostics.record import record
-
 from cqc.compiler.meaning.times.time_patterns import each_piece
 
 _FIELD = re.compile(r"''|'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']")
