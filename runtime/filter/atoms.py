@@ -74,7 +74,7 @@ class Nets:
     nets: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Elements:
     """What is asked about the elements of a column of arrays, as the key of a shared atom."""
 
