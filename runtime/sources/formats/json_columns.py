@@ -22,8 +22,8 @@ from cqc.runtime.columns.date_text import parse_date
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
 from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.columns.sortable_columns import decimals_of_texts
-from cqc.runtime.sources.formats import json_scan as scan
 from cqc.runtime.sources.formats import json_texts as texts
+from cqc.runtime.sources.formats import json_values as scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

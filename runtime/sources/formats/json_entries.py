@@ -18,6 +18,7 @@ import numpy as np
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.columns.array_addresses import address
 from cqc.runtime.sources.formats import json_scan as scan
+from cqc.runtime.sources.formats.json_values import MOST_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +118,7 @@ class Entries:
         slots = np.full(1 << (2 * keys).bit_length(), -1, np.int32)
         known, texts = np.empty((keys, 6), np.int64), np.empty(32 * keys, np.uint8)
         levels, opened = (
-            np.zeros(scan.MOST_LEVELS, np.uint8),
+            np.zeros(MOST_LEVELS, np.uint8),
             np.zeros(2 * self.depth + 2, np.int64),
         )
         seen, stamps = np.zeros(self.count, np.uint8), np.zeros(self.count, np.int64)

@@ -17,6 +17,7 @@ from cqc.runtime.columns.array_addresses import address
 from cqc.runtime.columns.repeated_text import Repetition
 from cqc.runtime.intake.typed_batch import Absent, Intake, Reject
 from cqc.runtime.sources.formats import json_scan as scan
+from cqc.runtime.sources.formats import json_values as values
 from cqc.runtime.sources.formats.json_columns import Found, column_of_found
 from cqc.runtime.sources.formats.json_entries import Entries
 from cqc.runtime.sources.formats.json_line import decoded, parse_line, row_of_line
@@ -63,15 +64,15 @@ class JsonRows:
             TypeError: when it is something else than an array or an object.
         """
         data = np.frombuffer(_as_utf8(text), np.uint8)
-        at = scan.past_white(address(data), 0, len(data))
+        at = values.skip_white(address(data), 0, len(data))
         opening = chr(data[at]) if at < len(data) else ""
         if opening == "{":
             yield from self._object(data, at)
         elif opening == "[":
             yield from self._elements(data, at + 1)
         else:
-            levels = np.zeros(scan.MOST_LEVELS, np.uint8)
-            self._check_end(data, *scan.scan_one(address(data), at, len(data), address(levels)))
+            levels = np.zeros(values.MOST_LEVELS, np.uint8)
+            self._check_end(data, *values.scan_one(address(data), at, len(data), address(levels)))
             raise TypeError("neither an array nor an object")
 
     def lines(
@@ -107,8 +108,8 @@ class JsonRows:
             yield taken
 
     def _object(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
-        levels = np.zeros(scan.MOST_LEVELS, np.uint8)
-        end, kind = scan.scan_one(address(data), at, len(data), address(levels))
+        levels = np.zeros(values.MOST_LEVELS, np.uint8)
+        end, kind = values.scan_one(address(data), at, len(data), address(levels))
         self._check_end(data, end, kind)
         # As the only element of an array that is closed right behind it.
         alone = np.append(data[:end], np.frombuffer(b"]", np.uint8))
@@ -117,18 +118,18 @@ class JsonRows:
 
     def _elements(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
         place = address(data)
-        first = scan.past_white(place, at, len(data))
+        first = values.skip_white(place, at, len(data))
         if first < len(data) and data[first] == ord("]"):
-            self._check_end(data, first + 1, scan.DONE)
+            self._check_end(data, first + 1, values.DONE)
             return
         room = self._room
-        status, most = scan.MORE, _FIRST_ROWS
-        while status == scan.MORE:
+        status, most = values.MORE, _FIRST_ROWS
+        while status == values.MORE:
             kinds, starts, ends = self._outputs(most)
             at, rows, others, status = scan.scan_array(
                 place, at, len(data), self._names, room, kinds, starts, ends
             )
-            if status != scan.MORE:
+            if status != values.MORE:
                 self._check_end(data, at, status)
             rejects = [Reject("not an object", None)] * others
             taken = self._take(data, (kinds, starts, ends), rows, rejects, None)
@@ -140,7 +141,7 @@ class JsonRows:
     def _check_end(self, data: NDArray[np.uint8], at: int, status: int) -> None:
         if status < 0:
             raise JsonError(_why(data, at, status))
-        rest = scan.past_white(address(data), at, len(data))
+        rest = values.skip_white(address(data), at, len(data))
         if rest < len(data):
             raise JsonError(f"it should end at byte {rest:,}, and goes on")
 
@@ -219,13 +220,13 @@ def _as_utf8(text: bytes) -> bytes:
 
 
 def _why(data: NDArray[np.uint8], at: int, status: int) -> str:
-    if status == scan.ENDS_EARLY:
+    if status == values.ENDS_EARLY:
         return "it ends too early"
-    if status == scan.TOO_DEEP:
-        return f"it is nested too deeply, in more than {scan.MOST_LEVELS:,} levels"
-    if status == scan.LONG_NUMBER:
-        return f"the number at byte {at:,} has more than {scan.MOST_DIGITS:,} digits"
-    if status == scan.NOT_UTF8:
+    if status == values.TOO_DEEP:
+        return f"it is nested too deeply, in more than {values.MOST_LEVELS:,} levels"
+    if status == values.LONG_NUMBER:
+        return f"the number at byte {at:,} has more than {values.MOST_DIGITS:,} digits"
+    if status == values.NOT_UTF8:
         return f"byte {at:,} is not UTF-8"
     if at >= len(data):
         return "it ends too early"

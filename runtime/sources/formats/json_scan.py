@@ -19,340 +19,40 @@ from cqc.runtime.sources.formats.json_bytes import (
     AT_ONCE,
     byte,
     bytes_of_line,
-    clean_bytes,
     int32_at,
     int64_at,
     put_byte,
     put_int32,
     put_int64,
-    word,
 )
-
-# The kinds of values. 0 is also what a row holds for a key that is not there.
-NULL, FALSE, TRUE, WHOLE, FRACTION, NAN, INFINITY, MINUS_INFINITY, TEXT, ESCAPED = range(10)
-BROKEN, NESTED = 10, 11  # text that no column takes; an object or an array
-
-# How a scan ends.
-MORE, DONE = 0, 1
-UNEXPECTED, ENDS_EARLY, TOO_DEEP, LONG_NUMBER, NOT_UTF8 = -1, -2, -3, -4, -5
+from cqc.runtime.sources.formats.json_values import (
+    DONE,
+    ENDS_EARLY,
+    ESCAPED,
+    MORE,
+    NESTED,
+    NULL,
+    TEXT,
+    UNEXPECTED,
+    are_same,
+    character,
+    end_of_key,
+    end_of_scalar,
+    end_of_string,
+    end_of_value,
+    hash_of,
+    is_utf8,
+    skip_white,
+)
 
 # Why a line holds no row.
 NOT_JSON_LINE, NOT_UTF8_LINE, NOT_AN_OBJECT = range(3)
 
-MOST_LEVELS = 1_000
-MOST_DIGITS = 4_300  # of a whole number; Python takes no more
-_HAS_ESCAPES, _HAS_HALVES = 1, 2
-_TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
-_QUOTE, _BACKSLASH, _COMMA, _COLON = b'"\\,:'
+_NEWLINE, _RETURN, _TAB, _SPACE = b"\n\r\t "
+_QUOTE, _COMMA, _COLON = b'",:'
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = b"{}[]"
-_ZERO, _NINE, _MINUS, _PLUS, _POINT, _U = b"09-+.u"
 _KNOWN_BYTES = 48  # what is known of a key: six numbers
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 _DOTTED_I = 0x130  # the one letter that becomes two in lower case
-
-
-@njit(cache=True, nogil=True)
-def _past_white(text, at, stop):  # type: ignore[no-untyped-def]
-    while at < stop and byte(text + at) in (_SPACE, _NEWLINE, _RETURN, _TAB):
-        at += 1
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _hex4(text, at, stop):  # type: ignore[no-untyped-def]
-    """The number that four hexadecimal digits are, or -1."""
-    if at + 4 > stop:
-        return -1
-    code = 0
-    for place in range(at, at + 4):
-        c = byte(text + place)
-        if _ZERO <= c <= _NINE:
-            digit = c - _ZERO
-        elif 97 <= c <= 102:  # a-f
-            digit = c - 87
-        elif 65 <= c <= 70:  # A-F
-            digit = c - 55
-        else:
-            return -1
-        code = code * 16 + digit
-    return code
-
-
-@njit(cache=True, nogil=True)
-def _goes_on(text, at, stop, low, high):  # type: ignore[no-untyped-def]
-    return at < stop and low <= byte(text + at) <= high
-
-
-@njit(cache=True, nogil=True)
-def _utf8_size(text, at, stop):  # type: ignore[no-untyped-def]
-    """How many bytes the character beyond ASCII has that begins here; 0 for none, -3 for half a surrogate pair."""
-    c = byte(text + at)
-    if c < 0xC2 or c > 0xF4:
-        return 0
-    if c < 0xE0:
-        return 2 if _goes_on(text, at + 1, stop, 0x80, 0xBF) else 0
-    if c < 0xF0:
-        if not _goes_on(text, at + 2, stop, 0x80, 0xBF):
-            return 0
-        if not _goes_on(text, at + 1, stop, 0xA0 if c == 0xE0 else 0x80, 0xBF):
-            return 0
-        return -3 if c == 0xED and byte(text + at + 1) >= 0xA0 else 3
-    low, high = 0x90 if c == 0xF0 else 0x80, 0x8F if c == 0xF4 else 0xBF
-    if not _goes_on(text, at + 1, stop, low, high):
-        return 0
-    if not _goes_on(text, at + 2, stop, 0x80, 0xBF):
-        return 0
-    return 4 if _goes_on(text, at + 3, stop, 0x80, 0xBF) else 0
-
-
-@njit(cache=True, nogil=True)
-def is_utf8(text, at, stop):  # type: ignore[no-untyped-def]
-    while at < stop:
-        size = 1 if byte(text + at) < 0x80 else _utf8_size(text, at, stop)
-        if size <= 0:
-            return False
-        at += size
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _string(text, at, stop, lenient):  # type: ignore[no-untyped-def]
-    """The end of a string whose first character is here, and what is in it; or where and why it is none."""
-    flags = 0
-    while at < stop:
-        if at + AT_ONCE <= stop:
-            clean = clean_bytes(text + at)
-            at += clean
-            if clean == AT_ONCE:
-                continue
-        c = byte(text + at)
-        if c == _QUOTE:
-            return at + 1, flags
-        if c == _BACKSLASH:
-            flags |= _HAS_ESCAPES
-            if at + 1 >= stop:
-                return stop, ENDS_EARLY
-            kind = byte(text + at + 1)
-            if kind == _U:
-                code = _hex4(text, at + 2, stop)
-                if code < 0:
-                    return at, UNEXPECTED
-                at += 6
-                if 0xD800 <= code < 0xDC00:
-                    low = -1
-                    if (
-                        at + 1 < stop
-                        and byte(text + at) == _BACKSLASH
-                        and byte(text + at + 1) == _U
-                    ):
-                        low = _hex4(text, at + 2, stop)
-                    if 0xDC00 <= low < 0xE000:
-                        at += 6
-                    else:
-                        flags |= _HAS_HALVES
-                elif 0xDC00 <= code < 0xE000:
-                    flags |= _HAS_HALVES
-            elif kind in (_QUOTE, _BACKSLASH, 47, 98, 102, 110, 114, 116):  # / b f n r t
-                at += 2
-            else:
-                return at, UNEXPECTED
-        elif c < _SPACE:
-            return at, UNEXPECTED
-        elif c < 0x80:
-            at += 1
-        else:
-            size = _utf8_size(text, at, stop)
-            if size > 0:
-                at += size
-            elif lenient:
-                flags |= _HAS_HALVES
-                at += 1
-            elif size < 0:
-                flags |= _HAS_HALVES
-                at += 3
-            else:
-                return at, NOT_UTF8
-    return stop, ENDS_EARLY
-
-
-@njit(cache=True, nogil=True)
-def _past_digits(text, at, stop):  # type: ignore[no-untyped-def]
-    while at < stop and _ZERO <= byte(text + at) <= _NINE:
-        at += 1
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _number(text, at, stop):  # type: ignore[no-untyped-def]
-    if byte(text + at) == _MINUS:
-        at += 1
-        if at < stop and byte(text + at) == 73:  # I
-            return _word(text, at, stop, b"Infinity", MINUS_INFINITY)
-    first = at
-    at = _past_digits(text, at, stop)
-    if at == first:
-        return at, UNEXPECTED if at < stop else ENDS_EARLY
-    if byte(text + first) == _ZERO:
-        at = first + 1
-    kind = WHOLE
-    if at + 1 < stop and byte(text + at) == _POINT and _ZERO <= byte(text + at + 1) <= _NINE:
-        digits = at - first
-        at = _past_digits(text, at + 1, stop)
-        kind = FRACTION
-    else:
-        digits = at - first
-    if at + 1 < stop and byte(text + at) in (69, 101):  # E e
-        power = at + 1
-        if byte(text + power) in (_PLUS, _MINUS):
-            power += 1
-        end = _past_digits(text, power, stop)
-        if end > power:
-            at = end
-            kind = FRACTION
-    if kind == WHOLE and digits > MOST_DIGITS:
-        return first, LONG_NUMBER
-    return at, kind
-
-
-@njit(cache=True, nogil=True)
-def _word(text, at, stop, word, kind):  # type: ignore[no-untyped-def]
-    for place in range(len(word)):
-        if at + place >= stop:
-            return stop, ENDS_EARLY
-        if byte(text + at + place) != word[place]:
-            return at, UNEXPECTED
-    return at + len(word), kind
-
-
-@njit(cache=True, nogil=True)
-def _scalar(text, at, stop, lenient):  # type: ignore[no-untyped-def]
-    """The end of a value that has no parts, and its kind; or where and why it is none."""
-    c = byte(text + at)
-    if c == _QUOTE:
-        end, flags = _string(text, at + 1, stop, lenient)
-        if flags < 0:
-            return end, flags
-        if flags & _HAS_HALVES:
-            return end, BROKEN
-        return end, ESCAPED if flags & _HAS_ESCAPES else TEXT
-    if c == _MINUS or _ZERO <= c <= _NINE:
-        return _number(text, at, stop)
-    if c == 116:  # t
-        return _word(text, at, stop, b"true", TRUE)
-    if c == 102:  # f
-        return _word(text, at, stop, b"false", FALSE)
-    if c == 110:  # n
-        return _word(text, at, stop, b"null", NULL)
-    if c == 78:  # N
-        return _word(text, at, stop, b"NaN", NAN)
-    if c == 73:  # I
-        return _word(text, at, stop, b"Infinity", INFINITY)
-    return at, UNEXPECTED
-
-
-@njit(cache=True, nogil=True)
-def _key(text, at, stop, lenient):  # type: ignore[no-untyped-def]
-    """Where the value of a key begins whose quote should be here, where the key's text ends, and nothing or why not."""
-    at = _past_white(text, at, stop)
-    if at >= stop:
-        return stop, at, ENDS_EARLY
-    if byte(text + at) != _QUOTE:
-        return at, at, UNEXPECTED
-    end, flags = _string(text, at + 1, stop, lenient)
-    if flags < 0:
-        return end, at, flags
-    colon = _past_white(text, end, stop)
-    if colon >= stop:
-        return stop, end, ENDS_EARLY
-    if byte(text + colon) != _COLON:
-        return colon, end, UNEXPECTED
-    return _past_white(text, colon + 1, stop), end - 1, 0
-
-
-@njit(cache=True, nogil=True)
-def _value(text, at, stop, lenient, levels):  # type: ignore[no-untyped-def]
-    """The end of any value that begins here, and its kind; or where and why it is none.
-
-    `levels` is where there is room for the brackets that are open; there is no recursion, so nothing can be nested too deep for the stack.
-    """
-    depth = 0
-    while True:
-        if at >= stop:
-            return stop, ENDS_EARLY
-        c = byte(text + at)
-        kind = NESTED
-        if c in (_OPEN, _OPEN_LIST):
-            close = _CLOSE if c == _OPEN else _CLOSE_LIST
-            inner = _past_white(text, at + 1, stop)
-            if inner < stop and byte(text + inner) == close:
-                at = inner + 1
-            else:
-                if depth == MOST_LEVELS:
-                    return at, TOO_DEEP
-                put_byte(levels + depth, close)
-                depth += 1
-                at = inner
-                if close == _CLOSE:
-                    at, _, wrong = _key(text, at, stop, lenient)
-                    if wrong < 0:
-                        return at, wrong
-                continue
-        else:
-            at, kind = _scalar(text, at, stop, lenient)
-            if kind < 0:
-                return at, kind
-        while True:  # a value ends here, and with it perhaps what it is in
-            if depth == 0:
-                return at, kind
-            at = _past_white(text, at, stop)
-            if at >= stop:
-                return stop, ENDS_EARLY
-            c = byte(text + at)
-            kind = NESTED
-            if c == byte(levels + depth - 1):
-                depth -= 1
-                at += 1
-            elif c == _COMMA:
-                if byte(levels + depth - 1) == _CLOSE:
-                    at, _, wrong = _key(text, at + 1, stop, lenient)
-                    if wrong < 0:
-                        return at, wrong
-                else:
-                    at = _past_white(text, at + 1, stop)
-                break
-            else:
-                return at, UNEXPECTED
-
-
-@njit(cache=True, nogil=True)
-def character(text, at):  # type: ignore[no-untyped-def]
-    """A character of a string that was checked, and where the next one is; -1 for half of one."""
-    c = byte(text + at)
-    if c == _BACKSLASH:
-        kind = byte(text + at + 1)
-        if kind != _U:
-            plain = (98, 8), (102, 12), (110, 10), (114, 13), (116, 9)  # b f n r t
-            for letter, meaning in plain:
-                if kind == letter:
-                    return meaning, at + 2
-            return np.int64(kind), at + 2
-        code = _hex4(text, at + 2, at + 6)
-        if code < 0xD800 or code >= 0xE000:
-            return code, at + 6
-        if code < 0xDC00 and byte(text + at + 6) == _BACKSLASH and byte(text + at + 7) == _U:
-            low = _hex4(text, at + 8, at + 12)
-            if 0xDC00 <= low < 0xE000:
-                return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), at + 12
-        return -1, at + 6
-    if c < 0x80:
-        return np.int64(c), at + 1
-    size = _utf8_size(text, at, at + 4)
-    if size <= 0:
-        return -1, at + 1
-    code = np.int64(c) & (0x7F >> size)
-    for place in range(at + 1, at + size):
-        code = (code << 6) | (byte(text + place) & 0x3F)
-    return code, at + size
 
 
 @njit(cache=True, nogil=True)
@@ -405,37 +105,6 @@ def _entry_of(text, at, stop, node, names, exact, folded):  # type: ignore[no-un
             return entry, written, is_exact
         slot = (slot + 1) & (len(slots) - 1)
     return -1, 0, False
-
-
-@njit(cache=True, nogil=True)
-def hash_of(text, at, stop):  # type: ignore[no-untyped-def]
-    """A number made of some bytes."""
-    code = np.uint64(stop - at)
-    while at + 8 <= stop:
-        code = (code ^ word(text + at)) * _MIX
-        code ^= code >> np.uint64(29)
-        at += 8
-    rest = np.uint64(0)
-    while at < stop:
-        rest = (rest << np.uint64(8)) | np.uint64(byte(text + at))
-        at += 1
-    code = (code ^ rest) * _MIX
-    return code ^ (code >> np.uint64(32))
-
-
-@njit(cache=True, nogil=True)
-def are_same(text, at, stop, other):  # type: ignore[no-untyped-def]
-    """Whether the bytes from `at` to `stop` are those at another place in memory."""
-    moved = other - at
-    while at + 8 <= stop:
-        if word(text + at) != word(moved + at):
-            return False
-        at += 8
-    while at < stop:
-        if byte(text + at) != byte(moved + at):
-            return False
-        at += 1
-    return True
 
 
 @njit(cache=True, nogil=True)
@@ -502,12 +171,12 @@ def _row(text, at, stop, lenient, names, room, kinds, starts, ends):  # type: ig
     parents, children, lasts = names[6], names[7], names[8]
     begin = at  # a key chosen before is of another row
     node = depth = 0
-    at = _past_white(text, at + 1, stop)
+    at = skip_white(text, at + 1, stop)
     if at < stop and byte(text + at) == _CLOSE:
         return at + 1, 0
     while True:
-        key = _past_white(text, at, stop) + 1
-        at, key_end, wrong = _key(text, at, stop, lenient)
+        key = skip_white(text, at, stop) + 1
+        at, key_end, wrong = end_of_key(text, at, stop, lenient)
         if wrong < 0:
             return at, wrong
         entry, is_exact = _known_entry(text, key, key_end, node, names, room)
@@ -522,7 +191,7 @@ def _row(text, at, stop, lenient, names, room, kinds, starts, ends):  # type: ig
         if counts and children[entry] >= 0 and at < stop and byte(text + at) == _OPEN:
             kinds[entry] = NESTED
             starts[entry] = start
-            at = _past_white(text, at + 1, stop)
+            at = skip_white(text, at + 1, stop)
             if at >= stop or byte(text + at) != _CLOSE:
                 opened[depth] = entry
                 depth += 1
@@ -532,9 +201,9 @@ def _row(text, at, stop, lenient, names, room, kinds, starts, ends):  # type: ig
             ends[entry] = at
         else:
             if at < stop and byte(text + at) == _QUOTE:
-                at, kind = _scalar(text, at, stop, lenient)
+                at, kind = end_of_scalar(text, at, stop, lenient)
             else:
-                at, kind = _value(text, at, stop, lenient, levels)
+                at, kind = end_of_value(text, at, stop, lenient, levels)
             if kind < 0:
                 return at, kind
             if counts:
@@ -543,7 +212,7 @@ def _row(text, at, stop, lenient, names, room, kinds, starts, ends):  # type: ig
                 starts[entry] = start + is_text
                 ends[entry] = at - is_text
         while True:  # a value ends here, and with it perhaps the object it is in
-            at = _past_white(text, at, stop)
+            at = skip_white(text, at, stop)
             if at >= stop:
                 return stop, ENDS_EARLY
             if byte(text + at) == _COMMA:
@@ -592,17 +261,17 @@ def _usual_row(text, begin, stop, lenient, places, row):  # type: ignore[no-unty
     depth = 0
     at = begin + 1
     while True:
-        at = _past_white(text, at, stop)
+        at = skip_white(text, at, stop)
         if at + 2 > stop or byte(text + at) != _QUOTE:
             return -1  # an empty object, too
         key = at + 1
-        key_end, flags = _string(text, key, stop, lenient)
+        key_end, flags = end_of_string(text, key, stop, lenient)
         if flags < 0:
             return -1
-        at = _past_white(text, key_end, stop)
+        at = skip_white(text, key_end, stop)
         if at >= stop or byte(text + at) != _COLON:
             return -1
-        at = _past_white(text, at + 1, stop)
+        at = skip_white(text, at + 1, stop)
         found = _known(text, key, key_end - 1, node, places)
         if found == 0 or at >= stop:
             return -1
@@ -625,9 +294,9 @@ def _usual_row(text, begin, stop, lenient, places, row):  # type: ignore[no-unty
             continue
         start = at
         if c in (_OPEN, _OPEN_LIST):
-            at, kind = _value(text, at, stop, lenient, levels)
+            at, kind = end_of_value(text, at, stop, lenient, levels)
         else:
-            at, kind = _scalar(text, at, stop, lenient)
+            at, kind = end_of_scalar(text, at, stop, lenient)
         if kind < 0:
             return -1
         if entry >= 0:
@@ -636,7 +305,7 @@ def _usual_row(text, begin, stop, lenient, places, row):  # type: ignore[no-unty
             put_int32(starts + 4 * place, start + is_text)
             put_int32(ends + 4 * place, at - is_text)
         while True:  # a value ends here, and with it perhaps the object it is in
-            at = _past_white(text, at, stop)
+            at = skip_white(text, at, stop)
             if at >= stop:
                 return -1
             c = byte(text + at)
@@ -684,7 +353,7 @@ def scan_array(text, at, stop, names, room, kinds, starts, ends):  # type: ignor
     rows = others = 0
     places = _begin_scan(room, kinds, starts, ends)
     while rows + others < kinds.shape[1]:
-        at = _past_white(text, at, stop)
+        at = skip_white(text, at, stop)
         if at < stop and byte(text + at) == _OPEN:
             last, wrong = _usual_row(text, at, stop, False, places, rows), 0
             if last < 0:
@@ -694,11 +363,11 @@ def scan_array(text, at, stop, names, room, kinds, starts, ends):  # type: ignor
             at = last
             rows += 1
         else:
-            at, wrong = _value(text, at, stop, False, room[7][4])
+            at, wrong = end_of_value(text, at, stop, False, room[7][4])
             others += 1
         if wrong < 0:
             return at, rows, others, wrong
-        at = _past_white(text, at, stop)
+        at = skip_white(text, at, stop)
         if at >= stop:
             return stop, rows, others, ENDS_EARLY
         if byte(text + at) == _CLOSE_LIST:
@@ -735,7 +404,7 @@ def scan_lines(text, at, end, names, room, kinds, starts, ends, lines, wrong_lin
     while at < end and read < kinds.shape[1]:
         stop = _end_of_line(text, at, end)
         next_line = stop + 1
-        at = _past_white(text, at, stop)
+        at = skip_white(text, at, stop)
         while stop > at and byte(text + stop - 1) in (_SPACE, _RETURN, _TAB):
             stop -= 1
         if at < stop:
@@ -748,7 +417,7 @@ def scan_lines(text, at, end, names, room, kinds, starts, ends, lines, wrong_lin
                         text, at, stop, True, names, room, rows, kinds, starts, ends
                     )
             else:
-                last, wrong = _value(text, at, stop, True, room[7][4])
+                last, wrong = end_of_value(text, at, stop, True, room[7][4])
             if wrong < 0 or last < stop or not is_object:
                 kinds[:, rows] = NULL
                 wrong_lines[wrongs, 0], wrong_lines[wrongs, 1] = at, stop
@@ -763,15 +432,3 @@ def scan_lines(text, at, end, names, room, kinds, starts, ends, lines, wrong_lin
                 rows += 1
         at = next_line
     return at, rows, wrongs
-
-
-@njit(cache=True, nogil=True)
-def scan_one(text, at, stop, levels):  # type: ignore[no-untyped-def]
-    """The end of one value that begins at a place, and its kind or what is wrong there."""
-    return _value(text, _past_white(text, at, stop), stop, False, levels)
-
-
-@njit(cache=True, nogil=True)
-def past_white(text, at, stop):  # type: ignore[no-untyped-def]
-    """The first place that is not white space."""
-    return _past_white(text, at, stop)

@@ -6,7 +6,7 @@ import numpy as np
 
 from cqc.runtime.kernel import njit
 from cqc.runtime.sources.formats.json_bytes import AT_ONCE, byte, clean_bytes, copy, copy_all
-from cqc.runtime.sources.formats.json_scan import (
+from cqc.runtime.sources.formats.json_values import (
     ESCAPED,
     NULL,
     are_same,

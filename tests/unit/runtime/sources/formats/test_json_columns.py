@@ -13,7 +13,7 @@ from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.convert.reading import Reading
 from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
-from cqc.runtime.sources.formats import json_scan as scan
+from cqc.runtime.sources.formats import json_values as scan
 from cqc.runtime.sources.formats.json_columns import Found, column_of_found
 
 TEXTS = [

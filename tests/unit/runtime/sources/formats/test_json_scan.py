@@ -1,55 +1,60 @@
-"""JSON text is walked by the rules of Python's parser: where values end, of what kind they are, and what is wrong where."""
+"""Rows whose keys came before are read in a quicker way than others; what they hold is the same."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cqc.runtime.columns.array_addresses import address
-from cqc.runtime.sources.formats import json_scan as scan
+from cqc.compiler import compile as compile_text
+from cqc.runtime.columns.columns import to_python
+from cqc.runtime.sources.formats.json_rows import JsonRows
 
-SCALARS = {
-    "null": scan.NULL, "true": scan.TRUE, "false": scan.FALSE, "-0": scan.WHOLE, "12": scan.WHOLE, "1.5": scan.FRACTION,
-    "1e3": scan.FRACTION, "NaN": scan.NAN, "Infinity": scan.INFINITY, "-Infinity": scan.MINUS_INFINITY, '"a"': scan.TEXT,
-    r'"a\n"': scan.ESCAPED, "[]": scan.NESTED, '{"a": [1]}': scan.NESTED,
-}  # fmt: skip
+RELATION = compile_text(
+    "CREATE STREAM s (ts BIGINT, name STRING, id STRING FROM 'Event.System.Id', other STRING FROM 'Event.Other');"
+).catalog.find("s")
+assert RELATION is not None
 
-
-def one(text: bytes) -> tuple[int, int]:
-    data, levels = np.frombuffer(text, np.uint8), np.zeros(scan.MOST_LEVELS, np.uint8)
-    end, kind = scan.scan_one(address(data), 0, len(data), address(levels))
-    return int(end), int(kind)
-
-
-@pytest.mark.parametrize("text", SCALARS)
-def test_a_value_has_its_kind_and_its_end(text: str) -> None:
-    assert one(f" {text} ".encode()) == (1 + len(text), SCALARS[text])
+KEYS = ["ts", "name", "Name", "Event", "unknown", "Event.Other", "né"]
+VALUES = st.sampled_from(["1", "null", '"x"', '"a\\\\b"', "[1]", "{}", '{"System": {"Id": 7}}', '{"System": {"Id": "i"}, "Other": true}', '{"Other": 1, "Other": 2}', '"é"', "oops"])  # fmt: skip
+LINES = st.lists(
+    st.lists(st.tuples(st.sampled_from(KEYS), VALUES), max_size=5).map(
+        lambda pairs: "{" + ", ".join(f'"{key}": {value}' for key, value in pairs) + "}"
+    ),
+    max_size=6,
+)
 
 
-@given(st.text('{}[],:"0123456789-+.eE\\nu ntrfalseNI', max_size=12))
-def test_what_python_takes_is_taken_and_nothing_else(text: str) -> None:
-    data = text.encode()
-    try:
-        json.loads(text)
-    except ValueError:
-        is_json = False
-    else:
-        is_json = True
-    end, kind = one(data) if data.strip() else (0, scan.ENDS_EARLY)
-    rest = data[end:].strip(b" \t\r\n")
-    assert (kind >= 0 and not rest) == is_json
+def rows_of(reader: JsonRows, lines: list[str]) -> list[Any]:
+    found: list[Any] = []
+    for part in reader.lines("\n".join(lines).encode()):
+        found += zip(*(to_python(column) for column in part.columns), strict=True)
+        found += sorted(reject.reason for reject in part.rejects)
+        found.append(part.absent and sorted(part.absent.columns))
+    return found
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        (b"[1,", scan.ENDS_EARLY), (b"[1 2]", scan.UNEXPECTED), (b"[" * 1_001, scan.TOO_DEEP), (b"1" * 5_000, scan.LONG_NUMBER),
-        (b'"\xff"', scan.NOT_UTF8),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_told(text: bytes, wrong: int) -> None:
-    assert one(text)[1] == wrong
+@given(LINES)
+def test_rows_are_the_same_when_their_keys_are_known(lines: list[str]) -> None:
+    assert RELATION is not None
+    experienced = JsonRows(RELATION)
+    every_key = json.dumps(
+        {"ts": 1, "name": "", "Name": "", "unknown": 1, "Event.Other": 1, "né": 1}
+    )
+    nested = '{"ts": 1, "Event": {"System": {"Id": 1}, "Other": 2}}'
+    rows_of(experienced, [every_key.replace("\\u00e9", "é"), nested])
+    fresh = rows_of(JsonRows(RELATION), lines)
+    assert rows_of(experienced, lines) == fresh
+    assert rows_of(experienced, lines) == fresh
+
+
+@pytest.mark.parametrize("count", [1, 500])
+def test_more_keys_than_are_kept_are_read_all_the_same(count: int) -> None:
+    assert RELATION is not None
+    reader = JsonRows(RELATION)
+    others = ", ".join(f'"k{number}": {number}' for number in range(count))
+    for _ in range(2):
+        assert rows_of(reader, ['{"ts": 5, ' + others + ', "name": "last"}'])[0][:2] == (5, "last")

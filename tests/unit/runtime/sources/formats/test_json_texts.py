@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cqc.runtime.columns.array_addresses import address
-from cqc.runtime.sources.formats import json_scan as scan
 from cqc.runtime.sources.formats import json_texts as texts
+from cqc.runtime.sources.formats import json_values as scan
 
 
 def laid_out(written: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
