@@ -58,7 +58,9 @@ class Purge:
 
     def _purge_now(self) -> None:
         watermarks = self._relations.watermarks()
-        self._absent.forget(watermarks)
+        has_absent = len(self._absent) > 0
+        if has_absent:
+            self._absent.forget(watermarks)
         for name, state in self._relations.states.items():
             if not self._relations.is_stream(name) or not len(state):
                 continue
@@ -66,7 +68,8 @@ class Purge:
                 join.purge_before(name, watermarks)
                 for join in self._circuit.limiting_joins_of(name)
             ]
-            limits += self._absent.limits(name, watermarks)
+            if has_absent:
+                limits += self._absent.limits(name, watermarks)
             keeps_past = self._keep_past and name not in self._relations.derived
             if keeps_past or self._pulls.needs(name):
                 limits.append(self._pulls.purge_before(name))

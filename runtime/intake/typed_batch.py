@@ -96,6 +96,8 @@ class Intake:
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
         self.reading = Reading.of(relation.options)
+        self._declared = relation.declared
+        self._keys_inside = [column.keys[1:] for column in self._declared]
         self._has_paths = any(column.path is not None for column in relation.declared)
         self._has_fields = len(relation.declared) < len(relation.columns)
         self._positions: dict[str, list[int]] = {}  # by the folded key of rows
@@ -156,9 +158,7 @@ class Intake:
             why[bad & (why == 0)] = len(reasons)
 
         nulled: Counter[str] | None = None
-        for at, (declared, (_, bad)) in enumerate(
-            zip(self.relation.declared, conversions, strict=True)
-        ):
+        for at, (declared, (_, bad)) in enumerate(zip(self._declared, conversions, strict=True)):
             if bad is None or not bad.any():
                 continue
             reason = f"{declared.name} is not {_a(declared.type.value)}"
@@ -218,8 +218,10 @@ class Intake:
             return plain
         conversions: list[Conversion] = []
         missing: dict[ColumnType, Column] = {}  # columns that are not there are one
-        for declared, place in zip(self.relation.declared, places, strict=True):
-            array = None if place is None else inside(data.column(place), declared.keys[1:])
+        for declared, keys, place in zip(self._declared, self._keys_inside, places, strict=True):
+            array = None if place is None else data.column(place)
+            if keys and array is not None:
+                array = inside(array, keys)
             if array is None and declared.path is not None and declared.name in data.schema.names:
                 array = data.column(declared.name)  # rows that were taken before
             if array is not None and is_chunked:

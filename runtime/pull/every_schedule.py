@@ -181,6 +181,8 @@ class Schedule:
 
         `NOTHING_SEEN` while some query has not started: then any instant may come.
         """
+        if not self._queues:
+            return None
         queues = [
             queue for key, queue in self._queues.items() if any(name in key for name in streams)
         ]
