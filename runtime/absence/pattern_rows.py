@@ -62,6 +62,10 @@ class RunningGuard:
 
         `value` gives the instants in a window column of a watched tuple.
         """
+        if self.reach.shape[1:] == (1, 1) and not self.guard.ends and times[0] is not None:
+            own = self.reach[:, 0, 0]
+            if own.max(initial=-_MOST) < _NO_BOUND:  # one bound for each rule: nothing to compare
+                return own[rules] + 2 * times[0]
         found = np.full(len(rules), -_MOST)
         for item in range(self.reach.shape[1]):
             least = np.full(len(rules), _MOST)

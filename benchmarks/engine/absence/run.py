@@ -2,7 +2,8 @@
 
 1, 10, 100 and 1,000 rules "A without B of the same key within d", each with filters and a length of its own, over a million tuples
 (10,000 a second, 100,000 keys, one in a hundred without a partner). cqc in micro-batches of 1 s beside Polars over the whole input
-with one statement a rule, from the same Arrow input (`arrow_feed.py`). Figures are CPU-seconds.
+with one statement a rule, from the same Arrow input (`arrow_feed.py`), and one rule beside Spark's own stream-stream left outer join
+(`spark_join.py`). Figures are CPU-seconds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from cqc.benchmarks.harness.side_by_side import Contestant, interleaved, machine
 
 _OURS = "cqc.benchmarks.engine.absence.measure"
 _FIRST_SEEN = "cqc.benchmarks.engine.absence.first_seen"
+_SPARK = "cqc.benchmarks.engine.absence.spark_join"
 _PEERS = "cqc.benchmarks.engine.absence.peers"
 _HEADER = ["rules", "results", "cqc, 1 s batches", "Polars, whole input", "Polars against cqc"]
 _TIMED = (
@@ -27,6 +29,7 @@ def run(*, quick: bool = False) -> str:
     tuples, repeats = ("100000", 1) if quick else ("1000000", 3)
     counts = ("1", "10", "100") if quick else ("1", "10", "100", "1000")
     rows = []
+    one_rule_s = 0.0
     for count in counts:
         arguments = (count, tuples)
         contestants = {
@@ -36,6 +39,7 @@ def run(*, quick: bool = False) -> str:
         found = interleaved(contestants, repeats)
         own, peer = found["cqc"], found.get("polars")
         assert own is not None
+        one_rule_s = one_rule_s or own["cpu_s"]
         cells = [count, f"{own['results']:,}", f"{own['cpu_s']:.2f}"]
         if peer is None:
             rows.append([*cells, "not there", ""])
@@ -43,6 +47,12 @@ def run(*, quick: bool = False) -> str:
             same = "" if peer["results"] == own["results"] else f" ({peer['results']:,} results)"
             ratio = peer["cpu_s"] / own["cpu_s"]
             rows.append([*cells, f"{peer['cpu_s']:.2f}{same}", f"{ratio:.1f}x"])
+    native = interleaved({"spark": Contestant(_SPARK, (tuples,))}, 1)["spark"]
+    assert native is not None
+    beside_spark = (
+        f"One rule as Spark's own stream-stream left outer join, micro-batches of 1 s: {native['cpu_s']:.1f} CPU-seconds, "
+        f"{native['results']:,} results; {native['cpu_s'] / one_rule_s:.0f} times as much."
+    )
     keys = "100000" if quick else "1000000"
     seen = interleaved({"cqc": Contestant(_FIRST_SEEN, (keys,))}, 1)["cqc"]
     assert seen is not None
@@ -57,6 +67,7 @@ def run(*, quick: bool = False) -> str:
             f"CPU-seconds, {int(tuples):,} tuples.",
             _TIMED.format(repeats=repeats),
             table(_HEADER, rows),
+            beside_spark,
             first_seen,
         ]
     )
