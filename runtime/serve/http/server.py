@@ -108,6 +108,7 @@ class ServiceServer(uvicorn.Server):
         self.worker = Worker(service, self._watchers.ring, self.stop)
         live = LiveProgram(options.programs, program.catalog, options.checkpoint)
         if options.sources:
+            live.begin(program, options.sources)
             live.keep(options.sources)
         self.feeding = Feeding(source, live, folders, report)
         api = Api(self.worker, self._watchers, self.feeding, report)
