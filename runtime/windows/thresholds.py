@@ -216,6 +216,7 @@ class Thresholds:
         self._numbers = KeyNumbers(self._types)
         self._recent = RecentTimes()
         self._look_again = _MANY  # with so many keys it is worth to see which are still needed
+        self._looked_us: int | None = None  # the event time when that was seen last
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -363,7 +364,7 @@ class Thresholds:
         counts = self._recent.slide(
             rules[order], keys[order], ts_us[order], self._reach_us, self._most, self._idle_us
         )
-        if len(self._numbers) > self._look_again:
+        if self._is_time_to_look(int(ts_us[order[-1]])):
             self._forget_keys(int(ts_us[order[-1]]))
         of = rules[order]
         reached = (counts >= self._least[of]) & (counts % self._every[of] == self._left[of])
@@ -379,8 +380,18 @@ class Thresholds:
             own = np.isin(rules[pairs], numbers)
             yield self._reached(parts, sizes, pairs[own], counts[own], rules, ts_us)
 
+    def _is_time_to_look(self, now_us: int) -> bool:
+        """Whether keys may have become needless: there are many more, or every frame and KEY_IDLE have passed once since."""
+        if len(self._numbers) <= _MANY:
+            return False
+        if self._looked_us is None:
+            self._looked_us = now_us
+        longest_us = int(np.minimum(self._reach_us, self._idle_us).max())
+        return len(self._numbers) > self._look_again or now_us - self._looked_us > longest_us
+
     def _forget_keys(self, now_us: int) -> None:
         """Give up keys that no rule needs any more."""
+        self._looked_us = now_us
         live = self._recent.live(now_us, np.minimum(self._reach_us, self._idle_us))
         live = np.unique(np.concatenate([live, *(each.keys[each.rows] for each in self._waiting)]))
         columns, old = self._numbers.columns(live), len(self._numbers)

@@ -88,3 +88,19 @@ def test_a_rule_that_leaves_takes_nothing_from_the_others() -> None:
         (each.query, each.ts, each.row["x"]) for each in engine.drain() if each.query != "r0"
     )
     assert found == sorted(each for each in run(STREAM + RULES) if each[0] != "r0")
+
+
+def test_keys_are_given_up_when_their_time_is_over() -> None:
+    """Many keys that come once are not kept for ever, although few come after them."""
+    engine = cqc.Engine(
+        cqc.compile(f"{STREAM}CREATE QUERY q AS SELECT x FROM s QUALIFY {COUNT} >= 2;")
+    )
+    engine.push("s", [{"ts": 1, "k": str(at), "x": at} for at in range(70_000)])
+    engine.push("s", [{"ts": 5, "k": "new", "x": 1}])
+    (before,) = engine._decided._families.values()
+    many = before.nbytes
+    for ts in (20, 40, 60):
+        engine.push("s", [{"ts": ts, "k": "new", "x": 1}, {"ts": ts, "k": "new", "x": 2}])
+    assert before.nbytes < many / 10
+    engine.finish()
+    assert sum(1 for _ in engine.drain()) == 6
