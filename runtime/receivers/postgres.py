@@ -1,6 +1,7 @@
 """Results in a table of PostgreSQL, exactly once: COPY and the sink's place in one transaction.
 
-COPY has no `ON CONFLICT`, so rows go to a temporary table first and from there to the user's, without those whose `_id` is there.
+COPY has no `ON CONFLICT`. Where some of the rows are there already, written by a run without this checkpoint, they go to a temporary table first
+and from there to the user's, without those whose `_id` is there.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class PostgresReceiver:
         self._name = setting.options["table"]
         self._table = quoted_table(self._name)
         self._creates = setting.options.get("create", "true").lower() == "true"
-        self._known: dict[Columns, str] = {}
+        self._known: dict[
+            Columns, str | None
+        ] = {}  # with the table that rows go to first, if they do
         try:
             self._connection = psycopg.connect(setting.options["dsn"], connect_timeout=5)
             with self._connection.transaction():
@@ -93,23 +96,35 @@ class PostgresReceiver:
 
     def _copy(self, columns: Columns, results: Sequence[Sent]) -> None:
         names = ", ".join(map(quoted, (*OWN_COLUMNS, *columns.names)))
-        aside = self._known.get(columns)
-        if aside is None:
+        if columns not in self._known:
             if self._creates:
                 self._connection.execute(create_table(self._table, columns, _TYPES))
-            aside = quoted(f"_cqc_aside_{len(self._known)}")
-            self._connection.execute(
-                f"CREATE TEMP TABLE IF NOT EXISTS {aside} ON COMMIT DELETE ROWS AS "
-                f"SELECT {names} FROM {self._table} WITH NO DATA"
-            )
-            self._known[columns] = aside
-        with self._connection.cursor().copy(f"COPY {aside} ({names}) FROM STDIN") as copy:
-            for each in results:
-                copy.write_row([_clean(cell) for cell in row_of(each)])
+            self._known[columns] = None
+        rows = [[_clean(cell) for cell in row_of(each)] for each in results]
+        if self._known[columns] is None:
+            try:
+                with self._connection.transaction():
+                    self._write(self._table, names, rows)
+                return
+            except self._psycopg.errors.UniqueViolation:
+                # Somebody has written some of them before, without this checkpoint. It will not be the only time.
+                aside = quoted(f"_cqc_aside_{len(self._known)}")
+                self._connection.execute(
+                    f"CREATE TEMP TABLE IF NOT EXISTS {aside} ON COMMIT DELETE ROWS AS "
+                    f"SELECT {names} FROM {self._table} WITH NO DATA"
+                )
+                self._known[columns] = aside
+        aside = self._known[columns] or ""
+        self._write(aside, names, rows)
         self._connection.execute(
             f"INSERT INTO {self._table} ({names}) SELECT {names} FROM {aside} ON CONFLICT (_id) DO NOTHING"
         )
         self._connection.execute(f"TRUNCATE {aside}")
+
+    def _write(self, table: str, names: str, rows: Sequence[Sequence[Any]]) -> None:
+        with self._connection.cursor().copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
 
 
 def _clean(cell: Any) -> Any:

@@ -13,6 +13,7 @@ from tests.integration.sinks.receivers import free_port, postgres_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 psycopg = pytest.importorskip("psycopg")
 COLUMNS = Columns(("x", "d", "at", "t"), ("BIGINT", "DOUBLE", "TIMESTAMP", "STRING"), "TIMESTAMP")
@@ -73,3 +74,23 @@ def test_a_query_of_another_shape_is_told(dsn: str) -> None:
 def test_a_server_that_is_not_there_is_tried_again() -> None:
     with pytest.raises(UnreachableError, match="cannot be reached"):
         receiver(f"postgresql://u@127.0.0.1:{free_port()}/d", "t")
+
+
+def test_rows_that_another_run_has_written_are_not_written_again(dsn: str, tmp_path: Path) -> None:
+    import cqc
+    from cqc.runtime.options import RunOptions
+    from cqc.runtime.run.finite_run import LocalRun
+
+    program = (
+        f"CREATE SINK there WITH (type = 'postgres', dsn = '{dsn}', table = 'twice');"
+        f"CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = '{tmp_path}/s.csv');"
+        "CREATE QUERY q INTO there AS SELECT x FROM s;"
+    )
+    for rows in (3, 5):  # the second run finds the first three there
+        (tmp_path / "s.csv").write_text("ts,x\n" + "".join(f"{at},{at}\n" for at in range(rows)))
+        run = LocalRun(cqc.compile(program), RunOptions(programs=("p.cq",), rows_per_batch=2))
+        run.to_end()
+        run.close()
+    with psycopg.connect(dsn) as connection:
+        found = connection.execute("SELECT x FROM twice ORDER BY x").fetchall()
+    assert found == [(at,) for at in range(5)]
