@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 
 from cqc.compiler.diagnostics.diagnostic import InternalError
 from cqc.compiler.meaning.bound import ArithmeticOp
-from cqc.compiler.meaning.types import ColumnType
+from cqc.compiler.meaning.types import ColumnType, DecimalType, decimal
 from cqc.runtime.columns import number_text
 from cqc.runtime.columns import timestamp_text as timestamps
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.date_text import DAY_US, format_date, parse_date
 from cqc.runtime.columns.distinct_text import text_of_numbers
+from cqc.runtime.columns.sortable_columns import decimal_column, digits_of
 from cqc.runtime.expressions.arithmetic import Outcome, arithmetic, whole_from_double
 from cqc.runtime.expressions.nested.part_casts import cast_parts
 
@@ -33,6 +34,7 @@ _STRING, _BOOLEAN = ColumnType.STRING, ColumnType.BOOLEAN
 _TIMESTAMP, _INTERVAL = ColumnType.TIMESTAMP, ColumnType.INTERVAL
 _DATE = ColumnType.DATE
 _SECOND_US = 1_000_000
+_SECONDS = decimal(20, 6)  # with their microseconds
 
 
 def cast(column: Column, target: ColumnType) -> tuple[Column, NDArray[np.bool_] | None]:
@@ -44,6 +46,12 @@ def cast(column: Column, target: ColumnType) -> tuple[Column, NDArray[np.bool_] 
     if column.type is target:
         return column, None
     conversion = _CONVERSIONS.get((column.type, target))
+    if conversion is None and column.type is _TIMESTAMP and isinstance(target, DecimalType):
+        seconds = decimal_column(_SECONDS, np.asarray(column.values), column.valid)
+        return cast(seconds, target)
+    if conversion is None and target is _TIMESTAMP and isinstance(column.type, DecimalType):
+        values, failed = _decimal_to_timestamp(column, column.type.scale)
+        return Column(target, values, column.valid), failed
     if conversion is None:
         made = cast_parts(column, target, cast)
         if made is not None:
@@ -74,6 +82,18 @@ def _double_to_whole(values: NDArray[np.float64]) -> Outcome:
 def _double_to_timestamp(values: NDArray[np.float64]) -> Outcome:
     with np.errstate(over="ignore"):
         return whole_from_double(np.trunc(values * _SECOND_US))
+
+
+def _decimal_to_timestamp(column: Column, scale: int) -> Outcome:
+    """The instant of so many seconds; what is less than a microsecond is cut off."""
+    digits = digits_of(column)
+    flat = digits.reshape(-1).astype(object)
+    size = np.abs(flat) * _SECOND_US // 10**scale
+    micros = np.where(flat < 0, -size, size)
+    beyond = np.asarray(np.abs(micros) >= 1 << 63, np.bool_)
+    micros[beyond] = 0
+    values = micros.astype(np.int64).reshape(digits.shape)
+    return values, beyond.reshape(digits.shape) if beyond.any() else None
 
 
 def _whole_to_text(values: NDArray[np.int64]) -> Outcome:

@@ -17,13 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.columns import Column
+from cqc.runtime.columns.sortable_columns import hex_of_bytes
 from cqc.runtime.expressions.casts import cast
 from cqc.runtime.expressions.row_by_row import FAILED, row_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cqc.runtime.columns.columns import Column
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
 
 _LINE = 76
@@ -60,7 +61,10 @@ def _hex(column: Column) -> PartialOutcome:
         return values, failed, present
     if column.type is ColumnType.BINARY:
         return pc.ascii_upper(column.values), None, None
-    return _hex_text(cast(column, ColumnType.STRING)[0])
+    texts = cast(column, ColumnType.STRING)[0].values
+    if isinstance(texts, pa.Scalar):
+        return _hex_text(Column(ColumnType.STRING, texts))
+    return pc.ascii_upper(hex_of_bytes(texts, None)), None, None
 
 
 _DIGITS_ALONE = r"^(?:[0-9a-fA-F]{2})*$"

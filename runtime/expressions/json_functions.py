@@ -68,9 +68,12 @@ def get_json_object(text: str, path: str) -> Any:
     if steps is None:
         return FAILED if "*" in path else None
     try:
-        value, _ = _DECODER.raw_decode(text.lstrip(_WHITE))
+        own = text.lstrip(_WHITE)
+        value, end = _DECODER.raw_decode(own)
     except (ValueError, RecursionError):
         return None
+    if type(value) is _Word and own[end : end + 1] not in ("", *_WHITE):
+        return None  # a number ends where white space begins: a date is none
     for step in steps:
         value = _inside(value, step)
         if value is None:

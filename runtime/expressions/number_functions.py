@@ -154,8 +154,20 @@ def _bround(column: Column, digits: Column | None = None) -> Outcome:
     if places == 0:
         return np.rint(values) + 0.0, None
     result = np.array(values)
-    finite = np.isfinite(values)
-    result[finite] = [_bround_exactly(value, places) for value in values[finite].tolist()]
+    unclear = np.isfinite(values)
+    if (
+        0 < places <= _EXACT_POWER
+    ):  # as `_round_double` does it: only what is near a half needs its digits
+        power = 10.0**places
+        with np.errstate(all="ignore"):
+            scaled = values * power
+            distance = np.abs(np.abs(scaled - np.trunc(scaled)) - 0.5)
+            clear = (np.abs(scaled) < 2.0**50) & (distance > 1e-2)
+            result = np.where(clear, np.rint(scaled) / power + 0.0, values)
+        unclear = unclear & ~clear
+    if unclear.any():
+        slow = [_bround_exactly(value, places) for value in np.asarray(values[unclear]).tolist()]
+        result[unclear] = slow
     return result, None
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import ComparisonOp
-from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
+from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType
 from cqc.runtime.columns.columns import Column, is_known, spread, take, text_column
 from cqc.runtime.columns.comparisons import compare
 from cqc.runtime.columns.nested import (
@@ -173,6 +173,8 @@ def _array_distinct(frame: Frame, type_: ColumnType, x: Column) -> Column:
 def _extreme(*, greatest: bool) -> Callable[..., Column]:
     def make(frame: Frame, type_: ColumnType, x: Column) -> Column:
         lists = Lists(x)
+        if not lists.elements.type.held_as_text:
+            return _extreme_number(lists, greatest=greatest)
         places = np.flatnonzero(lists.known)
         order = np.lexsort((ranks(lists.elements)[places], lists.rows[places]))
         places = places[order]
@@ -185,6 +187,21 @@ def _extreme(*, greatest: bool) -> Callable[..., Column]:
         return picked(lists.elements, found, found >= 0)
 
     return make
+
+
+def _extreme_number(lists: Lists, *, greatest: bool) -> Column:
+    """The same for numbers: one pass over the elements that are known."""
+    values = lists.elements.values[lists.known]
+    counts = np.bincount(lists.rows[lists.known], minlength=len(lists.lengths))
+    there = counts > 0
+    found = np.zeros(len(counts), values.dtype)
+    if there.any():
+        starts = (np.cumsum(counts) - counts)[there]
+        pick: Any = np.maximum if greatest else np.fmin  # NaN is greatest
+        if values.dtype == np.bool_:
+            pick = np.logical_or if greatest else np.logical_and
+        found[there] = pick.reduceat(values, starts)
+    return _masked(lists.elements.type, found, there)
 
 
 def _slice(frame: Frame, type_: ColumnType, x: Column, start: Column, length: Column) -> Column:
@@ -283,10 +300,16 @@ def _part_of_map(number: int) -> Callable[..., Column]:
     return make
 
 
-def _named_struct(frame: Frame, type_: ColumnType, *values: Column) -> Column:
-    assert isinstance(type_, StructType)
-    parts = [inner_of_column(each) for each in values[1::2]]
-    return nested_column(type_, structs_of(parts, [str(at) for at in range(len(parts))], None))
+def _struct_node(nodes: list[Node], type_: ColumnType) -> Node:
+    """As `_node`, but the names, which are constants, are not spread over the rows."""
+
+    def node(frame: Frame) -> Column:
+        values = [spread(each(frame), frame.rows) for each in nodes[1::2]]
+        parts = [inner_of_column(each) for each in values]
+        names = [str(at) for at in range(len(parts))]
+        return nested_column(type_, structs_of(parts, names, None))
+
+    return node
 
 
 KERNELS: dict[str, Kernel] = {}
@@ -309,5 +332,5 @@ NODES: dict[str, NodeMaker] = {
     "map": _node(_map),
     "map_keys": _node(_part_of_map(0)),
     "map_values": _node(_part_of_map(1)),
-    "named_struct": _node(_named_struct),
+    "named_struct": _struct_node,
 }
