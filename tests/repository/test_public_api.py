@@ -22,6 +22,7 @@ PUBLIC = [
     "Result",
     "RunError",
     "UnreachableError",
+    "aggregate",
     "compile",
     "compile_files",
     "function",
