@@ -32,6 +32,7 @@ class RunOptions:
         str, ...
     ] = ()  # as named by the user: a folder among them can change while it is followed
     sources: tuple[tuple[SourceFile, str], ...] = ()  # what of them was compiled
+    stamp: tuple[tuple[str, int, int], ...] | None = None  # of their files, before they were read
     binds: dict[str, str] = field(default_factory=dict)  # declared name -> path
     engine: str = "local"
     sink: str = "jsonl"

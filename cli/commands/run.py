@@ -16,6 +16,7 @@ from cqc.cli.options import (
 )
 from cqc.cli.programs import load_again, program_argument
 from cqc.runtime.options import DRAIN_S, SINKS
+from cqc.runtime.run.program_files import stamp_of
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
@@ -85,8 +86,10 @@ def run_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: Any)
     Results go to standard output, one JSON object a line; everything else goes to standard error. The options from --join to
     --maintenance change what a run costs, never its answers.
     """
+    stamp = stamp_of(programs)
     program, sources = load_again(programs, given["checkpoint"], is_live=given["follow"])
-    options = replace(make_options(program, programs, binds, given), sources=tuple(sources))
+    options = make_options(program, programs, binds, given)
+    options = replace(options, sources=tuple(sources), stamp=stamp)
     from cqc.cli.running import run_to_end
 
     return run_to_end(program, options, quiet=given["quiet"], progress=given["progress"])

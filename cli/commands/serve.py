@@ -19,6 +19,7 @@ from cqc.cli.tokens import (
     read_tokens,
 )
 from cqc.runtime.options import RunOptions
+from cqc.runtime.run.program_files import stamp_of
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -134,6 +135,7 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
         raise click.UsageError("--key needs --cert")
     tokens = read_tokens(given["token_file"], given["user_tokens"], given["read_token_file"])
     _require_token(given["host"], tokens)
+    stamp = stamp_of(programs)
     program, sources = load_again(programs, given["checkpoint"], is_live=True)
     try:
         with loading():
@@ -144,6 +146,7 @@ def serve_command(programs: tuple[str, ...], binds: tuple[str, ...], **given: An
     options = ServeOptions(
         programs=programs,
         sources=tuple(sources),
+        stamp=stamp,
         host=given["host"],
         port=given["port"],
         tokens=tokens,

@@ -14,14 +14,13 @@ from cqc.compiler import CompileError, compile_sources
 from cqc.compiler.embed import decode_source
 from cqc.runtime.errors import RunError
 from cqc.runtime.notices import say
+from cqc.runtime.run.program_files import program_files, stamp_of
 
 if TYPE_CHECKING:
     from cqc.compiler import Program
     from cqc.compiler.meaning.catalog import Catalog, Relation
     from cqc.runtime.options import RunOptions
     from cqc.runtime.run.durable.program_book import Sources
-
-Stamp = tuple[tuple[str, int, int], ...]
 
 
 class LivePrograms:
@@ -30,12 +29,12 @@ class LivePrograms:
     def __init__(self, options: RunOptions) -> None:
         self.folders = [Path(name) for name in options.programs if Path(name).is_dir()]
         self._programs = options.programs
-        self._stamp = self._look_at_files()
+        self._stamp = stamp_of(options.programs) if options.stamp is None else options.stamp
         self.sources: Sources = []  # what was compiled last
 
     def look(self) -> Program | None:
         """What the files hold now; None when that is what they held before, or has errors."""
-        stamp = self._look_at_files()
+        stamp = stamp_of(self._programs)
         if stamp == self._stamp:
             return None
         self._stamp = stamp
@@ -52,26 +51,8 @@ class LivePrograms:
         Raises:
             OSError: when one cannot be read.
         """
-        files = map(Path, self._files())
+        files = program_files(self._programs)
         return [(decode_source(str(file), file.read_bytes()), str(file.parent)) for file in files]
-
-    def _files(self) -> list[str]:
-        found: list[str] = []
-        for name in self._programs:
-            path = Path(name)
-            found += [str(file) for file in sorted(path.glob("*.cq"))] if path.is_dir() else [name]
-        return found
-
-    def _look_at_files(self) -> Stamp:
-        stamps = []
-        for folder in self.folders:
-            for file in sorted(folder.glob("*.cq")):
-                try:
-                    there = file.stat()
-                except OSError:
-                    continue
-                stamps.append((str(file), there.st_mtime_ns, there.st_size))
-        return tuple(stamps)
 
 
 def new_relations(catalog: Catalog, running: Catalog) -> list[Relation]:

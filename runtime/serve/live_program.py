@@ -18,6 +18,7 @@ from cqc.compiler.parse.parser import parse
 from cqc.compiler.syntax.tree import CreateQuery
 from cqc.runtime.errors import RunError
 from cqc.runtime.run.durable.program_book import keep_program
+from cqc.runtime.run.program_files import program_files, stamp_of
 from cqc.runtime.serve.statements import statements_of_program
 from cqc.runtime.sinks.output import cannot_write
 
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from cqc.compiler.diagnostics.source import SourceFile
     from cqc.compiler.meaning.catalog import Catalog
     from cqc.runtime.run.durable.program_book import Sources
+    from cqc.runtime.run.program_files import Stamp
     from cqc.runtime.serve.statements import Statement
 
-Stamp = tuple[tuple[str, int, int], ...]
 _DECLARES = re.compile(r"\b(?:CREATE\s+(?!QUERY\b)|SET\b)", re.IGNORECASE)  # or may do so
 _MOST_KNOWN = 20_000  # queries whose texts are kept from the start on
 _FEW = 20  # files; with more, all may as well be compiled
@@ -40,15 +41,20 @@ class LiveProgram:
     """The files of the folders among the PROGRAM arguments."""
 
     def __init__(
-        self, programs: Sequence[str], catalog: Catalog, checkpoint: str | None = None
+        self,
+        programs: Sequence[str],
+        catalog: Catalog,
+        checkpoint: str | None = None,
+        stamp: Stamp | None = None,
     ) -> None:
+        """`stamp`: that of the files before they were read at the start; that of now by default."""
         self._checkpoint = None if checkpoint is None else Path(checkpoint)
         self._sources: Sources = []  # what was compiled last
         self._known: list[Statement] | None = None  # its queries; None when it had errors
         self._programs = programs if any(Path(name).is_dir() for name in programs) else ()
         self._catalog = catalog
         self.views = catalog.views  # as they were compiled last
-        self._stamp = self._look()
+        self._stamp = stamp_of(self._programs) if stamp is None else stamp
 
     def begin(self, program: Program, sources: Sequence[tuple[SourceFile, str]]) -> None:
         """Know what was compiled at the start, so that the first edit need not compile all of it again."""
@@ -57,7 +63,7 @@ class LiveProgram:
 
     def changed(self) -> bool:
         """Whether something changed since the last time."""
-        stamp = self._look()
+        stamp = stamp_of(self._programs)
         changed = stamp != self._stamp
         self._stamp = stamp
         return changed
@@ -73,7 +79,7 @@ class LiveProgram:
         try:
             self._sources = [
                 (decode_source(str(file), file.read_bytes()), str(file.parent))
-                for file in self._files()
+                for file in program_files(self._programs)
             ]
             edited = None if known is None else _edited_queries(before, self._sources)
             program = compile_sources(
@@ -108,23 +114,6 @@ class LiveProgram:
             keep_program(self._checkpoint, self._sources if sources is None else sources)
         except OSError as error:
             raise cannot_write(self._checkpoint, error) from error
-
-    def _files(self) -> list[Path]:
-        found: list[Path] = []
-        for name in self._programs:
-            path = Path(name)
-            found += sorted(path.glob("*.cq")) if path.is_dir() else [path]
-        return found
-
-    def _look(self) -> Stamp:
-        found = []
-        for path in self._files():
-            try:
-                stat = path.stat()
-            except OSError:
-                continue
-            found.append((str(path), stat.st_size, stat.st_mtime_ns))
-        return tuple(found)
 
 
 def _edited_queries(before: Sources, now: Sources) -> dict[int, list[str]] | None:

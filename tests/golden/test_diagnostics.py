@@ -16,6 +16,7 @@ from cqc.compiler.diagnostics.diagnostic import (
 )
 from cqc.compiler.diagnostics.errors_catalogue import CODES, make, page
 from cqc.compiler.diagnostics.source import SourceFile, Span
+from cqc.compiler.functions import registered
 from cqc.compiler.meaning import user_sources
 from tests.conftest import Golden
 
@@ -45,7 +46,11 @@ def diagnose(text: str, name: str) -> tuple[Diagnostic, ...]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_mistakes_are_shown_as_recorded(program: Path, golden: Golden) -> None:
+def test_mistakes_are_shown_as_recorded(
+    program: Path, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Messages name the functions that are registered, and other tests of this process register some.
+    monkeypatch.setattr(registered, "_registered", {})
     found = diagnose(program.read_text(encoding="utf-8"), program.name)
     golden(program.with_suffix(".diagnostics"), render_text(found) + "\n")
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.compiler.diagnostics.source import SourceFile
+    from cqc.runtime.run.program_files import Stamp
     from cqc.runtime.run.range_feed import Carrier
     from cqc.runtime.spark.session.session import Session
 
@@ -54,6 +55,7 @@ class ServeOptions:
 
     programs: tuple[str, ...] = ()  # as named by the user: the queries of a folder may change
     sources: tuple[tuple[SourceFile, str], ...] = ()  # what of them was compiled
+    stamp: Stamp | None = None  # of their files, before they were read
     host: str = "127.0.0.1"
     port: int = 8765
     tokens: Tokens = field(default_factory=Tokens)
@@ -106,7 +108,7 @@ class ServiceServer(uvicorn.Server):
         self._source = source
         self._watchers = Watchers(options.limits.watchers)
         self.worker = Worker(service, self._watchers.ring, self.stop)
-        live = LiveProgram(options.programs, program.catalog, options.checkpoint)
+        live = LiveProgram(options.programs, program.catalog, options.checkpoint, options.stamp)
         if options.sources:
             live.begin(program, options.sources)
             live.keep(options.sources)

@@ -10,6 +10,7 @@ import cqc
 from cqc.runtime.errors import RunError
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.live_programs import LivePrograms, new_relations
+from cqc.runtime.run.program_files import stamp_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,3 +54,14 @@ def test_a_stream_that_runs_cannot_be_declared_in_another_way() -> None:
     other = cqc.compile("CREATE STREAM s (ts BIGINT, x DOUBLE);").catalog
     with pytest.raises(RunError, match="s cannot be declared in another way while it runs"):
         new_relations(other, running)
+
+
+def test_a_file_edited_while_a_run_starts_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "a.cq"
+    file.write_text(DECLARED + "CREATE QUERY a AS SELECT x FROM s;")
+    stamp = stamp_of((str(tmp_path),))
+    file.write_text(DECLARED + "CREATE QUERY later AS SELECT x FROM s;")
+    options = RunOptions(programs=(str(tmp_path),), follow=True, stamp=stamp)
+    program = LivePrograms(options).look()
+    assert program is not None
+    assert list(program.queries.names) == ["later"]

@@ -9,6 +9,7 @@ import pytest
 import cqc
 from cqc.compiler.diagnostics.source import SourceFile
 from cqc.runtime.errors import RunError
+from cqc.runtime.run.program_files import stamp_of
 from cqc.runtime.serve import live_program
 from cqc.runtime.serve.live_program import LiveProgram
 
@@ -111,3 +112,12 @@ def test_declarations_cannot_change(folder: Path) -> None:
     (folder / "streams.cq").write_text(STREAMS.replace("x BIGINT", "x DOUBLE"))
     with pytest.raises(RunError, match="restart it for that"):
         live.statements()
+
+
+def test_a_file_edited_while_the_service_starts_is_noticed(folder: Path) -> None:
+    stamp = stamp_of((str(folder),))
+    catalog = cqc.compile_files(folder).catalog
+    (folder / "a.cq").write_text("CREATE QUERY a AS SELECT x + 1 AS y FROM v;")
+    live = LiveProgram((str(folder),), catalog, stamp=stamp)
+    assert live.changed()
+    assert not live.changed()
