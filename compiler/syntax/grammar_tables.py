@@ -10,6 +10,7 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,8 @@ from cqc.grammar import grammar_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_FORM = 1  # of the file; another one is not read
+_FORM = 2  # of the file; another one is not read
+_SUM_BYTES = 4  # at its end, a sum of all bytes before: half a disk block that was lost must not make another grammar
 
 
 class Rule(NamedTuple):
@@ -106,12 +108,19 @@ def _file() -> Path | None:
 def _read(file: Path, made_by: tuple[Any, ...]) -> GrammarTables | None:
     """What a file keeps; None when there is none, or it was made by something else, or is no such file at all."""
     try:
-        kept_by, rules, states, start, end = marshal.loads(file.read_bytes())
+        content = file.read_bytes()
+        if _sum(content[:-_SUM_BYTES]) != content[-_SUM_BYTES:]:
+            return None
+        kept_by, rules, states, start, end = marshal.loads(content)
         if kept_by != made_by:
             return None
         return GrammarTables(_rules(rules), states, start, end)
     except (OSError, EOFError, ValueError, TypeError):
         return None
+
+
+def _sum(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(_SUM_BYTES, "little")
 
 
 def _rules(kept: Iterable[Any]) -> tuple[Rule, ...]:
@@ -123,7 +132,8 @@ def _write(file: Path, made_by: tuple[Any, ...], made: GrammarTables) -> None:
     rules = tuple(tuple(rule) for rule in made.rules)
     half = file.with_suffix(f".{os.getpid()}")
     try:
-        half.write_bytes(marshal.dumps((made_by, rules, made.states, made.start, made.end)))
+        content = marshal.dumps((made_by, rules, made.states, made.start, made.end))
+        half.write_bytes(content + _sum(content))
         half.replace(file)
     except OSError:  # a full disk: the next start builds them again
         half.unlink(missing_ok=True)

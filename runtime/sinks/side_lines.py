@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cqc.runtime.columns.packet import Packet
     from cqc.runtime.intake.typed_batch import Reject
 
+_MOST_LEVELS = 100  # of a row that are shown; a line of a log may have a thousand
 _NOT_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
@@ -50,12 +51,14 @@ def late_lines(relation: Relation, packet: Packet) -> bytes:
     return "".join(lines.to_pylist()).encode()
 
 
-def plain(value: Any) -> Any:
-    """A value from outside as something JSON has."""
+def plain(value: Any, levels: int = _MOST_LEVELS) -> Any:
+    """A value from outside as something JSON has; what is inside more than so many others is shown as three dots."""
+    if isinstance(value, dict | list | tuple) and not levels:
+        return "..."
     if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
+        return {str(key): plain(inner, levels - 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
+        return [plain(inner, levels - 1) for inner in value]
     if isinstance(value, datetime):
         return _iso_utc(value)
     if isinstance(value, date | Decimal):

@@ -49,7 +49,7 @@ def column_of_values(
     if isinstance(type_, DecimalType):
         return _decimals(type_, values, reading)
     kinds = set(map(type, values))
-    if kinds <= _USUAL.get(type_, set()):
+    if type_ in _USUAL and kinds <= _USUAL[type_]:
         column = _whole_list(type_, values, has_null=_NOTHING in kinds)
         if column is not None:
             return column, None

@@ -16,6 +16,7 @@ from cqc.runtime.sources.formats.json_values import (
 )
 
 _MINUS, _ZERO = b"-0"
+_STEPS = 16  # for each text, through slots that others have; usual ones take two
 
 
 @njit(cache=True, nogil=True)
@@ -108,9 +109,11 @@ def encode_texts(text, starts, ends, kinds, most, slots, codes, firsts):  # type
     `slots` is a table of -1 whose size is a power of two, above `most`.
 
     Returns:
-        how many there are, or -1 when there are more than `most`.
+        how many there are, or -1 when there are more than `most`, or when they were made to meet in one slot: whoever writes
+        a log must not choose how long it takes to read.
     """
     count = 0
+    steps = _STEPS * (len(starts) + 64)
     for row in range(len(starts)):
         codes[row] = 0
         if kinds[row] == NULL:
@@ -122,6 +125,9 @@ def encode_texts(text, starts, ends, kinds, most, slots, codes, firsts):  # type
             is_as_long = ends[first] - starts[first] == end - start
             if is_as_long and are_same(text, start, end, text + starts[first]):
                 break
+            steps -= 1
+            if steps < 0:
+                return -1
             slot = (slot + 1) & (len(slots) - 1)
         if slots[slot] < 0:
             if count == most:

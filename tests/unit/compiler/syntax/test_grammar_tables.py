@@ -36,6 +36,16 @@ def test_a_damaged_file_is_built_again(cache: Path, content: bytes) -> None:
     assert grammar_tables() == again
 
 
+def test_a_file_with_one_wrong_byte_is_not_used(cache: Path) -> None:
+    built = grammar_tables()
+    content = cache.read_bytes()
+    for at in range(len(content) // 2, len(content), len(content) // 97):
+        cache.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        assert kept._read(cache, (kept._FORM, sys.version, kept.grammar_text())) is None
+    cache.write_bytes(content)
+    assert grammar_tables() == built
+
+
 def test_the_tables_of_another_grammar_are_not_used(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

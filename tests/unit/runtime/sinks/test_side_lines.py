@@ -47,3 +47,12 @@ def test_late_tuples_are_shown_as_rows() -> None:
         "row": {"ts": "1970-01-01T00:00:01Z", "x": None, "d": None, "name": "a", "ok": None},
     }
     assert late_lines(EVERYTHING, Intake(EVERYTHING).take([]).packet(0)) == b""
+
+
+def test_a_row_that_is_nested_a_thousand_levels_deep_is_shown_in_part() -> None:
+    row = json.loads('{"x": ' + "[" * 900 + "]" * 900 + "}")
+    shown = json.loads(reject_lines(EVERYTHING, [Reject("r", row)]))["row"]["x"]
+    levels = 0
+    while isinstance(shown, list):
+        levels, shown = levels + 1, shown[0]
+    assert (levels, shown) == (99, "...")

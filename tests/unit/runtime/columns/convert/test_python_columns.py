@@ -78,3 +78,9 @@ def test_the_size_of_a_number_tells_its_unit() -> None:
     for scale in (1, 1_000, 1_000_000, 1_000_000_000):
         assert epoch_us(1_700_000_000 * scale) == 1_700_000_000_000_000
     assert epoch_us(-(10**11) + 1) is None  # seconds, far before the year 1
+
+
+@pytest.mark.parametrize("type_", [*(type_ for type_, _ in REFUSED), T.DATE, T.BINARY])
+def test_no_values_are_a_column_without_rows(type_: T) -> None:
+    column, bad = column_of_values(type_, [])
+    assert (len(column), bad) == (0, None)

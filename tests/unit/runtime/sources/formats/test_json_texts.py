@@ -75,3 +75,22 @@ def test_escapes_that_are_not_needed_are_noticed(text: bytes, has: bool) -> None
     data, starts, ends = laid_out([text])
     kinds = np.array([scan.ESCAPED], np.uint8)
     assert texts.has_other_spellings(address(data), starts, ends, kinds) == has
+
+
+def test_texts_that_were_made_to_have_one_hash_are_given_up() -> None:
+    mix, every = 0x9E3779B97F4A7C15, 2**64 - 1
+    written = []
+    for first in range(4_000):  # two words: the second makes up for what the first one changed
+        code = (16 ^ first) * mix & every
+        code ^= code >> 29
+        written.append(first.to_bytes(8, "little") + (code ^ 1).to_bytes(8, "little"))
+    data, starts, ends = laid_out(written)
+    assert (
+        len({int(scan.hash_of(address(data), *each)) for each in zip(starts, ends, strict=True)})
+        == 1
+    )
+    kinds = np.full(len(written), scan.TEXT, np.uint8)
+    codes, firsts = np.empty(len(written), np.int32), np.empty(len(written), np.int64)
+    slots = np.full(16_384, -1, np.int32)
+    most = len(written)
+    assert texts.encode_texts(address(data), starts, ends, kinds, most, slots, codes, firsts) == -1
