@@ -30,6 +30,7 @@ MODULES = (
     "cqc.runtime.columns.event_time",
     "cqc.runtime.columns.repeated_text",
     "cqc.runtime.expressions.edit_distance",
+    "cqc.runtime.expressions.text_bytes",
     "cqc.runtime.lineage.bitmaps",
     "cqc.runtime.join.execute.fused_insert",
     "cqc.runtime.join.execute.demand_join",

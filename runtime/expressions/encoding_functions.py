@@ -1,11 +1,10 @@
-"""Kernels of code points, digests and URLs (the compiler's `functions/encoding.py`), once for each distinct text.
+"""Kernels of code points, digests and URLs (the compiler's `functions/encoding.py`): by whole columns, or once for each distinct text.
 
 What a kernel gets and gives is in `kernel.py`; NULL is its caller's.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 import zlib
@@ -17,17 +16,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.columns import Column
-from cqc.runtime.columns.sortable_columns import hex_of_bytes
+from cqc.runtime.columns.sortable_columns import bytes_of_hex
 from cqc.runtime.expressions.casts import cast
-from cqc.runtime.expressions.row_by_row import FAILED, row_kernel
+from cqc.runtime.expressions.row_by_row import FAILED, is_constant, row_kernel
+from cqc.runtime.expressions.text_bytes import (
+    base64_of,
+    first_points,
+    hex_of_base64,
+    hex_of_numbers,
+    hex_of_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cqc.runtime.columns.columns import Column
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
 
-_LINE = 76
 _DIGESTS = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}
 
 
@@ -45,26 +50,42 @@ def bytes_kernel(
     return kernel
 
 
-def _in_lines(data: bytes) -> str:
-    encoded = base64.b64encode(data).decode()
-    return "\r\n".join(encoded[at : at + _LINE] for at in range(0, len(encoded), _LINE))
+def _rows_of(texts: Any) -> Any:
+    """An array, of one text where it is a constant."""
+    return pa.array([texts.as_py()], texts.type) if isinstance(texts, pa.Scalar) else texts
 
 
-_hex_text = row_kernel(lambda text: text.encode().hex().upper())
-_hex_whole = row_kernel(lambda number: format(number & (2**64 - 1), "X"))
+def _as_given(made: Any, given: Column) -> Any:
+    """One value where a constant was given."""
+    return made[0] if is_constant(given) else made
+
+
+def _base64(column: Column) -> PartialOutcome:
+    values = _rows_of(column.values)
+    if column.type is ColumnType.BINARY:
+        values = bytes_of_hex(values)
+    return _as_given(base64_of(values), column), None, None
+
+
+def _unbase64(column: Column) -> PartialOutcome:
+    made, failed = hex_of_base64(_rows_of(column.values))
+    return _as_given(made, column), np.asarray(_as_given(failed, column)), None
+
+
+def _ascii(column: Column) -> PartialOutcome:
+    made = first_points(_rows_of(column.values))
+    return np.asarray(_as_given(made, column)), None, None
 
 
 def _hex(column: Column) -> PartialOutcome:
     if column.type in (ColumnType.BIGINT, ColumnType.DOUBLE):
         whole, failed = cast(column, ColumnType.BIGINT)
-        values, _, present = _hex_whole(whole)
-        return values, failed, present
+        made = hex_of_numbers(np.atleast_1d(whole.values))
+        return _as_given(made, whole), failed, None
     if column.type is ColumnType.BINARY:
         return pc.ascii_upper(column.values), None, None
-    texts = cast(column, ColumnType.STRING)[0].values
-    if isinstance(texts, pa.Scalar):
-        return _hex_text(Column(ColumnType.STRING, texts))
-    return pc.ascii_upper(hex_of_bytes(texts, None)), None, None
+    shown = cast(column, ColumnType.STRING)[0]
+    return _as_given(hex_of_texts(_rows_of(shown.values)), shown), None, None
 
 
 _DIGITS_ALONE = r"^(?:[0-9a-fA-F]{2})*$"
@@ -79,21 +100,6 @@ def _unhex(column: Column) -> PartialOutcome:
     if isinstance(there, pa.Scalar):
         return pc.ascii_lower(whole), None, np.asarray(there.as_py())
     return pc.ascii_lower(whole), None, there.to_numpy(zero_copy_only=False)
-
-
-_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]+")
-
-
-def bytes_of_base64(text: str) -> Any:
-    """What Java's decoder for MIME makes of a text, in hexadecimal: what is not base64's is passed over, but not within the padding."""
-    digits, padding, rest = text.partition("=")
-    digits = _NOT_BASE64.sub("", digits)
-    over = len(digits) % 4
-    if over == 1 or (padding and (over == 0 or _NOT_BASE64.sub("", rest))):
-        return FAILED
-    if padding and over == 2 and not rest.startswith("="):
-        return FAILED
-    return base64.b64decode(digits + "=" * (-over % 4)).hex()
 
 
 def _sha2(data: bytes, bits: int) -> str | None:
@@ -209,11 +215,11 @@ def _query_value(query: str | None, key: str) -> str | None:
 KERNELS: dict[str, Kernel] = {}
 
 PARTIAL_KERNELS: dict[str, PartialKernel] = {
-    "ascii": row_kernel(lambda text: ord(text[0]) if text else 0, np.int64),
+    "ascii": _ascii,
     "chr": row_kernel(lambda number: chr(number & 0xFF) if number >= 0 else ""),
     "hex": _hex,
-    "base64": bytes_kernel(_in_lines),
-    "unbase64": row_kernel(bytes_of_base64),
+    "base64": _base64,
+    "unbase64": _unbase64,
     "unhex": _unhex,
     "md5": bytes_kernel(_digest("md5")),
     "sha1": bytes_kernel(_digest("sha1")),

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import null_column, text_column, to_python
-from cqc.runtime.expressions.casts import cast
+from cqc.runtime.expressions.casts import cast, null_where
 from cqc.runtime.expressions.expression_kernels import is_known, spread
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _SPECIFIER = re.compile(r"%(\d+\$|<)?([-#+ 0,(]*)(\d+)?(\.\d+)?(.)", re.DOTALL)
 _WHOLE = frozenset("doxX")
 _REAL = frozenset("feEgG")
 _ANY = frozenset("sSbB")
+Part = str | tuple[int, str, int, int, str]  # a text, or (value, flags, width, precision, letter)
 _WRONG = "!"  # the letter of a value of another type: only NULL can be written
 
 
@@ -41,6 +43,8 @@ def format_node(nodes: list[Node], type_: ColumnType) -> Node:
         if parts is None:
             frame.fail(np.ones(frame.rows, np.bool_))
             return null_column(type_, frame.rows)
+        if all(_is_plain(part) for part in parts):
+            return text_column(_joined(parts, values, frame.rows))
         lists = [_shown_values(spread(value, frame.rows)) for value in values]
         rows = zip(*lists, strict=True) if lists else iter([()] * frame.rows)
         bad = [part[0] for part in parts if not isinstance(part, str) and part[4] == _WRONG]
@@ -57,14 +61,36 @@ def format_node(nodes: list[Node], type_: ColumnType) -> Node:
     return node
 
 
+def _is_plain(part: Part) -> bool:
+    """Whether a part is written alike on all rows but for the value: a text, `%s` or `%d`, perhaps with a width."""
+    return isinstance(part, str) or (part[4] in "sd" and not set(part[1]) - {"-"} and part[3] < 0)
+
+
+def _joined(parts: list[Part], values: list[Column], rows: int) -> pa.StringArray:
+    """A format of plain parts, by whole columns."""
+    pieces: list[Any] = []
+    for part in parts:
+        if isinstance(part, str):
+            pieces.append(pa.scalar(part, pa.string()))
+            continue
+        which, flags, width, _, _ = part
+        column = spread(cast(values[which], ColumnType.STRING)[0], rows)
+        shown = column.values
+        if column.valid is not None:
+            shown = pc.fill_null(null_where(shown, ~column.valid), "null")
+        if width:
+            shown = (pc.utf8_rpad if "-" in flags else pc.utf8_lpad)(shown, width)
+        pieces.append(shown)
+    if all(isinstance(piece, pa.Scalar) for piece in pieces):
+        return pa.repeat(pa.scalar("".join(piece.as_py() for piece in pieces), pa.string()), rows)
+    return pc.binary_join_element_wise(*pieces, pa.scalar("", pa.string()))
+
+
 def _shown_values(column: Column) -> list[Any]:
     """Python values; instants as their text."""
     if column.type in (ColumnType.BIGINT, ColumnType.DOUBLE, ColumnType.BOOLEAN, ColumnType.STRING):
         return to_python(column)
     return to_python(cast(column, ColumnType.STRING)[0])
-
-
-Part = str | tuple[int, str, int, int, str]  # a text, or (value, flags, width, precision, letter)
 
 
 def _read(text: str, types: list[ColumnType]) -> list[Part] | None:

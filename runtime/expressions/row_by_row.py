@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 def is_constant(column: Column | None) -> bool:
     """Whether a column stands for one value on every row; so does an argument that is left out."""
-    return column is None or isinstance(column.values, pa.Scalar) or np.ndim(column.values) == 0
+    if column is None or isinstance(column.values, pa.Scalar):
+        return True
+    if isinstance(column.values, pa.Array):
+        return False  # NumPy would make objects of its texts to count the dimensions
+    return np.ndim(column.values) == 0
 
 
 def constant_text(column: Column) -> str:

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from cqc.compiler.meaning.bound import PatternKind
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.expressions import text_lists
-from cqc.runtime.expressions.expression_kernels import is_known, spread
+from cqc.runtime.expressions.expression_kernels import is_known
 from cqc.runtime.expressions.patterns.like_patterns import match_each
 from cqc.runtime.expressions.regular_expressions import regexp_extract, regexp_replace
 from cqc.runtime.expressions.row_by_row import FAILED, constant_text, is_constant, row_kernel
+from cqc.runtime.expressions.text_bytes import places
 
 if TYPE_CHECKING:
     from cqc.compiler.meaning.types import ColumnType
@@ -26,43 +27,26 @@ if TYPE_CHECKING:
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
 
 
-def place(part: str, text: str, start: int = 1) -> int:
-    """Where a part is, from 1; '' is at 1 wherever one starts."""
-    if start < 1:
-        return 0
-    return text.find(part, start - 1) + 1 if part else 1
-
-
-_slow_instr = row_kernel(lambda text, part: place(part, text), np.int64)
-
-
 def _instr(text: Column, part: Column) -> PartialOutcome:
-    """Arrow counts bytes, which are code points where all is ASCII."""
-    if is_constant(text) or not is_constant(part):
-        return _slow_instr(text, part)
-    sought = constant_text(part)
-    if not sought or pc.all(pc.string_is_ascii(text.values)).as_py() is False:
-        return _slow_instr(text, part)
-    found = pc.fill_null(pc.find_substring(text.values, sought), -1)
-    return found.to_numpy(zero_copy_only=False).astype(np.int64) + 1, None, None
+    if is_constant(text) and is_constant(part):
+        return places(part.values, text.values, None, 1)[0], None, None
+    rows = len(part if is_constant(text) else text)
+    return places(part.values, text.values, None, rows), None, None
 
 
 def _locate(nodes: list[Node], type_: ColumnType) -> Node:
     """NULL as the start finds nothing; NULL as the text or the part is NULL."""
 
     def node(frame: Frame) -> Column:
-        part, text, *starts = [spread(argument(frame), frame.rows) for argument in nodes]
-        first = starts[0] if starts else Column(type_, np.ones(frame.rows, np.int64))
-        known = np.asarray(is_known(part) & is_known(text))
+        part, text, *starts = [argument(frame) for argument in nodes]
+        first = starts[0] if starts else Column(type_, np.asarray(1))
+        known = np.broadcast_to(is_known(part) & is_known(text), (frame.rows,))
         begins = np.where(is_known(first), first.values, 0)
-        values, _, _ = _place_rows(part, text, Column(type_, begins))
+        values = places(part.values, text.values, begins, frame.rows)
         is_start = np.broadcast_to(is_known(first), (frame.rows,))
         return Column(type_, np.where(is_start, values, 0), np.asarray(known | ~is_start))
 
     return node
-
-
-_place_rows = row_kernel(place, np.int64)
 
 
 def piece(text: str, separator: str, number: int) -> Any:

@@ -45,7 +45,9 @@ _BIGINT, _DOUBLE, _STRING = ColumnType.BIGINT, ColumnType.DOUBLE, ColumnType.STR
 
 def cast_parts(column: Column, target: ColumnType, cast: Cast) -> Made | None:
     """The column as another type, and where a value has no counterpart; None for pairs of types that have no cast."""
-    if isinstance(column.values, pa.Scalar) or np.ndim(column.values) == 0:
+    if isinstance(column.values, pa.Scalar) or (
+        not isinstance(column.values, pa.Array) and np.ndim(column.values) == 0
+    ):
         return _constant(column, target, cast)
     given = column.type
     if isinstance(given, DecimalType):

@@ -3,6 +3,8 @@
 import pytest
 
 import cqc
+from cqc.runtime.expressions import java_format
+from tests.unit.runtime.expressions.calls import evaluate
 
 CASES = [
     ("'%5.2f|%-5s|%05d', 1.5, 'ab', 42", " 1.50|ab   |00042"),
@@ -29,3 +31,37 @@ def test_values_are_written_as_java_does(arguments: str, written: str | None) ->
     engine = cqc.Engine(cqc.compile(f"CREATE STREAM s (ts BIGINT); {select};"))
     engine.push("s", [{"ts": 1}])
     assert [result.row["v"] for result in engine.drain()] == [written]
+
+
+PLAIN = [
+    "'%s is %d', t, i",
+    "'%-7s|%7s|%3d|%-25d|', t, t, i, i",
+    "'%2$s%% %1$s%n%<s', d, f",
+    "'%s %s', 'é', t",
+    "'%s %d', NULL, 7",
+    "'nothing'",
+    "''",
+    "'%s %s', CAST(i AS TIMESTAMP), ARRAY(t, u)",
+    "'%s', CAST(i AS DECIMAL(30, 2))",
+]
+
+
+@pytest.mark.parametrize("arguments", PLAIN)
+def test_whole_columns_are_written_as_each_row_is(
+    arguments: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["", "é日", None, "long enough to stay", "𝄞"]
+    whole = [0, -5, 123456, None, 1_700_000_000]
+    real = [0.1, -0.0, 1e300, float("nan"), None]
+    truth = [True, False, None, True, False]
+
+    def written() -> tuple[list[object], int]:
+        call = f"format_string({arguments})"
+        return evaluate(call, t=texts, u=texts[::-1], i=whole, d=real, f=truth)
+
+    by_columns = written()
+    asked = []
+    monkeypatch.setattr(java_format, "_is_plain", lambda part: asked.append(part))
+    assert by_columns == written()
+    assert asked
+    assert None not in by_columns[0]

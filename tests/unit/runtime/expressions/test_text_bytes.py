@@ -1,0 +1,166 @@
+"""Kernels over the bytes of texts, beside what Python makes of each text."""
+
+import base64
+import random
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cqc.runtime.expressions import text_bytes
+from cqc.runtime.expressions.text_bytes import (
+    base64_of,
+    first_points,
+    hex_of_base64,
+    hex_of_numbers,
+    hex_of_texts,
+    places,
+)
+from tests.unit.runtime.expressions.calls import evaluate
+
+
+def _random_texts(letters: str, most: int, count: int = 400) -> list[str]:
+    chance = random.Random(7)
+    return ["".join(chance.choices(letters, k=chance.randint(0, most))) for _ in range(count)]
+
+
+def _cut(texts: list[str | None]) -> pa.Array:
+    """An array that begins within the buffers of another one."""
+    return pa.array(["before é", *texts, "after"], pa.string())[1:-1]
+
+
+def _place(part: str, text: str, start: int) -> int:
+    if start < 1:
+        return 0
+    return text.find(part, start - 1) + 1 if part else 1
+
+
+def test_places_are_those_of_code_points() -> None:
+    texts, parts = _random_texts("abé日𝄞", 9), _random_texts("abé日𝄞", 2)[::-1]
+    begins = np.random.default_rng(3).integers(-1, 12, len(texts))
+    expected = [_place(*row) for row in zip(parts, texts, begins.tolist(), strict=True)]
+    assert places(_cut(parts), _cut(texts), begins, len(texts)).tolist() == expected
+    assert sum(map(bool, expected)) > 50
+
+
+def test_a_constant_is_looked_for_or_in_on_every_row() -> None:
+    texts = _random_texts("abé", 6)
+    found = places(pa.scalar("éa"), pa.array(texts), None, len(texts))
+    assert found.tolist() == [text.find("éa") + 1 for text in texts]
+    found = places(pa.array(["b", "é", "", "x"]), pa.scalar("ébé"), np.asarray(2), 4)
+    assert found.tolist() == [2, 3, 1, 0]
+
+
+def test_to_begin_beyond_the_end_finds_nothing() -> None:
+    assert places(pa.scalar("a"), pa.array(["a", ""]), np.asarray(2**63 - 1), 2).tolist() == [0, 0]
+
+
+def test_first_code_points_of_every_length() -> None:
+    texts = ["", "a", "\x7f", "\x80", "é~", "߿", "ࠀ", "日本", "\uffff", "𝄞", "\U0010ffff"]
+    assert first_points(_cut([*texts])).tolist() == [ord(text[0]) if text else 0 for text in texts]
+
+
+def test_base64_is_cut_into_lines() -> None:
+    texts = ["x" * size for size in (*range(5), 56, 57, 58, 113, 114, 115, 300)]
+    texts += _random_texts("abé日𝄞\n", 90)
+    made = base64_of(_cut([*texts])).to_pylist()
+    for text, shown in zip(texts, made, strict=True):
+        whole = base64.b64encode(text.encode()).decode()
+        assert shown == "\r\n".join(re.findall(".{1,76}", whole))
+    raw = pa.array([b"\xff\xfe\xfd", b"", b"\x00"], pa.binary())
+    assert base64_of(raw).to_pylist() == ["//79", "", "AA=="]
+
+
+def _java_bytes(text: str) -> str | None:
+    """The rules of Java's decoder for MIME, one text at a time."""
+    digits, padding, rest = text.partition("=")
+    digits = re.sub("[^A-Za-z0-9+/]+", "", digits)
+    over = len(digits) % 4
+    if over == 1 or (padding and (over == 0 or re.search("[A-Za-z0-9+/]", rest))):
+        return None
+    if padding and over == 2 and not rest.startswith("="):
+        return None
+    return base64.b64decode(digits + "=" * (-over % 4)).hex()
+
+
+def test_base64_is_read_as_java_reads_it() -> None:
+    texts = _random_texts("aZ9+/=\r -é", 9, 4000) + _random_texts("aZ9+/", 30)
+    texts += ["YQ==", "YQ=", "YQ", "YWI=", "YWJj", "YWJj=", "Y", "=", "YQ==x", "YQ==-", "YQ=-="]
+    made, failed = hex_of_base64(_cut([*texts]))
+    expected = [_java_bytes(text) for text in texts]
+    assert [
+        None if bad else shown for shown, bad in zip(made.to_pylist(), failed, strict=True)
+    ] == expected
+    assert 100 < sum(each is None for each in expected) < len(texts) - 100
+
+
+def test_hexadecimal_digits_of_texts_and_of_numbers() -> None:
+    texts = _random_texts("abé日𝄞\n", 9)
+    assert hex_of_texts(_cut([*texts])).to_pylist() == [
+        text.encode().hex().upper() for text in texts
+    ]
+    numbers = [0, 1, 15, 16, 255, -1, -(2**63), 2**63 - 1, 2**60, 2**60 - 1, -(2**60)]
+    shown = [format(number & (2**64 - 1), "X") for number in numbers]
+    assert hex_of_numbers(np.array(numbers)).to_pylist() == shown
+
+
+@pytest.mark.parametrize("texts", [pa.array([], pa.string()), pa.array([None, ""], pa.string())])
+def test_nothing_at_all_is_no_trouble(texts: Any) -> None:
+    empty = [""] * len(texts)
+    assert base64_of(texts).to_pylist() == empty
+    assert hex_of_base64(texts)[0].to_pylist() == empty
+    assert hex_of_texts(texts).to_pylist() == empty
+    assert first_points(texts).tolist() == [0] * len(texts)
+    assert places(pa.scalar("a"), texts, None, len(texts)).tolist() == [0] * len(texts)
+    assert hex_of_numbers(np.zeros(0, np.int64)).to_pylist() == []
+
+
+def test_what_has_no_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_bytes, "_MOST", 3)
+    with pytest.raises(OverflowError):
+        hex_of_texts(pa.array(["ab"]))
+
+
+CONSTANTS = {
+    "instr('aéb', 'b')": 3,
+    "instr(CAST(NULL AS STRING), 'b')": None,
+    "instr('b', CAST(NULL AS STRING))": None,
+    "instr(t, NULL)": None,
+    "locate('b', 'aéb')": 3,
+    "locate('b', 'aéb', 4)": 0,
+    "locate('b', 'b', CAST(NULL AS BIGINT))": 0,
+    "locate(NULL, 'b')": None,
+    "ascii('é')": 233,
+    "ascii(CAST(NULL AS STRING))": None,
+    "base64('a')": "YQ==",
+    "base64(unhex('ff'))": "/w==",
+    "base64(CAST(NULL AS STRING))": None,
+    "hex(unbase64('YWI='))": "6162",
+    "hex(unbase64('Y'))": None,
+    "hex(unbase64(CAST(NULL AS STRING)))": None,
+    "hex(255)": "FF",
+    "hex(-1)": "F" * 16,
+    "hex('é')": "C3A9",
+    "hex(CAST(NULL AS BIGINT))": None,
+    "hex(CAST(NULL AS STRING))": None,
+}
+
+
+@pytest.mark.parametrize("call", CONSTANTS)
+def test_constants_give_one_value(call: str) -> None:
+    assert evaluate(call, t=["x", None])[0] == [CONSTANTS[call]] * 2
+
+
+def test_null_stays_null_and_failures_are_counted() -> None:
+    texts = ["YQ==", None, "Y", ""]
+    assert evaluate("hex(unbase64(t))", t=texts) == (["61", None, None, ""], 1)
+    assert evaluate("base64(t)", t=["a", None]) == (["YQ==", None], 0)
+    assert evaluate("hex(t)", t=["a", None]) == (["61", None], 0)
+    assert evaluate("hex(i)", i=[10, None]) == (["A", None], 0)
+    assert evaluate("ascii(t)", t=["a", None]) == ([97, None], 0)
+    found = evaluate(
+        "locate(u, t, i)", u=["a", None, "a", "a"], t=["ba", "a", None, "a"], i=[1, 1, 1, None]
+    )
+    assert found == ([2, None, None, 0], 0)
