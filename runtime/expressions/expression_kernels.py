@@ -26,9 +26,9 @@ from cqc.runtime.columns.columns import (
     text_column,
 )
 from cqc.runtime.columns.columns import is_known as is_known
-from cqc.runtime.columns.columns import spread as spread
 from cqc.runtime.columns.comparisons import compare, truth
 from cqc.runtime.expressions.casts import cast, null_where
+from cqc.runtime.expressions.nested.spread import spread as spread
 from cqc.runtime.expressions.user_functions import call_user_function
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType
-from cqc.runtime.columns.columns import Column, is_known, spread, take, text_column
+from cqc.runtime.columns.columns import Column, is_known, take, text_column
 from cqc.runtime.columns.comparisons import compare
 from cqc.runtime.columns.nested import (
     column_of_inner,
@@ -27,6 +27,7 @@ from cqc.runtime.columns.nested import (
     structs_of,
 )
 from cqc.runtime.expressions.nested.lambdas import picked, rows_of_elements, value_at_key
+from cqc.runtime.expressions.nested.spread import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

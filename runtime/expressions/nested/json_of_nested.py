@@ -7,19 +7,21 @@ import json
 import math
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
-from cqc.runtime.columns.columns import Column, null_column, spread, text_column
+from cqc.runtime.columns.columns import Column, null_column, text_column
 from cqc.runtime.columns.convert.arrow_out import to_objects
 from cqc.runtime.columns.convert.nested_values import nested_of_values
 from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.convert.reading import Reading
-from cqc.runtime.columns.nested import column_of_inner, inner_of_column, nested_of
+from cqc.runtime.columns.nested import column_of_inner, field_of, inner_of_column, nested_of
 from cqc.runtime.columns.number_text import java_text
+from cqc.runtime.expressions.nested.spread import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from cqc.runtime.expressions.expression_kernels import Frame, Node
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
 
+_ESCAPED = r'["\\\x00-\x1f]'
+_FLAT = (ColumnType.STRING, ColumnType.BIGINT, ColumnType.BOOLEAN)
 _STRICT = Reading(lenient=False)
 
 
@@ -37,12 +41,61 @@ def _to_json(nodes: list[Node], type_: ColumnType) -> Node:
 
     def node(frame: Frame) -> Column:
         column = spread(operand(frame), frame.rows)
+        if _is_flat(column.type):
+            return text_column(_flat_texts(column.type, nested_of(column)))
         coded = column.values.dictionary_encode()
         distinct = to_objects(Column(column.type, coded.dictionary))
         texts = pa.array([_json(each, column.type) for each in distinct], pa.string())
         return text_column(texts.take(coded.indices))
 
     return node
+
+
+def _is_flat(type_: ColumnType) -> TypeGuard[StructType]:
+    """Whether it is a struct of texts, whole numbers and truth values alone, each with a name of its own."""
+    if not isinstance(type_, StructType) or not type_.fields:
+        return False
+    names = {name for name, _ in type_.fields}
+    return len(names) == len(type_.fields) and all(inner in _FLAT for _, inner in type_.fields)
+
+
+def _flat_texts(type_: StructType, structs: Any) -> pa.StringArray:
+    """Such structs by whole columns."""
+    parts = []
+    for at, (name, inner) in enumerate(type_.fields):
+        values = field_of(structs, at)
+        shown = _quoted(values) if inner is ColumnType.STRING else pc.cast(values, pa.string())
+        parts.append((f"{_text(name)}:", shown))
+    if any(shown.null_count for _, shown in parts):  # fields that are NULL are left out
+        there = [
+            pc.fill_null(pc.binary_join_element_wise(f",{name}", shown, ""), "")
+            for name, shown in parts
+        ]
+        inside = pc.binary_join_element_wise(*there, "}", "")
+        first = pc.match_substring_regex(inside, "^,")
+        texts = pc.if_else(
+            first, pc.binary_replace_slice(inside, 0, 1, "{"), pa.scalar("{}", pa.string())
+        )
+    else:
+        pieces = [
+            piece
+            for at, (name, shown) in enumerate(parts)
+            for piece in (("," if at else "{") + name, shown)
+        ]
+        texts = pc.binary_join_element_wise(*pieces, "}", "")
+    if structs.null_count:
+        texts = pc.if_else(structs.is_valid(), texts, pa.scalar(None, pa.string()))
+    return texts
+
+
+def _quoted(texts: pa.StringArray) -> pa.StringArray:
+    """Texts in quotation marks; Python is asked about those with something to escape."""
+    quoted = pc.binary_join_element_wise('"', texts, '"', "")
+    marked = pc.fill_null(pc.match_substring_regex(texts, _ESCAPED), False)
+    if not pc.any(marked).as_py():
+        return quoted
+    escaped = [_text(text) for text in texts.filter(marked).to_pylist()]
+    return pc.replace_with_mask(quoted, marked, pa.array(escaped, pa.string()))
 
 
 def _json(value: Any, type_: ColumnType) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType
-from cqc.runtime.columns.columns import Column, is_known, null_column, spread, take
+from cqc.runtime.columns.columns import Column, is_known, null_column, take
 from cqc.runtime.columns.comparisons import compare
 from cqc.runtime.columns.nested import (
     column_of_inner,
@@ -24,6 +24,7 @@ from cqc.runtime.columns.nested import (
     nested_of,
     offsets_of,
 )
+from cqc.runtime.expressions.nested.spread import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
