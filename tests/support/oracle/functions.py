@@ -532,7 +532,12 @@ def get_json_object(text: str, path: str) -> Value:
     try:
         value = json.loads(text)
     except ValueError:
-        return None
+        try:  # a number is read as far as it goes, when white space follows
+            value, end = json.JSONDecoder().raw_decode(text)
+        except ValueError:
+            return None
+        if not isinstance(value, int | float) or not text[end:][:1].isspace():
+            return None
     for key, place in steps:
         try:
             value = value[key] if key else value[int(place)]

@@ -92,13 +92,16 @@ def cast_decimal(value: Any, source: ColumnType, target: ColumnType) -> Any:
         except ArithmeticError:
             return None
         number = Decimal(int(value)) if isinstance(value, bool) else number
+        if source is ColumnType.TIMESTAMP:
+            number = number.scaleb(-6, EXACT)
         return decimal_value(number, target) if number.is_finite() else None
     if target is ColumnType.STRING:
         return f"{value:f}"
     if target is ColumnType.DOUBLE:
         return float(value)
-    if target is ColumnType.BIGINT:
-        whole = int(value)
+    if target in (ColumnType.BIGINT, ColumnType.TIMESTAMP):
+        is_time = target is ColumnType.TIMESTAMP  # microseconds; a DECIMAL is seconds
+        whole = int(value.scaleb(6, EXACT) if is_time else value)
         return whole if -(2**63) <= whole < 2**63 else None
     return value != 0
 
