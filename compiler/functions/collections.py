@@ -311,10 +311,10 @@ NESTED_JSON = (
 
 
 def _spark_element(call: SqlCall) -> str:
-    """Spark counts places of arrays in INT."""
+    """Spark counts places of arrays in INT, and stops at place 0."""
     held, at = call.arguments
     is_map = isinstance(call.types[0], MapType)
-    return f"try_element_at({held}, {at if is_map else f'CAST({at} AS INT)'})"
+    return f"try_element_at({held}, {at if is_map else f'nullif(try_cast({at} AS INT), 0)'})"
 
 
 def _spark_sorted(arguments: Sequence[str]) -> str:

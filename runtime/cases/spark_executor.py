@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.runtime.spark.session.session import Session
 
-SPARK_TYPES = {
-    ColumnType.BIGINT: "bigint",
-    ColumnType.DOUBLE: "double",
-    ColumnType.STRING: "string",
-    ColumnType.BOOLEAN: "boolean",
-    ColumnType.TIMESTAMP: "timestamp",
-    ColumnType.DATE: "date",
-}
-
 
 class SparkExecutor:
     """The streaming query starts with the first rows of a stream, when the tables are known."""
@@ -68,7 +59,7 @@ class SparkExecutor:
 
     def source(self, relation: Relation) -> Any:  # a DataFrame
         spark = self.session.spark
-        columns = ", ".join(f"`{each.name}` {SPARK_TYPES[each.type]}" for each in relation.declared)
+        columns = ", ".join(f"`{each.name}` {each.type.value}" for each in relation.declared)
         if not relation.is_stream:
             rows = self.tables.get(fold(relation.name), [])
             typed = [tuple(map(shown, row, types(relation))) for row in rows]
@@ -82,7 +73,9 @@ class SparkExecutor:
         self.files += 1
         names = [column.name for column in relation.declared]
         lines = [
-            json.dumps(dict(zip(names, map(text_of, row, types(relation)), strict=True)))
+            json.dumps(
+                dict(zip(names, map(text_of, row, types(relation)), strict=True)), default=str
+            )
             for row in rows
         ]
         aside = self.folder / "next"
