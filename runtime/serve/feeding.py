@@ -6,6 +6,7 @@ A source or a query file that cannot be read is reported and left out; the servi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from collections import deque
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.worker import Worker
 
 LOOK_AGAIN_S = 0.25
+FILES_FIRST_S = 10.0  # that rows of clients wait for the files of their stream, after a start
 _KEPT_PROBLEMS = 20
 
 
@@ -51,8 +53,19 @@ class Feeding:
         self._folders = folders
         self._report = report
         self.engine = source.engine
-        self.caught_up = False
+        self._all_read = asyncio.Event()
         self.problems: deque[str] = deque(maxlen=_KEPT_PROBLEMS)
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether everything that was there at the start was read."""
+        return self._all_read.is_set()
+
+    async def files_first(self, stream: str, seconds: float = FILES_FIRST_S) -> None:
+        """Wait until the files of a stream are read, but not for ever: rows of clients, which are newer, would make theirs late."""
+        if stream in self._source.from_files and not self.caught_up:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._all_read.wait(), seconds)
 
     async def run(self, worker: Worker) -> None:
         """Look for new input for ever.
@@ -63,7 +76,7 @@ class Feeding:
         while True:
             await self.look_at_folders(worker)
             if not await self._read_batch(worker):
-                self.caught_up = True
+                self._all_read.set()
                 if worker.service.has_idle_timeout:
                     await worker.change(lambda service: service.look_at_clock(), queue_anyway=True)
                 await asyncio.sleep(LOOK_AGAIN_S)

@@ -60,6 +60,9 @@ class SourceFeed:
                 self._tables[name] = place
             elif place is not None or (connected and not _is_own_endpoint(relation)):
                 streams[name] = (relation, place)
+        self.from_files = frozenset(
+            name for name, (_, place) in streams.items() if place is not None
+        )
         self._planner = Planner(
             streams,
             follow=True,

@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from cqc.compiler.diagnostics.diagnostic import CompileError, render_json
+from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.console import CONSOLE
 from cqc.runtime.serve.http.access import CALLER
@@ -444,6 +445,7 @@ class Api:
         with self._worker.holding() as held:
             taken = await self._rows(relation, content_type, request, held)
             held.become(taken.nbytes)
+            await self._feeding.files_first(fold(relation.name))
             outcome = await self._worker.change(
                 lambda service: service.take(relation.name, taken),
                 what=f"{len(taken):,} rows of {relation.name}",
