@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 NOT_YET = {
     "errors",
     *("join_statistics", "shape_costs", "sharing_costs", "feedback_trials"),
-    *("feeding", "journal", "limits", "marks", "refusal", "source_feed"),
+    *("journal", "limits", "marks", "refusal", "source_feed"),
     *("delivery", "row_spans", "slot_rows", "cell", "cell_store", "coordinator", "daemon", "feed_lines"),
     *("files", "floor", "flow", "moving", "partial_pulls", "spec", "stage_one", "stop_flag", "wire", "work"),
 }  # fmt: skip

@@ -45,8 +45,9 @@ def program(folder: Path) -> str:
 
 
 def test_rows_of_clients_wait_for_the_files_of_their_stream(
-    tmp_path: Path, gate: threading.Event
+    tmp_path: Path, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(feeding.Feeding.files_first, "__defaults__", (PATIENCE_S,))
     with running(program(tmp_path)) as service:
         assert service.push("other", {"ts": 1})["accepted"] == 1  # which has no files
         threading.Timer(0.2, gate.set).start()
