@@ -291,12 +291,12 @@ class RunEpisode(Episode):
 
     def source_changed(self, how: str) -> str:
         """A file that was read is no longer what it was: that is said, and what was read stays read."""
+        counted = self.files_that_count()
         is_dead = self.rng.random() < 0.5
         self._heard = "" if is_dead else self.watched.said()
         if is_dead:
             self.watched.kill()
-        stream = self.rng.choice(self.world.in_files())
-        path = self.rng.choice(sorted(stream.files))
+        path = self.rng.choice(counted)
         match how:
             case "rewrite":
                 done = damage.rewrite(path, self.aside, self.rng)
@@ -308,13 +308,24 @@ class RunEpisode(Episode):
             self.start()
         outcome = self.judged(done)
         if outcome == RIGHT:
-            if not wait_for(lambda: self.is_said(path), 10.0):
+            if not wait_for(lambda: self.is_said(path), self.patience_s):
                 self.remarks.append(
                     Fault("silently wrong", 1, f"not a word about it: {done.words}")
                 )
             done.undo()
             self.settle()
         return outcome
+
+    def files_that_count(self) -> list[Path]:
+        """The files that were read, in micro-batches that count.
+
+        On a busy machine a file may not be read yet, or its results may be there while its micro-batch does not count yet. A change of such
+        a file is no change of what was read. Micro-batches count one after the other, so results of later rows tell.
+        """
+        self.settle()
+        there = sorted(path for stream in self.world.in_files() for path in stream.files)
+        self.settle()
+        return there
 
     def is_said(self, path: Path) -> bool:
         return path.name in self.watched.said()[len(self._heard) :]
