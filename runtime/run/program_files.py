@@ -15,18 +15,26 @@ if TYPE_CHECKING:
 Stamp = tuple[tuple[str, int, int], ...]
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; a name that no file can have names none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def program_files(programs: Sequence[str]) -> list[Path]:
     """The files that PROGRAM arguments name, those of a folder in name order."""
     found: list[Path] = []
     for name in programs:
         path = Path(name)
-        found += sorted(path.glob("*.cq")) if path.is_dir() else [path]
+        found += sorted(path.glob("*.cq")) if is_folder(path) else [path]
     return found
 
 
 def stamp_of(programs: Sequence[str]) -> Stamp:
     """The files with their sizes and times; nothing where no folder is among the arguments, because then nothing may change."""
-    if not any(Path(name).is_dir() for name in programs):
+    if not any(is_folder(Path(name)) for name in programs):
         return ()
     found = []
     for path in program_files(programs):
