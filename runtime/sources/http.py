@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import io
 import json
 import queue
 import socket
@@ -25,26 +24,27 @@ from typing import TYPE_CHECKING, Any
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.networks.hosts import is_loopback
+from cqc.runtime.networks.pages import PageGuard
 from cqc.runtime.receivers.secret_values import revealed
-from cqc.runtime.sources.formats.csv import read_csv
-from cqc.runtime.sources.formats.csv_form import CsvForm
-from cqc.runtime.sources.formats.jsonl import JsonLinesReader
-from cqc.runtime.sources.spooled import Piece, SpooledFeed
+from cqc.runtime.sources.http_rows import READERS, BadBodyError
+from cqc.runtime.sources.spooled import SpooledFeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from cqc.compiler.meaning.catalog import Relation
-    from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.sources.file_trace import Place
-    from cqc.runtime.sources.spooled import Earlier
+    from cqc.runtime.sources.spooled import Earlier, Piece
 
 MOST_BYTES = 64 * 1024 * 1024
-_MOST_CONNECTIONS = 256
+MOST_WAITING_BYTES = 256 * 1024 * 1024  # of bodies that are received, read, or wait to be kept
+MOST_CONNECTIONS = 256
+HEAD_S = 30.0  # until the head of a request is there
+BODY_S = 120.0  # until its body is
+_UNREAD_S = 10.0  # that nothing of an answer may be read
 _PATIENCE_S = 30.0
 _LOOK_S = 0.2
-_JSON_SPACE = b" \t\r\n"
 Answer = tuple[HTTPStatus, dict[str, Any]]
 
 
@@ -59,10 +59,6 @@ class HttpFeed(SpooledFeed):
         self, name: str, relation: Relation, spool: Path | None, *, done: Mapping[str, Place]
     ) -> None:
         super().__init__(name, relation, HttpBodies(relation), spool, done=done)
-
-
-class BadBodyError(Exception):
-    """A body that is not what it says it is."""
 
 
 class HttpBodies:
@@ -87,6 +83,8 @@ class HttpBodies:
             )
         try:
             import uvicorn
+
+            from cqc.runtime.networks.prompt_http import protocol_with
         except ImportError as error:
             raise RunError(
                 f"{relation.name} is sent by HTTP, which needs `pip install 'cqc[serve]'`"
@@ -95,18 +93,24 @@ class HttpBodies:
             queue.Queue()
         )
         self._closed = threading.Event()
+        self._waiting_bytes = 0
+        # Whoever shows the token is no page; without one only programs of this machine may speak.
+        self._pages = (
+            None
+            if self._token is not None
+            else PageGuard(takes_addresses=False, hint="add `token = ENV('NAME')` to the stream")
+        )
         listener = _listener(relation.name, host, int(port))
         self._server = uvicorn.Server(
             uvicorn.Config(
                 self._serve,
                 interface="asgi3",
                 ws="none",
-                http="h11",
+                http=protocol_with(HEAD_S, _UNREAD_S, MOST_CONNECTIONS),
                 lifespan="off",
                 log_config=None,
                 log_level="critical",
                 access_log=False,
-                limit_concurrency=_MOST_CONNECTIONS,
                 timeout_graceful_shutdown=1,
             )
         )
@@ -147,7 +151,9 @@ class HttpBodies:
         """Answer a request (ASGI)."""
         try:
             status, answer = await self._answer(scope, receive)
-        except (BadBodyError, RunError) as error:
+        except BadBodyError as error:
+            status, answer = error.status, {"error": str(error)}
+        except RunError as error:
             status, answer = HTTPStatus.BAD_REQUEST, {"error": str(error)}
         body = json.dumps(answer, ensure_ascii=False).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
@@ -162,31 +168,54 @@ class HttpBodies:
             return refused
         headers = dict(scope["headers"])
         kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
-        if kind not in _READERS:
-            known = ", ".join(_READERS)
+        if kind not in READERS:
+            known = ", ".join(READERS)
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, {
                 "error": f"rows come as one of {known}, not {kind!r}"
             }
         body = bytearray()
-        while True:
-            message = await asyncio.wait_for(receive(), _PATIENCE_S)
+        try:
+            async with asyncio.timeout(BODY_S):
+                await self._receive(body, receive)
+            piece, answer = await asyncio.to_thread(self._read, kind, bytes(body))
+            if piece.rows and not await self._is_kept(piece):
+                return HTTPStatus.SERVICE_UNAVAILABLE, {
+                    "error": "the rows were not kept; send them again"
+                }
+        except TimeoutError:
+            text = f"the body did not come within {BODY_S:g} seconds"
+            return HTTPStatus.REQUEST_TIMEOUT, {"error": text}
+        finally:
+            self._waiting_bytes -= len(body)
+        return HTTPStatus.OK, answer
+
+    async def _receive(self, body: bytearray, receive: Callable[[], Any]) -> None:
+        """Read a body to its end.
+
+        Raises:
+            BadBodyError: when it is too much, alone or with those of others, or does not come whole.
+        """
+        is_whole = False
+        while not is_whole:
+            message = await receive()
             if message["type"] == "http.disconnect":
                 raise BadBodyError("the body did not come whole")
-            body += message.get("body", b"")
-            if len(body) > MOST_BYTES:
+            part = message.get("body", b"")
+            if len(body) + len(part) > MOST_BYTES:
                 text = f"the body is larger than {MOST_BYTES:,} bytes; send it in parts"
-                return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": text}
-            if not message.get("more_body", False):
-                break
-        piece, answer = await asyncio.to_thread(self._read, kind, bytes(body))
-        if piece.rows and not await self._is_kept(piece):
-            return HTTPStatus.SERVICE_UNAVAILABLE, {
-                "error": "the rows were not kept; send them again"
-            }
-        return HTTPStatus.OK, answer
+                raise BadBodyError(text, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            if self._waiting_bytes + len(part) > MOST_WAITING_BYTES:
+                text = "too many rows wait to be kept; try again later"
+                raise BadBodyError(text, HTTPStatus.TOO_MANY_REQUESTS)
+            body += part
+            self._waiting_bytes += len(part)
+            is_whole = not message.get("more_body", False)
 
     def _refusal(self, scope: dict[str, Any]) -> Answer | None:
         """Why a request is not even read."""
+        unsafe = None if self._pages is None else self._pages.refusal(scope["headers"])
+        if unsafe is not None:
+            return HTTPStatus.FORBIDDEN, {"error": unsafe}
         given = dict(scope["headers"]).get(b"authorization", b"")
         shown = b"Bearer " + (self._token or "").encode()
         if self._token is not None and not hmac.compare_digest(given, shown):
@@ -202,7 +231,7 @@ class HttpBodies:
 
     def _read(self, kind: str, body: bytes) -> tuple[Piece, dict[str, Any]]:
         """The rows of a body, and what is told of them."""
-        piece, batches = _READERS[kind](self._relation, body)
+        piece, batches = READERS[kind](self._relation, body)
         read = sum(batch.read for batch in batches)
         reasons = Counter(each.reason for batch in batches for each in batch.rejects)
         rejected = sum(reasons.values())
@@ -238,75 +267,3 @@ def _listener(stream: str, host: str, port: int) -> socket.socket:
         raise RunError(
             f"cannot listen for {stream} on {host}:{port}: {error.strerror or error}"
         ) from error
-
-
-def _json_array(relation: Relation, body: bytes) -> tuple[Piece, list[TypedBatch]]:
-    """One object, or an array of them: a line each, as it was written."""
-    try:
-        text = body.decode("utf-8")
-        decoder = json.JSONDecoder()
-        at = _after_space(text, 0)
-        if not text.startswith("[", at):
-            lines = [_element(decoder, text, at)]
-            at = lines[0][1]
-        else:
-            lines = []
-            at = _after_space(text, at + 1)
-            while not text.startswith("]", at):
-                lines.append(_element(decoder, text, at))
-                at = _after_space(text, lines[-1][1])
-                if text.startswith(",", at):
-                    at = _after_space(text, at + 1)
-                    if text.startswith("]", at):
-                        raise ValueError("a comma before the end of the array")
-                elif not text.startswith("]", at):
-                    raise ValueError(f"a comma is missing at character {at}")
-            at += 1
-        if _after_space(text, at) < len(text):
-            raise ValueError(f"there is more after its end, at character {at}")
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise BadBodyError(f"the body is not JSON: {reason}") from error
-    rows = "".join(line + "\n" for line, _ in lines).encode()
-    return Piece(rows), [JsonLinesReader(relation).read(rows)] if rows else []
-
-
-def _element(decoder: json.JSONDecoder, text: str, at: int) -> tuple[str, int]:
-    """A value as it is written, on one line, and where it ends."""
-    value, end = decoder.raw_decode(text, at)
-    if not isinstance(value, dict):
-        raise BadBodyError("the body must be an array of objects, one for each row")
-    return text[at:end].replace("\n", " ").replace("\r", " "), end
-
-
-def _after_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    return at
-
-
-def _json_lines(relation: Relation, body: bytes) -> tuple[Piece, list[TypedBatch]]:
-    lines = body.replace(b"\r\n", b"\n").rstrip(b"\n")
-    rows = lines + b"\n" if lines.strip(_JSON_SPACE) else b""
-    return Piece(rows), [JsonLinesReader(relation).read(rows)] if rows else []
-
-
-def _csv(relation: Relation, body: bytes) -> tuple[Piece, list[TypedBatch]]:
-    lines = body.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-    header, _, rows = lines.partition(b"\n")
-    if rows and not rows.endswith(b"\n"):
-        rows += b"\n"
-    if rows.count(CsvForm.of(relation.options).dialect.quote.encode()) % 2:
-        raise BadBodyError(
-            "the body is not CSV: a quote is not closed"
-        )  # what comes after it would be inside
-    found = list(read_csv(relation, io.BytesIO(header + b"\n" + rows), "the body"))
-    return Piece(rows, "csv", header + b"\n"), found
-
-
-_READERS: dict[str, Callable[[Relation, bytes], tuple[Piece, list[TypedBatch]]]] = {
-    "application/json": _json_array,
-    "application/x-ndjson": _json_lines,
-    "application/jsonl": _json_lines,
-    "text/csv": _csv,
-}

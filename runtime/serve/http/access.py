@@ -1,8 +1,6 @@
 """Who may speak to the service, and how much they may say: checked before anything else looks at a request.
 
-Two things guard against a page in somebody's browser. The Host header must be one that the service knows: a page whose name was
-made to point to this machine has another. And what a browser says of where a request comes from (Origin, Sec-Fetch-Site) must be
-this service itself; programs that are no browsers say nothing. Then comes the token, where there are any.
+First comes the guard against pages in somebody's browser (`pages`), then the token, where there are any.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from cqc.runtime.networks.hosts import host_name, is_address, is_loopback, plain_name
+from cqc.runtime.networks.pages import PageGuard, header_of
 from cqc.runtime.serve.console import CONSOLE
 from cqc.runtime.serve.http.bodies import FORM, SAY_JSON
 from cqc.runtime.serve.http.request_body import RequestBody
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from cqc.runtime.networks.pages import Headers
     from cqc.runtime.serve.http.tokens import Tokens
     from cqc.runtime.serve.limits import Limits
 
@@ -31,7 +30,6 @@ _OPEN_PATHS = {"/health", *CONSOLE.paths}
 _LOOKING_PATHS = {"/check", "/preview"}
 _READING = {"GET", "HEAD"}
 _SHOWN = 100  # characters of a header that is told back
-Headers = list[tuple[bytes, bytes]]
 Refused = tuple[int, str]
 
 
@@ -52,14 +50,19 @@ class Gate:
         self._app = app
         self._book = TokenBook(tokens)
         self._limits = limits
-        self._hosts = {plain_name(host) for host in hosts}
+        self._pages = PageGuard(
+            hosts, takes_addresses=bool(self._book), hint="start it with --allow-host {host}"
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # nothing else is spoken here
         headers: Headers = scope["headers"]
-        caller = self._book.caller_of(_header(headers, b"authorization")) if self._book else ANYBODY
-        refused = self._unsafe(headers, is_page=_is_page(scope)) or self._not_allowed(scope, caller)
+        caller = (
+            self._book.caller_of(header_of(headers, b"authorization")) if self._book else ANYBODY
+        )
+        unsafe = self._pages.refusal(headers, is_page=_is_page(scope))
+        refused = self._not_allowed(scope, caller) if unsafe is None else (403, unsafe)
         if refused is not None:
             await _answer(send, *refused)
             return
@@ -71,29 +74,6 @@ class Gate:
             await _answer(body.sender(send), *wrong)
         else:
             await self._app(scope, body.receive, body.sender(send))
-
-    def _unsafe(self, headers: Headers, *, is_page: bool) -> Refused | None:
-        """What a page in a browser could ask for; a link elsewhere may lead to the console, which holds nothing yet."""
-        host = _header(headers, b"host").decode("latin-1").strip()
-        name = host_name(host)
-        if not self._is_known(name):
-            shown = name[:_SHOWN]
-            more = f"; if it should, start it with --allow-host {shown}" if shown else ""
-            return 403, f"this service does not answer to the host {shown!a}{more}"
-        for origin in (value for key, value in headers if key == b"origin"):
-            if origin.decode("latin-1").strip().lower().partition("://")[2] != host.lower():
-                return 403, "requests of pages from elsewhere are not answered (Origin)"
-        is_visit = is_page and _header(headers, b"sec-fetch-mode").strip().lower() == b"navigate"
-        if is_visit:
-            return None
-        if _header(headers, b"sec-fetch-site").strip().lower() in (b"cross-site", b"same-site"):
-            return 403, "requests of pages from elsewhere are not answered (Sec-Fetch-Site)"
-        return None
-
-    def _is_known(self, name: str) -> bool:
-        if is_loopback(name) or plain_name(name) in self._hosts:
-            return True
-        return bool(self._book) and is_address(name)
 
     def _not_allowed(self, scope: Scope, caller: Caller | None) -> Refused | None:
         path = scope["path"]
@@ -122,13 +102,13 @@ def _is_page(scope: Scope) -> bool:
 
 
 def _wrong_body(scope: Scope, headers: Headers, body: RequestBody) -> Refused | None:
-    length = _header(headers, b"content-length")
+    length = header_of(headers, b"content-length")
     if length.isdigit() and int(length[:19]) > body.most:
         return 413, body.too_large()
     method, path = scope["method"], scope["path"]
     is_query = method == "POST" and path in {"/queries", *_LOOKING_PATHS}
     if is_query or (method == "PUT" and path.startswith("/queries/")):
-        return _not_json(_header(headers, b"content-type").decode("latin-1"))
+        return _not_json(header_of(headers, b"content-type").decode("latin-1"))
     return None
 
 
@@ -139,11 +119,6 @@ def _not_json(content_type: str) -> Refused | None:
         return None
     more = f"; {SAY_JSON}" if kind in ("", FORM) else ""
     return 415, f"a query comes as application/json, not {kind[:_SHOWN]!a}{more}"
-
-
-def _header(headers: Headers, name: bytes) -> bytes:
-    """The last value of a header, as everything behind the gate sees it; nothing where it is not there."""
-    return next((value for key, value in reversed(headers) if key == name), b"")
 
 
 async def _answer(send: Send, status: int, message: str) -> None:

@@ -17,11 +17,11 @@ import uvicorn
 
 from cqc.compiler.physical.strategy import Strategy
 from cqc.runtime.errors import RunError
+from cqc.runtime.networks.prompt_http import protocol_with
 from cqc.runtime.serve.feeding import Feeding
 from cqc.runtime.serve.http.access import Gate
 from cqc.runtime.serve.http.app import Api
 from cqc.runtime.serve.http.events import Watchers
-from cqc.runtime.serve.http.protocol import protocol_with
 from cqc.runtime.serve.http.recovering import Recovering
 from cqc.runtime.serve.http.tokens import Tokens
 from cqc.runtime.serve.journal import Durable

@@ -63,7 +63,7 @@ class JsonRows:
             JsonError: when the text is not JSON.
             TypeError: when it is something else than an array or an object.
         """
-        data = np.frombuffer(_as_utf8(text), np.uint8)
+        data = np.frombuffer(as_utf8(text), np.uint8)
         at = values.skip_white(address(data), 0, len(data))
         opening = chr(data[at]) if at < len(data) else ""
         if opening == "{":
@@ -140,7 +140,7 @@ class JsonRows:
 
     def _check_end(self, data: NDArray[np.uint8], at: int, status: int) -> None:
         if status < 0:
-            raise JsonError(_why(data, at, status))
+            raise JsonError(what_is_wrong(data, at, status))
         rest = values.skip_white(address(data), at, len(data))
         if rest < len(data):
             raise JsonError(f"it should end at byte {rest:,}, and goes on")
@@ -206,7 +206,7 @@ def _reject_of(text: bytes, begin: int, end: int, reason: int, *, keep: bool) ->
     return Reject(_LINE_REASONS[reason], shown)
 
 
-def _as_utf8(text: bytes) -> bytes:
+def as_utf8(text: bytes) -> bytes:
     """The text in UTF-8; JSON may come in UTF-16 and UTF-32, too."""
     encoding = json.detect_encoding(text)
     if encoding == "utf-8":
@@ -219,7 +219,8 @@ def _as_utf8(text: bytes) -> bytes:
         raise JsonError(f"it is not {encoding.upper()}") from error
 
 
-def _why(data: NDArray[np.uint8], at: int, status: int) -> str:
+def what_is_wrong(data: NDArray[np.uint8], at: int, status: int) -> str:
+    """A sentence about a place where a text is not JSON."""
     if status == values.ENDS_EARLY:
         return "it ends too early"
     if status == values.TOO_DEEP:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 from typing import TYPE_CHECKING
 
 import httpx
@@ -10,8 +12,10 @@ import pytest
 
 import cqc
 from cqc.runtime.errors import RunError
+from cqc.runtime.sources import http
 from cqc.runtime.sources.http import HttpFeed
 from tests.integration.sinks.receivers import free_port
+from tests.support.waiting import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,3 +131,85 @@ def test_what_cannot_be_is_one_sentence(tmp_path: Path) -> None:
         HttpFeed(
             "rows", stream(", port = 1, host = 'no.such.host.', token = 'x'"), tmp_path, done={}
         )
+
+
+def connect(listening: Listening) -> socket.socket:
+    port = listening.client.base_url.port
+    assert port is not None
+    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+
+
+def test_silent_connections_lock_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "MOST_CONNECTIONS", 8)
+    monkeypatch.setattr(http, "HEAD_S", 1e6)
+    listening = Listening(tmp_path)
+    with contextlib.ExitStack() as stack:
+        stack.callback(listening.feed.close)
+        stack.enter_context(listening.client)
+        for _ in range(20):
+            stack.enter_context(connect(listening)).sendall(b"POST /streams/rows HT")
+        for number in range(20):  # each of a connection of its own
+            headers = {**JSON, "connection": "close"}
+            answer = listening.client.post("/", content=f'{{"ts": {number}}}', headers=headers)
+            assert answer.status_code == 200
+
+
+def test_who_says_nothing_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "HEAD_S", 0.05)
+    listening = Listening(tmp_path)
+    with listening.client, connect(listening) as connection:
+        assert connection.recv(1) == b""
+    listening.feed.close()
+
+
+def test_a_body_that_never_ends_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "BODY_S", 0.05)
+    listening = Listening(tmp_path)
+    with listening.client, connect(listening) as connection:
+        head = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        connection.sendall(head + b"content-length: 1000\r\n\r\n[")
+        assert connection.recv(12) == b"HTTP/1.1 408"
+    listening.feed.close()
+
+
+def test_bodies_together_may_not_hold_too_much(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "MOST_WAITING_BYTES", 1_000)
+    rows = json.dumps([{"ts": 1, "t": "x" * 600}])
+    with connect(listening) as connection:
+        head = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        connection.sendall(head + b"content-length: 1000\r\n\r\n[" + b" " * 700)
+        wait_until(
+            lambda: listening.client.post("/", content=rows, headers=JSON).status_code == 429
+        )
+    wait_until(lambda: listening.client.post("/", content=rows, headers=JSON).status_code == 200)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [("[" + "{}," * 10 + "{}]", JSON), ("{}\n" * 11, LINES), ("ts\n" + "1\n" * 11, CSV)],
+)
+def test_a_body_may_not_have_endless_rows(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch, body: str, headers: dict[str, str]
+) -> None:
+    monkeypatch.setattr("cqc.runtime.sources.http_rows.MOST_ROWS", 10)
+    answer = listening.client.post("/", content=body, headers=headers)
+    assert (answer.status_code, "more than 10 rows" in answer.text) == (413, True)
+    assert listening.kept() == ""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"host": "evil.example:8080"},  # a page whose name was made to point to this machine
+        {"origin": "http://evil.example"},
+        {"sec-fetch-site": "cross-site"},
+    ],
+)
+def test_a_page_in_a_browser_cannot_push(listening: Listening, more: dict[str, str]) -> None:
+    answer = listening.client.post("/", content='{"ts": 1}', headers={**JSON, **more})
+    assert (answer.status_code, list(answer.json())) == (403, ["error"])
+    assert listening.kept() == ""

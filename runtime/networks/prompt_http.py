@@ -1,7 +1,8 @@
 """HTTP connections that must get to the point: whoever begins a request and does not say what it wants is hung up on.
 
 So is whoever does not read its answer. Otherwise a client that sends a byte now and then, or nothing at all, could hold a
-connection and what is to be sent on it for ever, and many of them all that there are.
+connection and what is to be sent on it for ever, and many of them all that there are. When there are too many connections, the one
+that has been silent for longest makes room: whoever holds many and says nothing locks nobody out.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ def protocol_with(
     Args:
         head_seconds: how long the head of a request may take.
         unread_seconds: how long nothing of an answer may be read.
-        connections: how many there may be at once; whoever comes beyond that is told to try again.
+        connections: how many there may be at once; whoever comes beyond that is told to try again, unless somebody has not even asked yet.
     """
+    held: set[H11Protocol] = set()
+    silent: dict[
+        H11Protocol, asyncio.BaseTransport
+    ] = {}  # whose first request is not there yet, in the order they came
 
     class PromptProtocol(H11Protocol):
         """uvicorn's own, with a limit for the head of each request and for answers that are not read."""
@@ -43,11 +48,22 @@ def protocol_with(
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            if len(self.connections) > connections:
+            if len(held) >= connections and not self._make_room():
                 transport.write(_TOO_MANY)
                 transport.close()
                 return
+            held.add(self)
+            silent[self] = transport
             self._watch_head()
+
+        def _make_room(self) -> bool:
+            """Hang up on who has been silent for longest, if anybody is."""
+            for other, wire in silent.items():
+                held.discard(other)
+                del silent[other]
+                wire.close()
+                return True
+            return False
 
         def data_received(self, data: bytes) -> None:
             if self.transport.is_closing():
@@ -63,6 +79,8 @@ def protocol_with(
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_watching()
             self._stop_timing()
+            held.discard(self)
+            silent.pop(self, None)
             super().connection_lost(exc)
 
         def shutdown(self) -> None:
@@ -103,6 +121,7 @@ def protocol_with(
 
         def _watch_head(self) -> None:
             if self.conn.their_state is not h11.IDLE:
+                silent.pop(self, None)
                 self._stop_watching()
             elif self._head_timer is None:
                 self._head_timer = self.loop.call_later(head_seconds, self.transport.close)

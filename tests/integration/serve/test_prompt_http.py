@@ -8,8 +8,8 @@ import uvicorn
 from starlette.exceptions import HTTPException
 from uvicorn.server import ServerState
 
+from cqc.runtime.networks.prompt_http import protocol_with
 from cqc.runtime.serve.http.access import Gate
-from cqc.runtime.serve.http.protocol import protocol_with
 from cqc.runtime.serve.http.tokens import Tokens
 from cqc.runtime.serve.limits import Limits
 
