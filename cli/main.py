@@ -30,7 +30,7 @@ COMMANDS = {
     "test": "Run the cases of .cqt files: input rows, and what must come out.",
     "backtest": "Show what would have fired over recorded data.",
     "init": "Make a small project that runs.",
-    "import": "Make programs of the rules of other systems (sigma).",
+    "import": "Make programs of the rules of other systems (sigma, eql).",
     "explain": "Explain a program, run it and show what was measured (--analyze), or explain an error code.",
     "serve": "Run programs as a long-running service.",
     "register": "Register a query with a running service.",

@@ -444,3 +444,11 @@ def test_the_grammar_alone_reads_programs_as_they_are_written() -> None:
         /* a comment */ Select B.second, "a b" As first From B b [Range 5 minutes] -- more
         Where b.second Not Between 1 And 2.5 Begin (Now - 10) End Now;"""
     )
+
+
+def test_every_reserved_word_names_an_option_without_quotes() -> None:
+    words = [word.lower() for word in sorted(RESERVED)]
+    options = ", ".join(f"{word} = 'x'" for word in words)
+    sink = statement(f"CREATE SINK s WITH ({options})")
+    assert isinstance(sink, syntax.CreateSink)
+    assert [option.key.text for option in sink.options] == words
