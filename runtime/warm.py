@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 MODULES = (
     "cqc.runtime.absence.guard_entries",
+    "cqc.runtime.absence.targets",
+    "cqc.runtime.absence.tuple_bits",
+    "cqc.runtime.absence.waiting_bits",
     "cqc.runtime.windows.audiences",
     "cqc.runtime.windows.recent_times",
     "cqc.runtime.alerts.alert_kernels",

@@ -14,6 +14,8 @@ from cqc.compiler.meaning.absence import all_patterns, decode_us
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.absence.decided_rows import DecidedRows, DecidedSeat
 from cqc.runtime.absence.pattern_rows import PatternRows
+from cqc.runtime.absence.tuple_bits import TupleBits
+from cqc.runtime.absence.waiting_bits import BitRows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
     from cqc.compiler.meaning.absence import Guard, Pattern
     from cqc.runtime.absence.key_times import KeyTimes
-    from cqc.runtime.absence.pattern_rows import Passed, RunningGuard
+    from cqc.runtime.absence.pattern_rows import RunningGuard
+    from cqc.runtime.absence.waiting_bits import Passed
     from cqc.runtime.state.shared_state import SharedState
 
 
@@ -150,6 +153,12 @@ class AbsenceNode:
         """Note combinations that an operator has found for a pattern of a rule, or of the rule of each."""
         self.places[place].rows.find(rule, positions)
 
+    def find_bits(
+        self, place: int, positions: Sequence[NDArray[np.int64]], bits: NDArray[np.uint64]
+    ) -> None:
+        """Note combinations that an operator has found for a pattern of many rules: [row, word]."""
+        self.places[place].rows.find_bits(positions, bits)
+
     def advance(self, watermarks: Mapping[str, int], *, at_end: bool) -> list[DecidedRows]:
         """What is decided after a micro-batch, or at the end of the input."""
         decided: list[DecidedRows] = []
@@ -162,9 +171,10 @@ class AbsenceNode:
             for running, items in place.marks:
                 self._mark(place.rows, running, items, passed)
             for keys in place.keys_of:
-                keys.take(passed.rules, place.rows.fetch(passed), passed.times_us)
+                own = passed.by_rule()
+                keys.take(own.rules, place.rows.fetch(own), own.times_us)
             if place.is_delivered:
-                found = self._delivered(place, passed)
+                found = self._delivered(place, passed.by_rule())
                 if len(found):
                     found.count()
                     decided.append(found)
@@ -172,6 +182,22 @@ class AbsenceNode:
         return decided
 
     def _mark(
+        self,
+        rows: PatternRows,
+        running: RunningGuard,
+        items: tuple[int, ...],
+        marks: Passed | BitRows,
+    ) -> None:
+        entries = running.entries
+        if isinstance(marks, BitRows) and isinstance(entries, TupleBits):
+            positions = marks.positions[items[0]]
+            if running.marks_add and len(positions):
+                entries.have(positions)
+            entries.mark_rows(positions, marks.bits)
+            return
+        self._mark_by_rule(rows, running, items, marks.by_rule())
+
+    def _mark_by_rule(
         self, rows: PatternRows, running: RunningGuard, items: tuple[int, ...], passed: Passed
     ) -> None:
         keys = rows.reach_of(passed, items)
@@ -224,7 +250,7 @@ class AbsenceNode:
     @property
     def waiting(self) -> int:
         """How many rows wait to be decided."""
-        return sum(len(place.rows.pending) for place in self.places)
+        return sum(len(place.rows.pending) + len(place.rows.waiting) for place in self.places)
 
     @property
     def nbytes(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.lineage.matches import Matches, SlotRows
+from cqc.runtime.lineage.matches import Matches, RowSlots, SlotRows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -97,6 +97,10 @@ class DecidedRows:
         rules, begins, ends = self._stretches()
         rows = np.arange(len(self))
         return SlotRows(self._source, rules, begins, ends, rows, times_us=self.ts_us)
+
+    def by_row(self) -> RowSlots | None:
+        """Rows are of one rule each."""
+        return None
 
     def seats_at(self, slot: int) -> Sequence[DecidedSeat]:
         """The seat of a rule."""

@@ -4,6 +4,8 @@ A row without guards passes as soon as it is found. Others wait. A negated guard
 come any more: the watermark is past the last instant at which one could. Any other guard lets it pass when a mark has reached it and none
 with a smaller time can come. The result time of a row is the latest of three: the event times of its tuples, the last instants of what was
 missing, and the times of the marks that it needed.
+
+Rows come for one rule each, or as bits for many rules at once (`waiting_bits`), which stay together where the guards allow it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ import numpy as np
 from cqc.runtime.absence.guard_entries import GuardEntries
 from cqc.runtime.absence.key_times import KeyTimes
 from cqc.runtime.absence.pending_rows import Chunk, PendingRows, together
-from cqc.runtime.absence.tuple_entries import TupleEntries
+from cqc.runtime.absence.tuple_bits import TupleBits
+from cqc.runtime.absence.tuple_entries import TupleCells, TupleEntries
+from cqc.runtime.absence.waiting_bits import BitRows, Passed, WaitingBits
+from cqc.runtime.absence.waiting_bits import together as all_together
 from cqc.runtime.columns.event_time import instants
 
 if TYPE_CHECKING:
@@ -38,7 +43,7 @@ class RunningGuard:
     """A guard of a pattern, for all rules. `reach` is [rule, item inside, watched tuple]."""
 
     guard: Guard
-    entries: GuardEntries | TupleEntries
+    entries: GuardEntries | TupleEntries | TupleBits
     reach: NDArray[np.int64]
     marks_add: bool  # marks may come before the rows that they are for
     keys: KeyTimes | None = None  # where entries are found by keys, not by tuples
@@ -62,7 +67,7 @@ class RunningGuard:
 
         `value` gives the instants in a window column of a watched tuple.
         """
-        if self.reach.shape[1:] == (1, 1) and not self.guard.ends and times[0] is not None:
+        if self.reach.shape[1:] == (1, 1) and not any(self.guard.ends) and times[0] is not None:
             own = self.reach[:, 0, 0]
             if own.max(initial=-_MOST) < _NO_BOUND:  # one bound for each rule: nothing to compare
                 return own[rules] + 2 * times[0]
@@ -79,6 +84,13 @@ class RunningGuard:
         return found
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it watches one tuple, for which nothing of one item inside may come in time."""
+        guard = self.guard
+        one = len(guard.over) == 1 and len(guard.reach) == 1 and not any(guard.ends)
+        return guard.negated and one and isinstance(self.entries, TupleBits)
+
+    @property
     def nbytes(self) -> int:
         """Memory of the entries."""
         return self.entries.nbytes if self.keys is None else self.keys.nbytes
@@ -89,27 +101,16 @@ class RunningGuard:
 
 
 @dataclass(slots=True, eq=False)
-class Passed:
-    """Rows that every guard has let pass, with their result times."""
-
-    rules: NDArray[np.int64]
-    positions: Sequence[NDArray[np.int64]]
-    times_us: NDArray[np.int64]
-
-
-@dataclass(slots=True, eq=False)
 class PatternRows:
     """One pattern for all rules of a node."""
 
     pattern: Pattern  # of any rule: all are alike but for their constants
     states: Sequence[SharedState]  # by item
     guards: list[RunningGuard]
+    waiting: WaitingBits  # rows of many rules
     pending: PendingRows = field(default_factory=PendingRows)
-    # Since the last micro-batch: rules, with the positions of their combinations.
-    found: list[tuple[int | NDArray[np.int64], Sequence[NDArray[np.int64]]]] = field(
-        default_factory=list
-    )
-    fresh: Passed | None = None  # rows without guards that were found in this one
+    found: list[Passed | BitRows] = field(default_factory=list)  # since the last micro-batch
+    fresh: Passed | BitRows | None = None  # rows without guards that were found in this one
 
     @staticmethod
     def of(pattern: Pattern, states: Sequence[SharedState]) -> PatternRows:
@@ -118,30 +119,61 @@ class PatternRows:
             empty = np.zeros((0, len(guard.reach), len(guard.over)), np.int64)
             marks_add = len(guard.over) < len(pattern.items)
             keys = None if guard.keys is None else KeyTimes(guard.keys)
-            entries: GuardEntries | TupleEntries = GuardEntries(len(guard.over))
+            entries: GuardEntries | TupleEntries | TupleBits = GuardEntries(len(guard.over))
             if keys is not None:
                 entries = keys.entries
             elif len(guard.over) == 1:
-                entries = TupleEntries(has_times=not guard.negated)
+                entries = TupleBits() if guard.negated else TupleEntries()
             guards.append(RunningGuard(guard, entries, empty, marks_add, keys))
-        return PatternRows(pattern, states, guards)
+        return PatternRows(
+            pattern, states, guards, WaitingBits([g.over[0] for g in pattern.guards])
+        )
 
     def find(self, rule: int | NDArray[np.int64], positions: Sequence[NDArray[np.int64]]) -> None:
         """Note combinations that were found for a rule, or for the rule of each."""
-        self.found.append((rule, positions))
+        rules = np.full(len(positions[0]), rule, np.int64) if isinstance(rule, int) else rule
+        self.found.append(Passed(rules, positions, self._latest(positions)))
+
+    def find_bits(self, positions: Sequence[NDArray[np.int64]], bits: NDArray[np.uint64]) -> None:
+        """Note combinations that were found for many rules: [row, word], which become this pattern's own."""
+        self.found.append(BitRows(positions, self._latest(positions), bits))
 
     def take_in(self) -> None:
         """Let what was found wait for its guards."""
         self.fresh = None
         if not self.found:
             return
-        found, self.found = self._joined(self.found), []
+        found, self.found = _joined(self.found), []
         if not self.guards:
             self.fresh = found
             return
-        entries, lasts = [], []
         for at, running in enumerate(self.guards):
             self._settle(at, running)
+        if isinstance(found, BitRows) and self._waits_as_bits():
+            self._let_bits_wait(found)
+        else:
+            self._let_wait(found.by_rule())
+
+    def _waits_as_bits(self) -> bool:
+        """Whether rows of many rules can stay together."""
+        watched = [self.states[running.guard.over[0]] for running in self.guards]
+        return all(running.is_plain for running in self.guards) and all(
+            state.relation.is_stream for state in watched
+        )
+
+    def _let_bits_wait(self, found: BitRows) -> None:
+        watched = []
+        for running in self.guards:
+            positions = found.positions[running.guard.over[0]]
+            cells = running.entries
+            assert isinstance(cells, TupleBits)
+            cells.have(positions)
+            watched.append(self.states[running.guard.over[0]].ts_at(positions))
+        self.waiting.append(found, np.stack(watched))
+
+    def _let_wait(self, found: Passed) -> None:
+        entries, lasts = [], []
+        for running in self.guards:
             over = running.guard.over
             watched = [found.positions[at] for at in over]
             times = [self._times(at, found.positions[at]) for at in over]
@@ -156,7 +188,7 @@ class PatternRows:
             lasts.append(running.lasts(found.rules, times, value))
         self.pending.append(Chunk(found.rules, found.positions, found.times_us, entries, lasts))
 
-    def pass_on(self, watermarks: Mapping[str, int], *, at_end: bool) -> Passed | None:
+    def pass_on(self, watermarks: Mapping[str, int], *, at_end: bool) -> Passed | BitRows | None:
         """The rows that pass now; those that never will are forgotten."""
         if not self.guards:
             return self.fresh
@@ -173,12 +205,24 @@ class PatternRows:
             else:
                 left.append(chunk)
         self.pending.leave(left)
-        if not passed:
+        found = self._pass_bits(limits)
+        if passed:
+            rows = together(passed)
+            found.append(Passed(rows.rules, rows.positions, self._result_times(rows)))
+        if not found:
             return None
-        rows = together(passed)
+        all_found = _joined(found).by_rule()
         if at_end:
-            self._seal(rows)
-        return Passed(rows.rules, rows.positions, self._result_times(rows))
+            self._seal(all_found)
+        return all_found
+
+    def _pass_bits(self, limits: Sequence[int]) -> list[Passed | BitRows]:
+        if not self.waiting.chunks:
+            return []
+        entries = [each.entries for each in self.guards if isinstance(each.entries, TupleBits)]
+        reach = np.stack([each.reach[:, 0, 0] for each in self.guards])
+        twice = np.array([_twice(limit) for limit in limits])
+        return [*self.waiting.decide(entries, reach, twice)]
 
     def reach_of(self, rules: Passed, items: Sequence[int]) -> NDArray[np.int64]:
         """The keys of some items of rows, for a guard that watches them."""
@@ -197,7 +241,7 @@ class PatternRows:
     def forget(self, before_us: int) -> None:
         """Give up entries of tuples that are past for everybody."""
         for at, running in enumerate(self.guards):
-            if isinstance(running.entries, TupleEntries):
+            if isinstance(running.entries, TupleCells):
                 running.entries.forget(before_us, self._watched(running))
                 continue
             moved = running.entries.forget(before_us)
@@ -207,15 +251,17 @@ class PatternRows:
     def widen(self) -> None:
         """Make room for all rules that the guards have."""
         for at, running in enumerate(self.guards):
-            if isinstance(running.entries, TupleEntries):
+            if isinstance(running.entries, TupleCells):
                 change = running.entries.widen(len(running.reach))
                 if change is not None:
                     self.pending.follow(at, change)
 
     def _settle(self, at: int, running: RunningGuard) -> None:
         """Change to entries that are found by hashing, where tuples lie too far apart for cells side by side."""
-        if not isinstance(running.entries, TupleEntries) or not running.entries.is_large:
+        if not isinstance(running.entries, TupleCells) or not running.entries.is_large:
             return
+        for rows in self.waiting.take_all():
+            self._let_wait(rows.by_rule())
         hashed = running.entries.hashed(self._watched(running))
         for chunk in self.pending.chunks:
             watched = chunk.positions[running.guard.over[0]]
@@ -231,6 +277,7 @@ class PatternRows:
     def drop_rule(self, rule: int) -> None:
         """Forget a rule that has left."""
         self.pending.drop_rule(rule)
+        self.waiting.drop_rule(rule)
         for at, running in enumerate(self.guards):
             if running.keys is not None:
                 moved = running.keys.entries.drop_rule(rule)
@@ -239,7 +286,8 @@ class PatternRows:
     @property
     def nbytes(self) -> int:
         """Memory of what waits."""
-        return self.pending.nbytes + sum(each.nbytes for each in self.guards)
+        waiting = self.pending.nbytes + self.waiting.nbytes
+        return waiting + sum(each.nbytes for each in self.guards)
 
     def _may_decide(self, chunk: Chunk, limits: Sequence[int]) -> bool:
         """Whether a row of the chunk can be decided: one guard that asks for something may be answered at any time."""
@@ -257,13 +305,13 @@ class PatternRows:
             is_reached = running.entries.is_reached(entries)
             if running.keys is not None:
                 # The smallest time of a key is a partner's where it lies before the bound.
-                is_reached &= running.entries.best_of(entries) <= chunk.lasts[at] >> 1
+                is_reached &= _best_of(running, entries) <= chunk.lasts[at] >> 1
             is_over = chunk.lasts[at] < _twice(limit)
             if running.guard.negated:
                 passes &= is_over & ~is_reached
                 dead |= is_reached
             else:
-                best = running.entries.best_of(entries)
+                best = _best_of(running, entries)
                 passes &= is_reached & ((best <= chunk.times_us) | (best <= limit))
                 dead |= is_over & ~is_reached
         return passes & ~dead, dead
@@ -275,27 +323,15 @@ class PatternRows:
                 last = rows.lasts[at]
                 times = np.maximum(times, np.where(last > -_MOST, (last + 1) >> 1, times))
             else:
-                times = np.maximum(times, running.entries.best_of(rows.entries[at]))
+                times = np.maximum(times, _best_of(running, rows.entries[at]))
         return times
 
-    def _seal(self, rows: Chunk) -> None:
+    def _seal(self, rows: Passed) -> None:
         """Remember what was delivered as missing because the input had ended: it gets no partner later."""
-        for at, running in enumerate(self.guards):
+        for running in self.guards:
             if running.guard.negated and running.guard.is_join:
-                running.entries.seal(rows.entries[at])
-
-    def _joined(
-        self, found: Sequence[tuple[int | NDArray[np.int64], Sequence[NDArray[np.int64]]]]
-    ) -> Passed:
-        """Everything that was found, as one."""
-        own = [
-            np.full(len(positions[0]), rule, np.int64) if isinstance(rule, int) else rule
-            for rule, positions in found
-        ]
-        rules = own[0] if len(own) == 1 else np.concatenate(own)
-        columns = zip(*(positions for _, positions in found), strict=True)
-        positions = [np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in columns]
-        return Passed(rules, positions, self._latest(positions))
+                keys = self.reach_of(rows, running.guard.over)
+                running.entries.seal(running.entries.find(keys))
 
     def _instants(
         self,
@@ -316,6 +352,26 @@ class PatternRows:
         times = [self._times(at, each) for at, each in enumerate(positions)]
         latest: NDArray[np.int64] = np.maximum.reduce([each for each in times if each is not None])
         return latest
+
+
+def _best_of(running: RunningGuard, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The smallest times of marks, of a guard that needs them."""
+    assert not isinstance(running.entries, TupleBits)
+    return running.entries.best_of(entries)
+
+
+def _joined(found: Sequence[Passed | BitRows]) -> Passed | BitRows:
+    """Everything that was found, as one; rows of many rules stay together where all are such."""
+    bits = [each for each in found if isinstance(each, BitRows)]
+    if len(bits) == len(found):
+        return all_together(bits)
+    if len(found) == 1:
+        return found[0]
+    own = [each.by_rule() for each in found]
+    columns = zip(*(each.positions for each in own), strict=True)
+    positions = [np.concatenate(parts) for parts in columns]
+    rules, times_us = [each.rules for each in own], [each.times_us for each in own]
+    return Passed(np.concatenate(rules), positions, np.concatenate(times_us))
 
 
 def _twice(watermark_us: int) -> int:

@@ -8,6 +8,7 @@ columns are not evaluated at all.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from cqc.runtime.join.execute.results import JoinResults
 from cqc.runtime.lineage.slot_addresses import NOBODY, SEVERAL, UNKNOWN, Addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,6 +53,7 @@ class Destination:
 
     query: QueryNode
     select: SelectList
+    source: Hashable  # the operator that finds its rows
 
 
 class Deliveries:
@@ -61,6 +63,7 @@ class Deliveries:
         self.plans = OutputPlans()
         # By seat and not by body: a pull query of the same body has a seat of its own, whose findings are not delivered.
         self._by_seat: dict[Seat, list[Destination]] = {}
+        self._sources: Counter[Hashable] = Counter()  # destinations by operator
         self._numbers: dict[ListKey, int] = {}
         self._lists: dict[int, SelectList] = {}
         self._next_number = 0
@@ -73,7 +76,8 @@ class Deliveries:
         times = next(relation for relation in query.body.relations if relation.is_stream)
         select = self._select_list(plan, query.positions, times.time_type)
         select.users += 1
-        self._by_seat.setdefault(seat, []).append(Destination(query, select))
+        self._by_seat.setdefault(seat, []).append(Destination(query, select, seat.source))
+        self._sources[seat.source] += 1
         self._note_change(seat.slot_number)
 
     def remove(self, query: QueryNode, seat: Seat) -> None:
@@ -83,6 +87,9 @@ class Deliveries:
         destinations.remove(gone)
         if not destinations:
             del self._by_seat[seat]
+        self._sources[gone.source] -= 1
+        if not self._sources[gone.source]:
+            del self._sources[gone.source]
         select = gone.select
         select.users -= 1
         if not select.users:
@@ -112,7 +119,8 @@ class Deliveries:
         return not self._by_seat
 
     def deliver_all(self, found: Sequence[Found]) -> list[ResultGroup]:
-        """The results of several findings of one micro-batch."""
+        """The results of several findings of one micro-batch; some may be of operators that work for others alone."""
+        found = [each for each in found if each.source in self._sources]
         joins = [each for each in found if isinstance(each, JoinResults)]
         others = [each for each in found if not isinstance(each, JoinResults)]
         together = JoinResults.together(joins) if len(joins) > 1 else joins

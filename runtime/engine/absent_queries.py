@@ -8,18 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cqc.compiler.graph.nodes import QueryNode
 from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.absence.absence_node import AbsenceNode, shape_of
 from cqc.runtime.absence.decided_rows import DecidedSeat
+from cqc.runtime.absence.targets import Target, Targets
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Hashable, Mapping
 
     from cqc.compiler.meaning.absence import Pattern
     from cqc.compiler.meaning.normal import NormalQuery
@@ -37,20 +34,6 @@ def query_name(part: str) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class _Target:
-    """Who wants what a seat finds: a place of a node, for a rule; `order` are the items among those of the seat."""
-
-    node: AbsenceNode
-    place: int
-    rule: int
-    order: tuple[int, ...]
-
-
-# By node, place and order of items: a target among them, their rules, and where the rows of each begin and end.
-_Groups = dict[tuple[int, int, tuple[int, ...]], tuple[_Target, list[int], list[int], list[int]]]
-
-
-@dataclass(slots=True, eq=False)
 class AbsentQuery:
     """A query that runs."""
 
@@ -58,7 +41,7 @@ class AbsentQuery:
     at: AbsenceNode
     rule: int
     shape: Hashable
-    parts: list[tuple[str, Seat, _Target]]
+    parts: list[tuple[str, Seat, Target]]
     delivered: list[tuple[QueryNode, DecidedSeat]]
 
     @property
@@ -86,8 +69,7 @@ class AbsentQueries:
         # By the view that their rows become; None: they are delivered.
         self._feeding: dict[str | None, list[AbsenceNode]] = {}
         self._deliver_to: dict[str, Deliveries] = {}
-        self._targets: dict[Seat, list[_Target]] = {}
-        self._sources: dict[Hashable, int] = {}
+        self._targets = Targets()
         self._users_of: dict[str, int] = {}  # streams of which every tuple is kept
         self.queries: dict[str, AbsentQuery] = {}
 
@@ -116,13 +98,13 @@ class AbsentQueries:
             self._feeding.setdefault(feeds, []).append(node)
         self._deliver_to[query.name] = deliveries or self._deliveries
         rule = node.add_rule(query.patterns)
-        parts: list[tuple[str, Seat, _Target]] = []
+        parts: list[tuple[str, Seat, Target]] = []
         delivered: list[tuple[QueryNode, DecidedSeat]] = []
         for place, pattern in enumerate(all_patterns(query.patterns)):
             name = f"{query.name}{_BETWEEN}{place}"
             part, seat = self._circuit.add(replace(pattern.query, name=name))
-            target = _Target(node, place, rule, part.positions)
-            self._listen(seat, target)
+            target = Target(node, place, rule, part.positions)
+            self._targets.listen(seat, target)
             parts.append((name, seat, target))
             if any(pattern is each for each in query.patterns):
                 delivered.append(self._deliver(query, pattern, part, node, place, rule))
@@ -174,7 +156,7 @@ class AbsentQueries:
         for node, decided in gone.delivered:
             deliveries.remove(node, decided)
         for part, seat, target in gone.parts:
-            self._unlisten(seat, target)
+            self._targets.unlisten(seat, target)
             self._circuit.remove(part)
         gone.at.remove_rule(gone.rule)
         if not len(gone.at):
@@ -185,18 +167,6 @@ class AbsentQueries:
         for stream in _kept_whole(gone.node.patterns):
             self._users_of[stream] -= 1
 
-    def _listen(self, seat: Seat, target: _Target) -> None:
-        self._targets.setdefault(seat, []).append(target)
-        self._sources[seat.source] = self._sources.get(seat.source, 0) + 1
-
-    def _unlisten(self, seat: Seat, target: _Target) -> None:
-        self._targets[seat].remove(target)
-        if not self._targets[seat]:
-            del self._targets[seat]
-        self._sources[seat.source] -= 1
-        if not self._sources[seat.source]:
-            del self._sources[seat.source]
-
     def parts(self, name: str) -> list[str]:
         """The names under which the patterns of a query sit at operators."""
         return [part for part, _, _ in self.queries[name].parts]
@@ -205,35 +175,7 @@ class AbsentQueries:
 
     def receive(self, found: Found) -> None:
         """Note what an operator has found for patterns."""
-        if found.source not in self._sources:
-            return
-        by_slot = found.by_slot()
-        groups: _Groups = {}
-        for slot, begin, end in zip(
-            by_slot.slots.tolist(), by_slot.begins.tolist(), by_slot.ends.tolist(), strict=True
-        ):
-            for seat in found.seats_at(slot):
-                self._note(seat, begin, end, groups)
-        for seat, begin, end in by_slot.members:
-            self._note(seat, begin, end, groups)
-        positions = found.positions
-        for target, rules, begins, ends in groups.values():
-            rows = _stretches(by_slot.rows, begins, ends)
-            taken = [positions[at][rows] for at in target.order]
-            counts = np.subtract(ends, begins)
-            of_rules = rules[0] if len(rules) == 1 else np.repeat(np.array(rules), counts)
-            target.node.find(target.place, of_rules, taken)
-
-    def _note(self, seat: Seat, begin: int, end: int, groups: _Groups) -> None:
-        """Add the stretch of a seat to those of its node and place: they are handed over together."""
-        for target in self._targets.get(seat, ()):
-            key = id(target.node), target.place, target.order
-            group = groups.get(key)
-            if group is None:
-                group = groups[key] = target, [], [], []
-            group[1].append(target.rule)
-            group[2].append(begin)
-            group[3].append(end)
+        self._targets.receive(found)
 
     def advance(
         self, watermarks: Mapping[str, int], *, at_end: bool, feeds: str | None = None
@@ -287,15 +229,6 @@ class AbsentQueries:
     def nodes(self) -> list[AbsenceNode]:
         """The nodes that run."""
         return list(self._nodes.values())
-
-
-def _stretches(
-    rows: NDArray[np.int64], begins: Sequence[int], ends: Sequence[int]
-) -> NDArray[np.int64]:
-    """The rows of some stretches; mostly one lies behind the other."""
-    if begins[1:] == ends[:-1]:
-        return rows[begins[0] : ends[-1]]
-    return np.concatenate([rows[b:e] for b, e in zip(begins, ends, strict=True)])
 
 
 def _kept_whole(patterns: tuple[Pattern, ...]) -> set[str]:

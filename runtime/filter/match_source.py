@@ -135,6 +135,11 @@ class MatchSource:
         return union[: words_for(self._tuples)]
 
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+        if 4 * len(slots) >= self._store.slot_count:  # picking queries would cost more than they do
+            whole = aligned_rows(self._store.slot_count, self._packet.blocks)
+            self.write_rows(whole)
+            picked = whole if len(slots) == len(whole) and _are_all(slots) else whole[slots]
+            return picked[:, : words_for(self._tuples)]
         rows = aligned_rows(len(slots), self._packet.blocks)
         conjunctions, programs = self._store.select(slots)
         self._packet.sweep(conjunctions, programs, _rows_outcome(rows))
@@ -199,6 +204,11 @@ class MatchSource:
             self._access.words,
             wanted,
         )
+
+
+def _are_all(slots: NDArray[np.int64]) -> bool:
+    """Whether so many slots are all of them, in their order."""
+    return bool((slots == np.arange(len(slots))).all())
 
 
 def _rows_outcome(rows: NDArray[np.uint64]) -> Outcome:

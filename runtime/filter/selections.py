@@ -22,7 +22,7 @@ from cqc.runtime.columns.columns import take
 from cqc.runtime.filter.grouped_filter import StreamFilter
 from cqc.runtime.filter.visit_order import FilterRoute
 from cqc.runtime.lineage.bitmaps import transpose_into, words_for
-from cqc.runtime.lineage.matches import Matches, SlotRows
+from cqc.runtime.lineage.matches import Matches, RowSlots, SlotRows
 from cqc.runtime.metrics.operators import FilterMetrics
 
 if TYPE_CHECKING:
@@ -243,6 +243,9 @@ class SelectionFound:
     def by_slot(self) -> SlotRows:
         slots, rows, ends = self._lineage.by_slot()
         return SlotRows(self._seats, slots, ends - self._counts[slots], ends, rows)
+
+    def by_row(self) -> RowSlots:
+        return RowSlots(self._seats, int(self._counts.sum()), self._lineage.by_tuple)
 
     def seats_at(self, slot: int) -> Sequence[Seat]:
         seat = self._seats[slot]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from cqc.compiler.diagnostics.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -75,6 +75,15 @@ class SlotRows:
     )
 
 
+@record
+class RowSlots:
+    """The slots of all rows at once: `bits` makes [row, word] with bit k of a row for slot k; `pairs` of them are set."""
+
+    table: object  # as in `SlotRows`
+    pairs: int
+    bits: Callable[[], NDArray[np.uint64]]
+
+
 class Found(Protocol):
     """The findings of one packet."""
 
@@ -103,6 +112,9 @@ class Found(Protocol):
 
     def by_slot(self) -> SlotRows:
         """The rows of all seats at once, for those who want them all."""
+
+    def by_row(self) -> RowSlots | None:
+        """The slots of all rows as bits; None where seats share a slot without sharing its rows."""
 
     def seats_at(self, slot: int) -> Sequence[Seat]:
         """The seats at a slot (none when its bodies have left)."""

@@ -13,7 +13,7 @@ import numpy as np
 from cqc.compiler.diagnostics.record import record
 from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import lowest_bit
-from cqc.runtime.lineage.matches import Matches, SlotRows
+from cqc.runtime.lineage.matches import Matches, RowSlots, SlotRows
 from cqc.runtime.lineage.rank_lineage import WORD_BITS
 
 if TYPE_CHECKING:
@@ -167,6 +167,13 @@ class JoinResults:
         single = ~np.isin(slots, list(self._ranges))
         rows = np.concatenate(parts)
         return SlotRows(numbering, slots[single], begins[single], ends[single], rows, members)
+
+    def by_row(self) -> RowSlots | None:
+        """The slots of all rows as bits, where no slot is a family."""
+        if self._ranges:
+            return None
+        pairs = int(self._counts.sum())
+        return RowSlots(self._table.numbering, pairs, lambda: self._lineage)
 
     def seats_at(self, slot: int) -> Sequence[JoinSeat]:
         """The seats at a slot that is not a family."""

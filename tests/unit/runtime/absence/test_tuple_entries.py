@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cqc.runtime.absence.guard_entries import FAR_US
+from cqc.runtime.absence.tuple_bits import TupleBits
 from cqc.runtime.absence.tuple_entries import TupleEntries
 
 
@@ -22,7 +23,7 @@ def keys(*pairs: tuple[int, int]) -> np.ndarray:
 
 
 def test_cells_are_found_by_rule_and_tuple() -> None:
-    entries = TupleEntries(has_times=True)
+    entries = TupleEntries()
     entries.widen(3)
     cells = entries.add(keys((0, 40), (2, 41), (1, 45)), np.zeros(3, np.int64))
     entries.mark(cells[:2], np.array([7, 9]))
@@ -35,11 +36,11 @@ def test_cells_are_found_by_rule_and_tuple() -> None:
 
 
 def test_cells_follow_when_rules_come_and_tuples_go() -> None:
-    entries = TupleEntries(has_times=False)
+    entries = TupleBits()
     cells = entries.add(keys(*((0, at) for at in range(2_000))), np.zeros(2_000, np.int64))
     entries.mark(cells[1_500:1_600], np.zeros(100, np.int64))
     entries.seal(cells[1_700:1_701])
-    change = entries.widen(4)
+    change = entries.widen(70)
     assert change is not None
     cells = change(cells)
     assert entries.is_reached(cells).sum() == 100
