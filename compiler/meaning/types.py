@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_DIGITS = 38
+_AS_NUMBERS = frozenset(("BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMP", "DATE", "INTERVAL"))
 
 
 class ColumnType:
@@ -31,10 +32,14 @@ class ColumnType:
     NULL: ClassVar[ColumnType]
     BINARY: ClassVar[ColumnType]
 
-    __slots__ = ("value",)
+    __slots__ = ("held_as_text", "value")
+
+    is_nested: ClassVar[bool] = False  # whether values have parts: arrays, maps and structs
 
     def __init__(self, value: str) -> None:
         self.value = value
+        # Whether columns of it hold Arrow text: text itself, and what is coded as text (`columns/nested.py`, `sortable.py`).
+        self.held_as_text = value not in _AS_NUMBERS
 
     def __repr__(self) -> str:
         return f"<ColumnType.{self.value}: {self.value!r}>"
@@ -59,16 +64,6 @@ class ColumnType:
         )
 
     @property
-    def is_nested(self) -> bool:
-        """Whether values have parts: arrays, maps and structs."""
-        return isinstance(self, ArrayType | MapType | StructType)
-
-    @property
-    def held_as_text(self) -> bool:
-        """Whether columns of it hold Arrow text: text itself, and what is coded as text (`columns/nested.py`, `sortable.py`)."""
-        return self not in _AS_NUMBERS
-
-    @property
     def has_order(self) -> bool:
         """Whether values can be compared with `<`."""
         return not self.is_nested
@@ -90,6 +85,8 @@ class ArrayType(ColumnType):
 
     __slots__ = ("element",)
 
+    is_nested = True
+
     def __init__(self, element: ColumnType) -> None:
         super().__init__(f"ARRAY<{element.value}>")
         self.element = element
@@ -99,6 +96,8 @@ class MapType(ColumnType):
     """`MAP<key, item>`; a declared one has STRING keys."""
 
     __slots__ = ("item", "key")
+
+    is_nested = True
 
     def __init__(self, key: ColumnType, item: ColumnType) -> None:
         super().__init__(f"MAP<{key.value}, {item.value}>")
@@ -110,6 +109,8 @@ class StructType(ColumnType):
     """`STRUCT<a: T, ...>`."""
 
     __slots__ = ("fields",)
+
+    is_nested = True
 
     def __init__(self, fields: tuple[tuple[str, ColumnType], ...]) -> None:
         super().__init__(f"STRUCT<{', '.join(f'{_field(n)}: {t.value}' for n, t in fields)}>")
@@ -145,17 +146,6 @@ ColumnType.DATE = _scalar("DATE")
 ColumnType.INTERVAL = _scalar("INTERVAL")
 ColumnType.NULL = _scalar("NULL")
 ColumnType.BINARY = _scalar("BINARY")
-
-_AS_NUMBERS = frozenset(
-    (
-        ColumnType.BIGINT,
-        ColumnType.DOUBLE,
-        ColumnType.BOOLEAN,
-        ColumnType.TIMESTAMP,
-        ColumnType.DATE,
-        ColumnType.INTERVAL,
-    )
-)
 
 
 def _interned(made: ColumnType) -> ColumnType:

@@ -42,18 +42,18 @@ def span(values):  # type: ignore[no-untyped-def]
 
 def instants(column: Column) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
     """The microseconds of an event-time column, and where there is no instant: NULL, not finite, out of range (None: nowhere)."""
-    whole = column.type is ColumnType.TIMESTAMP and column.valid is None
+    scale = 1 if column.type is ColumnType.TIMESTAMP else SECOND_US
+    whole = column.type in (ColumnType.TIMESTAMP, ColumnType.BIGINT) and column.valid is None
     if whole and column.values.size and column.values.ndim:  # a literal has no dimension
         least, largest = span(column.values)
-        if least > -_MOST_US and largest < _MOST_US:
-            return column.values, None
+        if least > -_MOST_US // scale and largest < _MOST_US // scale:
+            return column.values if scale == 1 else column.values * scale, None
     with np.errstate(all="ignore"):
         if column.type is ColumnType.DOUBLE:
             us = np.rint(column.values * SECOND_US)
             fits = np.abs(us) < _MOST_US
             result = np.where(fits, us, 0.0).astype(np.int64)
         else:
-            scale = 1 if column.type is ColumnType.TIMESTAMP else SECOND_US
             fits = np.abs(column.values.astype(np.float64) * scale) < _MOST_US
             result = np.where(fits, column.values * scale, 0)
     usable = fits if column.valid is None else fits & column.valid

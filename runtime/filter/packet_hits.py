@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _NO_IDS = np.empty(0, np.int32)
 _NO_START = np.zeros(1, np.int64)
+_NO_CODES = np.empty((0, 0), np.int32)
 
 
 class HitForms(NamedTuple):
@@ -34,6 +35,9 @@ class HitForms(NamedTuple):
         return single + len(self.code_ids)
 
 
+_NO_HITS = HitForms(_NO_IDS, _NO_IDS, _NO_CODES, _NO_START, _NO_IDS)
+
+
 class PacketHits:
     """Which tuples of one packet hit which sparse atoms."""
 
@@ -45,7 +49,7 @@ class PacketHits:
         self._ends: list[NDArray[np.int64]] = []  # of the atoms of each code, column by column
         self._ids: list[NDArray[np.int32]] = []
         self._values = 0  # codes that are given so far
-        self._forms: HitForms | None = None
+        self._forms: HitForms | None = _NO_HITS
 
     def add(self, hits: list[Hits], rows: NDArray[np.int64] | None) -> None:
         """Hits of single tuples; with `rows` they are numbered among those."""
@@ -98,7 +102,7 @@ class PacketHits:
 
     def _by_code(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
         if not self._codes:
-            return np.empty((0, self._tuples), np.int32), _NO_START, _NO_IDS
+            return _NO_CODES, _NO_START, _NO_IDS
         before, parts = 0, [_NO_START]
         for ends, ids in zip(self._ends, self._ids, strict=True):
             parts.append(ends + before)

@@ -77,6 +77,10 @@ class Layout:
     # By id, where ids are mapped: which of the columns it is a cut of, and its place among those; -1 where it is none.
     cut_columns: NDArray[np.int32]
     cut_places: NDArray[np.int32]
+    masks: tuple[int, ...]  # ids of conditions that are evaluated by themselves
+    mask_of: dict[int, int]  # where an id is among those
+    mask_rows: NDArray[np.int32]
+    beyond: NDArray[np.int32]  # [columns, 1]: the bucket of NULL
     known: list[Intervals] = field(
         default_factory=list
     )  # of all queries, as they were last asked about
@@ -105,11 +109,15 @@ def make_layout(atoms: Atoms) -> Layout:
     starts = np.zeros(len(columns) + 1, np.int64)
     np.cumsum([len(order) for order in orders], out=starts[1:])
     rank_rows = np.full(len(columns), -1, np.int64)
+    beyond = np.diff(starts)[:, None].astype(np.int32)
+    masks = atoms.mask_ids
+    mask_of, mask_rows = {row_id: at for at, row_id in enumerate(masks)}, np.array(masks, np.int32)
     if len(atoms.ids) <= MOST_DIRECT_ROWS:
         order = np.concatenate(orders) if orders else np.empty(0, np.int32)
         return Layout(
-            columns, order, starts, rank_rows, _NO_IDS, len(atoms.ids), False, _NO_IDS, _NO_IDS
-        )
+            columns, order, starts, rank_rows, _NO_IDS, len(atoms.ids), False, _NO_IDS, _NO_IDS,
+            masks, mask_of, mask_rows, beyond,
+        )  # fmt: skip
     cut_columns, cut_places = (np.full(len(atoms.ids), -1, np.int32) for _ in range(2))
     for at, order in enumerate(orders):
         cut_columns[order], cut_places[order] = at, np.arange(len(order), dtype=np.int32)
@@ -125,7 +133,11 @@ def make_layout(atoms: Atoms) -> Layout:
             orders[at] = row_of[order]
             row += len(order)
     order = np.concatenate(orders) if orders else _NO_IDS
-    return Layout(columns, order, starts, rank_rows, row_of, row, True, cut_columns, cut_places)
+    row_of[mask_rows] = rows_of_masks = np.arange(row, row + len(masks), dtype=np.int32)
+    return Layout(
+        columns, order, starts, rank_rows, row_of, row, True, cut_columns, cut_places,
+        masks, mask_of, rows_of_masks, beyond,
+    )  # fmt: skip
 
 
 class PacketIndex:
@@ -153,21 +165,14 @@ class PacketIndex:
         self._buckets = np.empty((columns, self._tuples), np.int32)
         self._hits = PacketHits(self._tuples, self.blocks)
         self._columns: dict[int, Column] = {}  # those that were visited
-        masks = atoms.mask_ids
-        self._mask_of = {row_id: at for at, row_id in enumerate(masks)}
-        self._mask_words = np.zeros((len(masks), self.blocks * WORDS), np.uint64)
-        self._mask_rows = np.array(masks, np.int32)
-        if layout.mapped:
-            rows = np.arange(layout.rows, layout.rows + len(masks), dtype=np.int32)
-            layout.row_of[self._mask_rows] = rows
-            self._mask_rows = rows
+        self._mask_words = np.zeros((len(layout.masks), self.blocks * WORDS), np.uint64)
         if route is None:
             for at in range(columns):
                 self.visit_column(at)
-            for row_id in masks:
+            for row_id in layout.masks:
                 self.visit_mask(row_id)
         else:
-            self._buckets[:] = np.diff(layout.starts)[:, None]  # as of NULL
+            self._buckets[:] = layout.beyond  # as of NULL
             route(self)
         self._sorted: dict[int, SortedTuples] = {}  # by column of the layout, where asked for
         self._located = Located(self._buckets, layout.order, layout.starts, layout.rank_rows)
@@ -183,9 +188,10 @@ class PacketIndex:
 
     def sweep(self, conjunctions: Conjunctions, programs: Programs, outcome: Outcome) -> None:
         """One pass of some queries over the packet."""
-        conjunctions = self._without_intervals(conjunctions, outcome)
-        if not len(programs.slots) and not any(map(len, conjunctions.slots)):
-            return
+        if self._layout.mapped and not len(outcome.rows):
+            conjunctions = self._without_intervals(conjunctions, outcome)
+            if not len(programs.slots) and not any(map(len, conjunctions.slots)):
+                return
         table = self._table.of(self._rows)
         sweep(
             self._tuples, self._located, self._marked, self._layout.row_of, table,
@@ -194,8 +200,6 @@ class PacketIndex:
 
     def _without_intervals(self, conjunctions: Conjunctions, outcome: Outcome) -> Conjunctions:
         """The queries that are left when those that are one interval have been answered, where these are many."""
-        if not self._layout.mapped or len(outcome.rows):
-            return conjunctions
         rows, slots = list(conjunctions.rows), list(conjunctions.slots)
         for group, pairs in enumerate(rows):
             if pairs.shape[1] != 2 or len(pairs) < _MANY_INTERVALS:
@@ -238,7 +242,9 @@ class PacketIndex:
         column = self._raw(number, rows)
         if rows is None and column.valid is None and not column.type.held_as_text:
             self._atoms.cuts[number].locate(column, self._buckets[at])
-            self._hits.add(self._atoms.hits_of(number, column), None)
+            hits = self._atoms.hits_of(number, column)
+            if hits:
+                self._hits.add(hits, None)
             return self._tuples
         present = len(column) if column.valid is None else int(np.count_nonzero(column.valid))
         null = int(self._layout.starts[at + 1] - self._layout.starts[at])
@@ -309,18 +315,18 @@ class PacketIndex:
             mask = np.zeros(self._tuples, np.bool_)
             mask[rows] = some
         packed = np.packbits(mask, bitorder="little")
-        self._mask_words[self._mask_of[row_id]].view(np.uint8)[: len(packed)] = packed
+        self._mask_words[self._layout.mask_of[row_id]].view(np.uint8)[: len(packed)] = packed
 
     def _mark(self) -> tuple[Marked, int]:
         """Masks and hits of sparse atoms; also returns how many rows a table needs."""
         layout, rows = self._layout, self._layout.rows
         hits = self._hits.forms()
         if layout.mapped:
-            rows += len(self._mask_rows)
+            rows += len(layout.mask_rows)
         free_row = rows
         if layout.mapped:
             rows += min(hits.most_rows, self._atoms.sparse_count)
-        marked = Marked(self._mask_rows, self._mask_words, *hits, free_row, layout.mapped)
+        marked = Marked(layout.mask_rows, self._mask_words, *hits, free_row, layout.mapped)
         return marked, rows
 
 

@@ -42,13 +42,10 @@ class QueryStore:
         self._place = Growing(np.int32, 2)  # by slot: group and position
         self.programs = ProgramStore()
         self._views: Conjunctions | None = None  # of all conjunctions, until something changes
+        self.conjunction_count = 0
 
     def __len__(self) -> int:
         return self.conjunction_count + len(self.programs)
-
-    @property
-    def conjunction_count(self) -> int:
-        return sum(map(len, self._slots))
 
     @property
     def accessible_count(self) -> int:
@@ -74,6 +71,7 @@ class QueryStore:
             group = len(query.pairs) - 1 + (MOST_PAIRS if query.access else 0)
             self._rows[group].append([row for pair in query.pairs for row in pair])
             place = (group, self._slots[group].append(slot))
+            self.conjunction_count += 1
         else:
             place = (_PROGRAM, self.programs.add(slot, query))
         self._place.view()[slot] = place
@@ -91,6 +89,7 @@ class QueryStore:
             ids = rows.view()[position].tolist()
             rows.swap_remove(position)
             moved = int(slots.view()[position]) if slots.swap_remove(position) else None
+            self.conjunction_count -= 1
         if moved is not None:
             places[moved, 1] = position
         return ids
@@ -148,6 +147,8 @@ class ProgramStore:
         self._place_in_always: dict[int, int] = {}
         self._dead_code = 0
         self._depth = 1
+        self._all: Programs | None = None  # all of them, until something changes
+        self._ids = -1  # and for how many row ids
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -159,6 +160,7 @@ class ProgramStore:
 
     def add(self, slot: int, code: Code) -> int:
         """Add a program; returns its number."""
+        self._all = None
         self._begin.append(len(self._code))
         self._code.extend(np.array(code.instructions, np.int32))
         self._end.append(len(self._code))
@@ -171,6 +173,7 @@ class ProgramStore:
 
     def remove(self, number: int) -> tuple[list[int], int | None]:
         """Remove a program; returns its row ids, and the slot of the program that now has its number."""
+        self._all = None
         begin, end = int(self._begin.view()[number]), int(self._end.view()[number])
         ids: list[int] = self._code.view()[begin:end, 1:].ravel().tolist()
         self._dead_code += end - begin
@@ -210,9 +213,12 @@ class ProgramStore:
 
     def all(self, ids: int) -> Programs:
         """Every program, for a pass over tuples whose hits have ids below `ids`."""
-        self._guarded.reserve(ids)
-        links = self._guarded.links if self._guarded.lists_in_use else _NO_LINKS
-        return self._programs(self._slots.view(), self._always.view(), links)
+        if self._all is None or self._ids != ids:
+            self._guarded.reserve(ids)
+            links = self._guarded.links if self._guarded.lists_in_use else _NO_LINKS
+            self._all = self._programs(self._slots.view(), self._always.view(), links)
+            self._ids = ids
+        return self._all
 
     def select(self, numbers: NDArray[np.int32], slots: NDArray[np.int32]) -> Programs:
         """Some programs, unguarded, with other slots."""

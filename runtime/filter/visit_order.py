@@ -111,6 +111,7 @@ class FilterRoute:
         self._clock = clock
         self._policy = policy_of(routing, 0)
         self._stations: Stations | None = None
+        self._unasked: list[Step] = []  # every station, in any order
         self._visits: dict[Hashable, Visits] = {}
         self._plan = _Plan()
         self._sampled: Sampled | None = None
@@ -125,6 +126,7 @@ class FilterRoute:
         """The queries changed: other stations from now on (None: nothing to choose)."""
         few = stations is not None and 1 < len(stations) <= MOST_STATIONS
         self._stations = stations if few else None
+        self._unasked = [Step(at, False, 1.0) for at in range(len(stations) if stations else 0)]
         self._sampled = None
         self._plan = _Plan()
 
@@ -225,7 +227,7 @@ class FilterRoute:
         assert stations is not None
         steps = self._plan.steps if self.routing == "selectivity" else self._drawn()
         visited = 0
-        for place, step in enumerate(steps or self._unasked()):
+        for place, step in enumerate(steps or self._unasked):
             station, seen = stations.all[step.station], None
             known = self._of(station)
             known.place = place
@@ -309,10 +311,6 @@ class FilterRoute:
             ready.remove(station)
             steps.append(Step(station, True, 0.0))
         return steps
-
-    def _unasked(self) -> list[Step]:
-        assert self._stations is not None
-        return [Step(station, False, 1.0) for station in range(len(self._stations))]
 
     def _steps(
         self, order: Sequence[int], shares: Sequence[float], tuples: int

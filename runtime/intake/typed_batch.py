@@ -213,7 +213,7 @@ class Intake:
         """
         is_chunked = isinstance(data, pa.Table)
         places = self._arrow_places(tuple(data.schema.names))
-        plain = None if is_chunked else self._take_plain(data, places)
+        plain = self._take_plain(data, places, is_chunked=is_chunked)
         if plain is not None:
             return plain
         conversions: list[Conversion] = []
@@ -235,8 +235,10 @@ class Intake:
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
         return self.assemble(conversions, data.num_rows, as_it_came if keep_rejects else None)
 
-    def _take_plain(self, data: pa.RecordBatch, places: list[int | None]) -> TypedBatch | None:
-        """Take a batch that holds just what the relation does, as small packets mostly do; None for others."""
+    def _take_plain(
+        self, data: Any, places: list[int | None], *, is_chunked: bool
+    ) -> TypedBatch | None:
+        """Take rows that hold just what the relation does, as small packets mostly do; None for others."""
         columns = []
         span_us = None
         if self._has_paths:
@@ -244,7 +246,12 @@ class Intake:
         for place, layout in zip(places, self._layouts, strict=True):
             if place is None or layout is None:
                 return None
-            values = layout.values(data.column(place))
+            array = data.column(place)
+            if is_chunked:
+                if array.num_chunks != 1:
+                    return None
+                array = array.chunk(0)
+            values = layout.values(array)
             if values is None:
                 return None
             if layout.is_instant:
