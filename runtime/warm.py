@@ -30,6 +30,7 @@ MODULES = (
     "cqc.runtime.alerts.alert_kernels",
     "cqc.runtime.intake.far_ahead",
     "cqc.runtime.networks.addresses",
+    "cqc.runtime.receivers.copy_text",
     "cqc.runtime.columns.event_time",
     "cqc.runtime.columns.repeated_text",
     "cqc.runtime.expressions.edit_distance",

@@ -9,24 +9,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.receivers.copy_text import copy_text
 from cqc.runtime.receivers.database_rows import (
     OWN_COLUMNS,
-    by_columns,
     create_places,
     create_table,
     put_place,
     quoted,
     quoted_table,
-    row_of,
     select_place,
     table_mismatch,
 )
 from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
+from cqc.runtime.receivers.sent_rows import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cqc.runtime.receivers.receiver import Columns, Sent, Setting
+    from cqc.runtime.receivers.sent_rows import SentRows
 
 _TYPES = {
     "BIGINT": "BIGINT",
@@ -39,13 +40,12 @@ _TYPES = {
     "DECIMAL": "NUMERIC",
     "JSON": "JSONB",
 }
-_NO_TEXT = "\x00"  # which PostgreSQL cannot hold
 
 
 class PostgresReceiver:
     """Writes to one table."""
 
-    at_once = 10_000
+    at_once = 25_000  # a commit waits for the disk
 
     def __init__(self, setting: Setting) -> None:
         try:
@@ -78,33 +78,57 @@ class PostgresReceiver:
         return 0 if found is None else int(found[0])
 
     def send(self, results: Sequence[Sent]) -> None:
-        errors = self._psycopg.errors
+        errors, rows = self._psycopg.errors, rows_of(results)
         try:
             with self._connection.transaction():
-                for columns, own in by_columns(results):
-                    self._copy(columns, own)
+                self._put(rows)
                 self._connection.execute(put_place("%s"), (*self._place, results[-1].number))
         except (errors.UndefinedColumn, errors.DatatypeMismatch, errors.UndefinedTable) as error:
             raise table_mismatch(self._name, results[0].query, _first(error)) from error
         except (errors.DataError, errors.IntegrityError) as error:
-            raise RefusedError(f"PostgreSQL did not take the results ({_first(error)})") from error
+            self._known.clear()
+            refused = self._refused(rows)
+            if not refused:  # together they are
+                refused = rows.numbers.tolist()
+            raise RefusedError(
+                f"PostgreSQL did not take the results ({_first(error)})", refused=refused
+            ) from error
         except self._psycopg.Error as error:
             raise UnreachableError(f"PostgreSQL did not answer ({_first(error)})") from error
 
     def close(self) -> None:
         self._connection.close()
 
-    def _copy(self, columns: Columns, results: Sequence[Sent]) -> None:
+    def _refused(self, rows: SentRows) -> list[int]:
+        """The numbers of those that PostgreSQL does not take; nothing is written. Halves are tried, then their halves."""
+        errors = self._psycopg.errors
+        try:
+            with self._connection.transaction(force_rollback=True):
+                self._put(rows)
+        except (errors.DataError, errors.IntegrityError):
+            self._known.clear()
+            if len(rows) == 1:
+                return rows.numbers.tolist()  # type: ignore[no-any-return]  # of numpy
+            half = len(rows) // 2
+            return self._refused(rows[:half]) + self._refused(rows[half:])
+        self._known.clear()  # tables that were made for it are gone
+        return []
+
+    def _put(self, rows: SentRows) -> None:
+        for columns, own in rows.by_columns():
+            self._copy(columns, own)
+
+    def _copy(self, columns: Columns, rows: SentRows) -> None:
         names = ", ".join(map(quoted, (*OWN_COLUMNS, *columns.names)))
         if columns not in self._known:
             if self._creates:
                 self._connection.execute(create_table(self._table, columns, _TYPES))
             self._known[columns] = None
-        rows = [[_clean(cell) for cell in row_of(each)] for each in results]
+        text = copy_text(rows, len(columns.names))
         if self._known[columns] is None:
             try:
                 with self._connection.transaction():
-                    self._write(self._table, names, rows)
+                    self._write(self._table, names, text)
                 return
             except self._psycopg.errors.UniqueViolation:
                 # Somebody has written some of them before, without this checkpoint. It will not be the only time.
@@ -115,20 +139,15 @@ class PostgresReceiver:
                 )
                 self._known[columns] = aside
         aside = self._known[columns] or ""
-        self._write(aside, names, rows)
+        self._write(aside, names, text)
         self._connection.execute(
             f"INSERT INTO {self._table} ({names}) SELECT {names} FROM {aside} ON CONFLICT (_id) DO NOTHING"
         )
         self._connection.execute(f"TRUNCATE {aside}")
 
-    def _write(self, table: str, names: str, rows: Sequence[Sequence[Any]]) -> None:
+    def _write(self, table: str, names: str, text: memoryview) -> None:
         with self._connection.cursor().copy(f"COPY {table} ({names}) FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
-
-
-def _clean(cell: Any) -> Any:
-    return cell.replace(_NO_TEXT, "") if isinstance(cell, str) and _NO_TEXT in cell else cell
+            copy.write(text)
 
 
 def _first(error: Exception) -> str:

@@ -200,7 +200,7 @@ class Sender:
 
     def _deliver(self, results: Sequence[Sent]) -> None:
         """Send results until they are taken or refused; when the sender is ending, what is left stays in the spool."""
-        left, pause_s = list(results), _PAUSES_S[0]
+        left, pause_s = results, _PAUSES_S[0]
         attempts: Counter[int] = Counter()  # by the number of a result
         self._in_hand = results[-1].number
         while left and not self._ending.is_set():
@@ -248,10 +248,10 @@ class Sender:
         most = self._retries + 1
         return [each for each in left if each.number in tried and attempts[each.number] >= most]
 
-    def _without(self, results: Sequence[Sent], taken: Collection[int]) -> list[Sent]:
+    def _without(self, results: Sequence[Sent], taken: Collection[int]) -> Sequence[Sent]:
         """Results without those that were taken."""
         self.status.sent += len(taken)
-        return [each for each in results if each.number not in taken]
+        return [each for each in results if each.number not in taken] if taken else results
 
     def _wait_after(self, error: UnreachableError, pause_s: float) -> float:
         """Wait before the next attempt. Returns how long to wait after that."""

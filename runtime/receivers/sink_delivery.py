@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.sink_types import SPOOL_BYTES, bytes_of
 from cqc.runtime.deliver.results import merge
@@ -21,16 +25,19 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import read_sealed_json, write_sealed_json
 from cqc.runtime.receivers.kinds import open_receiver
-from cqc.runtime.receivers.receiver import Columns, Sent, Setting
+from cqc.runtime.receivers.receiver import Columns, Setting
 from cqc.runtime.receivers.result_ids import ResultIds
 from cqc.runtime.receivers.secret_values import revealed, without_secrets
 from cqc.runtime.receivers.sender import Place, Sender, SinkStatus
+from cqc.runtime.receivers.sent_rows import SentRows
 from cqc.runtime.receivers.sink_test import send_test
 from cqc.runtime.receivers.spool import FileSpool, MemorySpool
-from cqc.runtime.sinks.lines import line_arrays
+from cqc.runtime.sinks.lines import OPEN_LINES, line_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from cqc.compiler.meaning.bound import Destinations
     from cqc.compiler.meaning.catalog import SinkDeclaration
@@ -245,28 +252,45 @@ class SinkDelivery:
 
     def _spool(self, blocks: Sequence[ResultBlock], given: Mapping[str, Destinations]) -> None:
         ids = self._ids.number(blocks)
-        lines = [text for array in line_arrays(blocks) for text in array.to_pylist()]
         block_of, _ = merge(blocks)
-        columns = [_columns(block) for block in blocks]
-        tails = [_tail(given[block.query]) for block in blocks]
-        waiting: dict[str, list[Sent]] = {}
-        for id_, line, at in zip(ids, lines, block_of.tolist(), strict=True):
-            query = blocks[at].query
-            text = f'{line[:-2]}{tails[at]}, "id": "{id_}"}}'
-            for sink in given[query].into:
-                if fold(sink) not in self._spools:
-                    self.open(self._sinks[fold(sink)])
-                own = waiting.setdefault(fold(sink), [])
-                number = self._spools[fold(sink)].last + len(own) + 1
-                own.append(Sent(number, id_, query, text, columns[at]))
-        for name, results in waiting.items():
-            self._make_room(name)
-            try:
-                self._spools[name].append(results)
-            except OSError as error:
-                raise RunError(
-                    f"cannot write the spool of sink {self._declared[name].name}: {error.strerror or error}"
-                ) from error
+        queries = [(block.query, _columns(block)) for block in blocks]
+        tails = pa.array([_tail(given[block.query]) for block in blocks], pa.string())
+        sinks = self._sinks_of([given[block.query] for block in blocks])
+        begin = 0
+        for opened in line_arrays(blocks, OPEN_LINES):
+            of, own_ids = block_of[begin : begin + len(opened)], ids.slice(begin, len(opened))
+            begin += len(opened)
+            lines = pc.binary_join_element_wise(
+                opened, tails.take(pa.array(of)), ', "id": "', own_ids, '"}', ""
+            )
+            rows = SentRows(np.zeros(len(of), np.int64), own_ids, lines, of, queries)
+            for name, takes in sinks.items():
+                own = rows if takes.all() else rows.take(np.flatnonzero(takes[of]))
+                self._append(name, own)
+
+    def _sinks_of(self, given: Sequence[Destinations]) -> dict[str, NDArray[np.bool_]]:
+        """For each sink which blocks go there."""
+        sinks: dict[str, NDArray[np.bool_]] = {}
+        for at, to in enumerate(given):
+            for sink in map(fold, to.into):
+                if sink not in sinks:
+                    self.open(self._sinks[sink])
+                    sinks[sink] = np.zeros(len(given), np.bool_)
+                sinks[sink][at] = True
+        return sinks
+
+    def _append(self, name: str, rows: SentRows) -> None:
+        if not len(rows):
+            return
+        self._make_room(name)
+        spool = self._spools[name]
+        rows = rows.numbered(spool.last + 1)
+        try:
+            spool.append(rows)
+        except OSError as error:
+            raise RunError(
+                f"cannot write the spool of sink {self._declared[name].name}: {error.strerror or error}"
+            ) from error
 
     def _make_room(self, name: str) -> None:
         """Wait for room in a full spool, or drop what is oldest, as the sink says."""

@@ -17,14 +17,20 @@ from collections import deque
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.record_file import RecordFile, read_record, read_records
 from cqc.runtime.files.sealed import DamagedError
-from cqc.runtime.receivers.receiver import Columns, Sent
+from cqc.runtime.receivers.receiver import Columns
+from cqc.runtime.receivers.sent_rows import NO_ROWS, SentRows, joined, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from cqc.runtime.receivers.receiver import Sent
 
 _SEGMENT_BYTES = 16 * 1024 * 1024
 _FRAME_RESULTS = 1_000
@@ -39,7 +45,7 @@ class MemorySpool:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._results: deque[Sent] = deque()
+        self._waiting: deque[SentRows] = deque()  # what each micro-batch brought
         self._changed = threading.Condition()
         self.bytes = 0
         self.last = 0  # the number of the last result
@@ -51,11 +57,11 @@ class MemorySpool:
 
     def append(self, results: Sequence[Sent]) -> None:
         """Add results, numbered from `last + 1` on."""
+        rows = rows_of(results)
         with self._changed:
-            for each in results:
-                self._results.append(each)
-                self.bytes += len(each.line)
-            self.last += len(results)
+            self._waiting.append(rows)
+            self.bytes += rows.text_bytes
+            self.last += len(rows)
 
     def sync(self) -> None:
         """Memory is as safe as it gets."""
@@ -66,30 +72,36 @@ class MemorySpool:
             self._released = self.last
             self._changed.notify_all()
 
-    def read(self, after: int, most: int, wait_s: float) -> list[Sent]:
+    def read(self, after: int, most: int, wait_s: float) -> SentRows:
         """Up to `most` released results with numbers above `after`; none when nothing comes for so long."""
         with self._changed:
             self._changed.wait_for(lambda: self._released > after, wait_s)
-            found: list[Sent] = []
-            for each in self._results:
-                if each.number > self._released or len(found) == most:
+            found: list[SentRows] = []
+            count = 0
+            for rows in self._waiting:
+                if count >= most or rows.numbers[0] > self._released:
                     break
-                if each.number > after:
-                    found.append(each)
-            return found
+                if rows.numbers[-1] > after:
+                    found.append(rows.after(after).upto(self._released)[: most - count])
+                    count += len(found[-1])
+            return joined(found)
 
     def forget(self, upto: int) -> None:
         """Let go of everything up to a number: it was sent."""
         with self._changed:
-            while self._results and self._results[0].number <= upto:
-                self.bytes -= len(self._results.popleft().line)
+            while self._waiting and self._waiting[0].numbers[0] <= upto:
+                rows = self._waiting.popleft()
+                left = rows.after(upto)
+                self.bytes -= rows.text_bytes - left.text_bytes
+                if len(left):
+                    self._waiting.appendleft(left)
             self._changed.notify_all()
 
     def drop_oldest(self) -> int:
         """Give up the older half. Returns the last number that is gone."""
         with self._changed:
-            numbers = [each.number for each in self._results]
-        gone = numbers[(len(numbers) - 1) // 2] if numbers else self.last
+            oldest = int(self._waiting[0].numbers[0]) if self._waiting else self.last
+        gone = (oldest + self.last) // 2
         self.forget(gone)
         return gone
 
@@ -147,6 +159,7 @@ class FileSpool:
 
     def append(self, results: Sequence[Sent]) -> None:
         """Add results, numbered from `last + 1` on; they are not safe before `sync`."""
+        rows = rows_of(results)
         with self._changed:
             if self._file.size > self._segment_bytes:
                 self._file.sync()
@@ -154,10 +167,9 @@ class FileSpool:
                 self._lasts[self._segments[-1]] = self.last
                 self._segments.append(self._folder / f"{self.last + 1:020d}.log")
                 self._file = RecordFile(self._segments[-1])
-            for at in range(0, len(results), _FRAME_RESULTS):
-                some = results[at : at + _FRAME_RESULTS]
-                self._file.append(*_frame(some))
-            self.last += len(results)
+            for at in range(0, len(rows), _FRAME_RESULTS):
+                self._file.append(*_frame(rows[at : at + _FRAME_RESULTS]))
+            self.last += len(rows)
 
     def sync(self) -> None:
         """Wait until everything is on the disk."""
@@ -169,12 +181,12 @@ class FileSpool:
             self._released = self.last
             self._changed.notify_all()
 
-    def read(self, after: int, most: int, wait_s: float) -> list[Sent]:
+    def read(self, after: int, most: int, wait_s: float) -> SentRows:
         """Up to `most` released results with numbers above `after`; none when nothing comes for so long."""
         with self._changed:
             self._changed.wait_for(lambda: self._released > after, wait_s)
             if self._released <= after:
-                return []
+                return NO_ROWS
             if self._reading is None or not self._reading.is_at(after):
                 if self._reading is not None:
                     self._reading.close()
@@ -252,24 +264,27 @@ class _Reader:
         self.place = 0
         self._file = self.path.open("rb")
         self._after = after
-        self._left: deque[Sent] = deque()
+        self._left = NO_ROWS
 
     def is_at(self, after: int) -> bool:
         return after == self._after
 
-    def take(self, segments: Sequence[Path], released: int, most: int) -> list[Sent]:
-        found: list[Sent] = []
-        while len(found) < most:
-            while self._left and self._left[0].number <= self._after:
-                self._left.popleft()
-            if self._left:
-                if self._left[0].number > released:
+    def take(self, segments: Sequence[Path], released: int, most: int) -> SentRows:
+        found: list[SentRows] = []
+        count = 0
+        while count < most:
+            self._left = self._left.after(self._after)
+            if not len(self._left):
+                if not self._read_frame(segments):
                     break
-                found.append(self._left.popleft())
-                self._after = found[-1].number
-            elif not self._read_frame(segments):
+                continue
+            some = self._left.upto(released)[: most - count]
+            if not len(some):
                 break
-        return found
+            found.append(some)
+            count += len(some)
+            self._after = int(some.numbers[-1])
+        return joined(found)
 
     def close(self) -> None:
         self._file.close()
@@ -281,7 +296,7 @@ class _Reader:
         self._file.seek(self.place)
         record = read_record(self._file, self.path, self.place, size) if self.place < size else None
         if record is not None:
-            self._left.extend(_results(record.head, record.body))
+            self._left = _results(record.head, record.body)
             self.place = record.stop
             return True
         later = [path for path in segments if path > self.path]
@@ -293,33 +308,35 @@ class _Reader:
         return True
 
 
-def _frame(results: Sequence[Sent]) -> tuple[dict[str, Any], bytes]:
+def _frame(rows: SentRows) -> tuple[dict[str, Any], bytes]:
     """Consecutive results as head and body of a record."""
-    shapes: dict[str, Any] = {}
-    queries: dict[str, int] = {}
-    for each in results:
-        if each.query not in queries:
-            queries[each.query] = len(queries)
-            shapes[each.query] = asdict(each.columns)
+    used, of = np.unique(rows.of, return_inverse=True)
     head = {
-        "first": results[0].number,
-        "count": len(results),
-        "queries": shapes,
-        "of": [queries[each.query] for each in results],
-        "ids": [each.id for each in results],
+        "first": int(rows.numbers[0]),
+        "count": len(rows),
+        "queries": [[rows.queries[at][0], asdict(rows.queries[at][1])] for at in used.tolist()],
     }
-    return head, "\n".join(each.line for each in results).encode()
+    batch = pa.record_batch([pa.array(of), rows.ids, rows.lines], names=["of", "ids", "lines"])
+    return head, batch.serialize().to_pybytes()
 
 
-def _results(head: Mapping[str, Any], body: bytes) -> Iterator[Sent]:
-    names = list(head["queries"])
-    columns = [
-        Columns(tuple(each["names"]), tuple(each["types"]), each["time_type"])
-        for each in head["queries"].values()
-    ]
-    lines = body.decode().split("\n")
-    for at, (line, which, id_) in enumerate(zip(lines, head["of"], head["ids"], strict=True)):
-        yield Sent(head["first"] + at, id_, names[which], line, columns[which])
+_SCHEMA = pa.schema([("of", pa.int64()), ("ids", pa.string()), ("lines", pa.string())])
+
+
+def _results(head: Mapping[str, Any], body: bytes) -> SentRows:
+    numbers = np.arange(head["first"], head["first"] + head["count"])
+    if "ids" in head:  # an earlier version: the lines alone, one below the other
+        queries = [(name, _columns(each)) for name, each in head["queries"].items()]
+        lines = pa.array(body.decode().split("\n"), pa.string())
+        ids = pa.array(head["ids"], pa.string())
+        return SentRows(numbers, ids, lines, np.array(head["of"], np.int64), queries)
+    queries = [(name, _columns(each)) for name, each in head["queries"]]
+    of, ids, lines = pa.ipc.read_record_batch(pa.py_buffer(body), _SCHEMA).columns
+    return SentRows(numbers, ids, lines, of.to_numpy(), queries)
+
+
+def _columns(stored: Mapping[str, Any]) -> Columns:
+    return Columns(tuple(stored["names"]), tuple(stored["types"]), stored["time_type"])
 
 
 Spool = MemorySpool | FileSpool

@@ -57,6 +57,10 @@ def _json_alerts(block: ResultBlock, rows: NDArray[np.int64]) -> pa.StringArray:
 JSON_LINES = LineStyle(
     _json_head, lambda block: ', "row": ', "}\n", json_times, json_rows, _json_alerts
 )
+# Lines to which something is added, and then the last brace.
+OPEN_LINES = LineStyle(
+    _json_head, lambda block: ', "row": ', "", json_times, json_rows, _json_alerts
+)
 
 
 def result_lines(
@@ -64,7 +68,7 @@ def result_lines(
 ) -> Iterator[memoryview]:
     """The lines of one micro-batch, as pieces of UTF-8 text that end with a line end."""
     for lines in line_arrays(blocks, style):
-        yield _text_of(lines)
+        yield text_of(lines)
 
 
 def line_arrays(
@@ -175,7 +179,7 @@ def _row_texts(
     return texts.take(pa.array(np.searchsorted(rows, positions)))
 
 
-def _text_of(lines: pa.StringArray) -> memoryview:
+def text_of(lines: pa.StringArray) -> memoryview:
     """The bytes of an array of text without NULLs, one after the other, without copying."""
     _, offsets, data = lines.buffers()
     first, last = np.frombuffer(offsets, dtype=np.int32)[[lines.offset, lines.offset + len(lines)]]

@@ -8,7 +8,13 @@ import pytest
 
 from cqc.runtime.errors import RunError
 from cqc.runtime.receivers.postgres import PostgresReceiver
-from cqc.runtime.receivers.receiver import Columns, Sent, Setting, UnreachableError
+from cqc.runtime.receivers.receiver import (
+    Columns,
+    RefusedError,
+    Sent,
+    Setting,
+    UnreachableError,
+)
 from tests.integration.sinks.receivers import free_port, postgres_server
 
 if TYPE_CHECKING:
@@ -94,3 +100,20 @@ def test_rows_that_another_run_has_written_are_not_written_again(dsn: str, tmp_p
     with psycopg.connect(dsn) as connection:
         found = connection.execute("SELECT x FROM twice ORDER BY x").fetchall()
     assert found == [(at,) for at in range(5)]
+
+
+def test_only_what_the_database_cannot_hold_is_refused(dsn: str) -> None:
+    made = receiver(dsn, "picky")
+    columns = Columns(("at",), ("TIMESTAMP",), "BIGINT")
+    days = ["2024-01-01T00:00:00Z", "999999-01-01T00:00:00Z", "2024-01-02T00:00:00Z"]
+    results = [
+        Sent(n, f"id{n}", "q", f'{{"query": "q", "ts": {n}, "row": {{"at": "{day}"}}}}', columns)
+        for n, day in enumerate(days, start=1)
+    ]
+    with pytest.raises(RefusedError) as refused:
+        made.send(results)
+    assert refused.value.refused == {2}
+    made.send([results[0], results[2]])
+    assert made.stored() == 3
+    made.close()
+    assert rows(dsn, "SELECT _id FROM picky ORDER BY 1") == [("id1",), ("id3",)]

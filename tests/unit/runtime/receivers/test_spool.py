@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cqc.runtime.files.record_file import RecordFile
 from cqc.runtime.files.sealed import DamagedError
 from cqc.runtime.receivers.receiver import Columns, Sent
 from cqc.runtime.receivers.spool import FileSpool, MemorySpool
@@ -107,3 +109,25 @@ def test_a_flipped_bit_is_damage(tmp_path: Path) -> None:
     file.write_bytes(data)
     with pytest.raises(DamagedError, match="damaged"):
         FileSpool(tmp_path, 20, 10**6)
+
+
+def test_a_spool_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path / f"{1:020d}.log")
+    some = results(1, 3)
+    file.append(
+        {
+            "first": 1,
+            "count": 3,
+            "queries": {name: asdict(COLUMNS) for name in ("q1", "q0")},
+            "of": [0, 1, 0],
+            "ids": [each.id for each in some],
+        },
+        "\n".join(each.line for each in some).encode(),
+    )
+    file.close()
+    spool = FileSpool(tmp_path, 3, 10**6)
+    assert list(spool.read(0, 10, 0.0)) == some
+    spool.append(results(4, 2))
+    spool.release()
+    assert list(spool.read(3, 10, 0.0)) == results(4, 2)
+    spool.close()
