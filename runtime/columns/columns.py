@@ -199,6 +199,10 @@ def to_arrow(column: Column) -> pa.Array:
 
 def spread(column: Column, rows: int) -> Column:
     """One value a row, where a constant stands for all."""
+    if (
+        type(column) is not Column
+    ):  # columns with a form of their own are no constants, and make texts when asked for values
+        return column
     if isinstance(column.values, pa.Scalar):
         if not column.values.is_valid:
             return null_column(column.type, rows)

@@ -7,7 +7,7 @@ the gap, so 02:30 is what clocks show as 03:30. Both are what an offset from bef
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,7 @@ def instants_of_local(local_us: NDArray[np.int64], zone: tzinfo) -> NDArray[np.i
 
 
 def _by_arrow(local_us: NDArray[np.int64], zone: tzinfo) -> NDArray[np.int64] | None:
-    """The whole column by Arrow; None where some time never comes, or Arrow does not know the zone."""
+    """The whole column by Arrow; None where it does not know the zone, or its tables do not reach."""
     name = getattr(zone, "key", None)
     if name is None or not len(local_us):
         return None
@@ -45,10 +45,36 @@ def _by_arrow(local_us: NDArray[np.int64], zone: tzinfo) -> NDArray[np.int64] | 
         return None
     local = pa.array(local_us).cast(pa.timestamp("us"))
     try:
-        instants = pc.assume_timezone(local, name, ambiguous="earliest", nonexistent="raise")
+        return _numbers(_assumed(local, name, "raise"))
     except pa.ArrowInvalid:
+        return _over_gaps(local_us, local, name)
+
+
+def _over_gaps(local_us: NDArray[np.int64], local: Any, name: str) -> NDArray[np.int64] | None:
+    """The same where some time never comes: Arrow gives the end of the gap for it, just before which clocks show the offset to take."""
+    try:
+        ends = _numbers(_assumed(local, name, "latest"))
+    except pa.ArrowInvalid:  # it does not know the zone
         return None
-    made: NDArray[np.int64] = instants.cast(pa.int64()).to_numpy()
+    missing = np.flatnonzero(_clock_us(ends, name) != local_us)
+    before = ends[missing] - 1
+    made = ends.copy()
+    made[missing] = local_us[missing] - (_clock_us(before, name) - before)
+    return made
+
+
+def _assumed(local: Any, name: str, nonexistent: str) -> Any:
+    return pc.assume_timezone(local, name, ambiguous="earliest", nonexistent=nonexistent)
+
+
+def _clock_us(instants: NDArray[np.int64], name: str) -> NDArray[np.int64]:
+    """What clocks of a zone show at instants."""
+    moments = pa.array(instants).cast(pa.timestamp("us", tz=name))
+    return _numbers(pc.local_timestamp(moments))
+
+
+def _numbers(times: Any) -> NDArray[np.int64]:
+    made: NDArray[np.int64] = times.cast(pa.int64()).to_numpy()
     return made
 
 

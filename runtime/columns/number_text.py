@@ -16,7 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.runtime.columns.bytes.double_text import double_texts
 from cqc.runtime.columns.distinct_text import text_of_numbers, values_of_text
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +62,12 @@ def parse_boolean(texts: Any, *, cast: bool = False) -> Parsed:
 
 def format_double(values: NDArray[np.float64]) -> Any:
     """DOUBLE as CAST writes it: as Java does."""
-    return text_of_numbers(values, java_text)
+    if values.ndim == 0 or is_plain():
+        return text_of_numbers(values, java_text)
+    made, left = double_texts(values)
+    if left.any():
+        return pc.replace_with_mask(made, pa.array(left), text_of_numbers(values[left], java_text))
+    return made
 
 
 def bigint_of(text: str) -> int | None:
@@ -93,7 +100,10 @@ def java_text(value: float) -> str:
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         plain = repr(value)
         return plain if "e" not in plain else format(Decimal(plain), "f")
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    shown = repr(value)
+    if shown.strip("-")[1] == "e":  # one digit tells it, and of two the nearest are shown
+        shown = f"{value:.1e}"
+    sign, digits, exponent = Decimal(shown).normalize().as_tuple()
     shown = "".join(map(str, digits))
     power = len(shown) - 1 + int(exponent)
     return f"{'-' if sign else ''}{shown[0]}.{shown[1:] or '0'}E{power}"

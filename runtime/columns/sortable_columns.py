@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cqc.compiler.meaning.sortable import plain_number, scaled_digits
 from cqc.compiler.meaning.types import ColumnType, DecimalType
+from cqc.runtime.columns.bytes.decimal_text import decimal_texts
 from cqc.runtime.columns.columns import Column
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 _DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -68,8 +73,57 @@ def _texts(
     )
 
 
+class DecimalColumn(Column):
+    """A DECIMAL column by its digits, whole numbers; the texts that hold them elsewhere are made when they are first asked for."""
+
+    __slots__ = ("_texts", "digits")
+
+    def __init__(
+        self, type_: ColumnType, digits: NDArray[Any], valid: NDArray[np.bool_] | None
+    ) -> None:
+        """`digits` are int64 or, where these have no room, Python's numbers; 0 where NULL. They are not changed."""
+        self.type = type_
+        self.valid = valid
+        self.digits = digits
+        self._texts: Any = None
+
+    def __len__(self) -> int:
+        return len(self.digits)
+
+    def __reduce__(self) -> tuple[type[DecimalColumn], tuple[Any, ...]]:
+        return DecimalColumn, (self.type, self.digits, self.valid)
+
+    @property
+    def values(self) -> Any:
+        """A text for each number, ordered as the numbers are."""
+        if self._texts is None:
+            self._texts = _sortable_texts(self.digits, self.valid)
+        return self._texts
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        mask = 0 if self.valid is None else self.valid.nbytes
+        return int(self.digits.nbytes) + mask
+
+    def taken(self, positions: Any) -> DecimalColumn:
+        """Some rows, by positions, a mask or a slice."""
+        valid = None if self.valid is None else self.valid[positions]
+        return DecimalColumn(self.type, self.digits[positions], valid)
+
+    def followed_by(self, others: Sequence[Column]) -> DecimalColumn:
+        """This column and others behind it."""
+        columns = [self, *others]
+        valid = None
+        if any(column.valid is not None for column in columns):
+            valid = np.concatenate([column.is_valid() for column in columns])
+        return DecimalColumn(self.type, np.concatenate([*map(digits_of, columns)]), valid)
+
+
 def digits_of(column: Column) -> NDArray[Any]:
     """The digits of a DECIMAL column as whole numbers: int64 where they have room, else Python's; 0 where NULL."""
+    if isinstance(column, DecimalColumn):
+        return column.digits
     texts = column.values
     if isinstance(texts, pa.Scalar):
         made = digits_of(Column(column.type, pa.array([texts.as_py()], pa.string())))
@@ -97,9 +151,17 @@ def decimal_column(
     type_: ColumnType, digits: NDArray[Any], valid: NDArray[np.bool_] | None
 ) -> Column:
     """A DECIMAL column of whole numbers; what is at NULL positions does not matter."""
-    flat = digits.reshape(-1)
-    if valid is not None and flat.dtype == object:
-        flat = np.where(np.broadcast_to(valid, flat.shape), flat, 0)
+    if digits.ndim == 0:
+        known = valid is None or bool(np.all(valid))
+        one = _sortable_texts(digits.reshape(1), None)[0] if known else None
+        return Column(type_, pa.scalar(None, pa.string()) if one is None else one, valid)
+    if valid is not None:
+        digits = np.where(np.broadcast_to(valid, digits.shape), digits, 0)
+    return DecimalColumn(type_, digits, valid)
+
+
+def _sortable_texts(flat: NDArray[Any], valid: NDArray[np.bool_] | None) -> pa.StringArray:
+    """Whole numbers as the texts that hold them."""
     if flat.dtype == object:
         high = np.array([int(each) >> 64 for each in flat], np.int64)
         low = np.array([int(each) & 0xFFFFFFFFFFFFFFFF for each in flat], np.uint64)
@@ -110,11 +172,7 @@ def decimal_column(
     data = _HEX[np.ascontiguousarray(halves).view(np.uint8).reshape(-1)].reshape(-1)
     count = len(flat)
     offsets = np.arange(0, 32 * count + 1, 32, dtype=np.int32)
-    if digits.ndim == 0:
-        known = valid is None or bool(np.all(valid))
-        texts = _texts(1, offsets, data, None)
-        return Column(type_, texts[0] if known else pa.scalar(None, pa.string()), valid)
-    return Column(type_, _texts(count, offsets, data, valid), valid)
+    return _texts(count, offsets, data, valid)
 
 
 def base64_texts(column: Column) -> pa.StringArray:
@@ -160,6 +218,27 @@ def decimals_of_texts(type_: DecimalType, texts: Any) -> tuple[Column, NDArray[n
     return decimal_column(type_, digits[codes], valid), failed if failed.any() else None
 
 
+def narrow_decimals(type_: DecimalType, array: Any) -> DecimalColumn | None:
+    """Arrow's decimals or whole numbers as a column, where 64 bits hold every one and none has to be rounded; else None."""
+    if pa.types.is_decimal(array.type) and array.type.scale > type_.scale:
+        return None
+    try:
+        moved = array.cast(pa.decimal128(38, type_.scale))
+    except pa.ArrowInvalid:
+        return None
+    halves = np.frombuffer(moved.buffers()[1] or b"", np.int64)[
+        2 * moved.offset : 2 * (moved.offset + len(moved))
+    ].reshape(-1, 2)
+    valid = moved.is_valid().to_numpy(zero_copy_only=False) if moved.null_count else None
+    digits, high = halves[:, 0].copy(), halves[:, 1]
+    if valid is not None:
+        digits, high = np.where(valid, digits, 0), np.where(valid, high, 0)
+    most = 10**type_.digits
+    if (high != digits >> 63).any() or (most < 1 << 63 and (np.abs(digits) >= most).any()):
+        return None
+    return DecimalColumn(type_, digits, valid)
+
+
 def decimals_of_arrow(column: Column, type_: pa.DataType) -> pa.Array:
     """A DECIMAL column as Arrow's own decimals."""
     digits = digits_of(column)
@@ -178,6 +257,9 @@ def number_texts(column: Column) -> pa.StringArray:
     """A DECIMAL column as people write it, all digits; NULL is ''."""
     assert isinstance(column.type, DecimalType)
     scale = column.type.scale
+    if isinstance(column, DecimalColumn) and column.digits.dtype != object and not is_plain():
+        made = decimal_texts(column.digits, scale)
+        return made if column.valid is None else pc.if_else(pa.array(column.valid), made, "")
     coded = column.values.dictionary_encode()
     distinct = digits_of(Column(column.type, coded.dictionary)).tolist()
     shown = pa.array([plain_number(int(each), scale) for each in distinct], pa.string())

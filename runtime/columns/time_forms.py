@@ -22,8 +22,10 @@ from cqc.compiler.meaning.times.time_patterns import (
     zone_named,
 )
 from cqc.runtime.columns import number_text
+from cqc.runtime.columns.bytes.fixed_times import FixedLayout
 from cqc.runtime.columns.local_times import instants_of_local
 from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US, parse_iso
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,6 +147,12 @@ def _in_zone(
 
 def _by_pattern(texts: Any, pieces: tuple[Piece, ...], zone: tzinfo | None) -> Parsed:
     valid = texts.is_valid().to_numpy(zero_copy_only=False)
+    layout = None if is_plain() else FixedLayout.of(pieces)
+    if layout is not None:
+        us, fits = layout.read(texts)
+        fits &= valid
+        us = np.where(fits, us, 0)
+        return (us, valid & ~fits) if zone is None else _in_zone(us, valid & ~fits, fits, zone)
     regex = "".join(
         piece.regex if piece.name is None else f"(?P<{piece.name}>{piece.regex})"
         for piece in pieces

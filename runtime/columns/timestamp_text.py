@@ -16,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.times.instants import format_day, format_instant, parse_instant
+from cqc.runtime.columns.bytes.instant_text import instant_texts
 from cqc.runtime.columns.distinct_text import text_of_numbers, values_of_text
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +74,9 @@ def format_column(column: Column) -> pa.StringArray:
 
 def format_cast(us: NDArray[np.int64]) -> Any:
     """As CAST(... AS STRING) writes it: a space, and only the digits of the second that are needed."""
-    return text_of_numbers(us, _spark_text)
+    if us.ndim == 0 or is_plain() or not _in_calendar(us):
+        return text_of_numbers(us, _spark_text)
+    return instant_texts(us)
 
 
 def to_datetime(us: int) -> datetime | str:

@@ -34,9 +34,9 @@ def based(number: str, source: int, target: int) -> Any:
         if value >= _BITS:
             return FAILED
     if negative and target > 0:
-        value = (
-            _BITS - value if value < _BITS // 2 else 2**63
-        )  # beyond the least BIGINT it is stuck
+        value = _BITS - (
+            value if value < _BITS // 2 else 1
+        )  # from the least BIGINT on it is -1, as in Spark
     if target < 0 and value >= _BITS // 2:
         negative, value = True, _BITS - value
     shown = _written(value % _BITS, abs(target))

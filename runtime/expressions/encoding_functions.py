@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
@@ -16,19 +17,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.columns.sortable_columns import bytes_of_hex
-from cqc.runtime.expressions.casts import cast
-from cqc.runtime.expressions.row_by_row import FAILED, is_constant, row_kernel
-from cqc.runtime.expressions.text_bytes import (
+from cqc.runtime.columns.bytes.byte_columns import with_others
+from cqc.runtime.columns.bytes.digests import crc32_of, md5_of, sha1_of, sha256_of
+from cqc.runtime.columns.bytes.text_bytes import (
     base64_of,
     first_points,
     hex_of_base64,
     hex_of_numbers,
     hex_of_texts,
 )
+from cqc.runtime.columns.bytes.urls import url_decoded, url_encoded
+from cqc.runtime.columns.sortable_columns import bytes_of_hex
+from cqc.runtime.expressions.casts import cast
+from cqc.runtime.expressions.row_by_row import FAILED, is_constant, row_kernel
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
@@ -102,6 +107,55 @@ def _unhex(column: Column) -> PartialOutcome:
     return pc.ascii_lower(whole), None, there.to_numpy(zero_copy_only=False)
 
 
+@lru_cache(maxsize=1)
+def _one_character_texts() -> pa.StringArray:
+    """By number; the last one is nothing. Not made at the start: the first array of texts loads pandas."""
+    return pa.array([*map(chr, range(256)), ""], pa.string())
+
+
+def _chr(number: Column) -> PartialOutcome:
+    """The character of the last eight bits; nothing for a negative number."""
+    codes = np.asarray(number.values)
+    made = _one_character_texts().take(pa.array(np.where(codes < 0, 256, codes & 0xFF).reshape(-1)))
+    return (made if codes.ndim else made[0]), None, None
+
+
+def _digest_kernel(
+    columnwise: Callable[..., Any], slowly: PartialKernel, sizes: Sequence[int] = ()
+) -> PartialKernel:
+    """A digest of whole columns, where the second argument, if there is one, is a constant among `sizes`."""
+
+    def kernel(first: Column, *more: Column) -> PartialOutcome:
+        chosen = [int(each.values) for each in more if is_constant(each)]
+        known = len(chosen) == len(more) and all(each in sizes for each in chosen)
+        if is_constant(first) or not known or is_plain():
+            return slowly(first, *more)
+        values = bytes_of_hex(first.values) if first.type is ColumnType.BINARY else first.values
+        return columnwise(values, *(each or 256 for each in chosen)), None, None
+
+    return kernel
+
+
+def _url_encoded(text: str) -> str:
+    return quote_plus(text, safe="*-_.").replace("~", "%7E")
+
+
+_encode_slowly = row_kernel(_url_encoded)
+
+
+def _url_encode(column: Column) -> PartialOutcome:
+    if is_constant(column) or is_plain():
+        return _encode_slowly(column)
+    return url_encoded(column.values), None, None
+
+
+def _url_decode(column: Column) -> PartialOutcome:
+    if is_constant(column) or is_plain():
+        return _decode_slowly(column)
+    made, failed, left = url_decoded(column.values)
+    return with_others(made, left, column.values, decoded), failed, None
+
+
 def _sha2(data: bytes, bits: int) -> str | None:
     name = _DIGESTS.get(bits)
     return None if name is None else hashlib.new(name, data).hexdigest()
@@ -131,6 +185,8 @@ def decoded(text: str) -> Any:
     parts.append(plain[at:])
     return FAILED if any("%" in part for part in parts[::2]) else "".join(parts)
 
+
+_decode_slowly = row_kernel(decoded)
 
 _UNRESERVED = r"A-Za-z0-9_\-!.~'()*"
 _OTHER = r"[^\x00-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000]"
@@ -216,17 +272,17 @@ KERNELS: dict[str, Kernel] = {}
 
 PARTIAL_KERNELS: dict[str, PartialKernel] = {
     "ascii": _ascii,
-    "chr": row_kernel(lambda number: chr(number & 0xFF) if number >= 0 else ""),
+    "chr": _chr,
     "hex": _hex,
     "base64": _base64,
     "unbase64": _unbase64,
     "unhex": _unhex,
-    "md5": bytes_kernel(_digest("md5")),
-    "sha1": bytes_kernel(_digest("sha1")),
-    "sha2": bytes_kernel(_sha2),
-    "crc32": bytes_kernel(zlib.crc32, np.int64),
-    "url_encode": row_kernel(lambda text: quote_plus(text, safe="*-_.").replace("~", "%7E")),
-    "url_decode": row_kernel(decoded),
+    "md5": _digest_kernel(md5_of, bytes_kernel(_digest("md5"))),
+    "sha1": _digest_kernel(sha1_of, bytes_kernel(_digest("sha1"))),
+    "sha2": _digest_kernel(sha256_of, bytes_kernel(_sha2), (0, 224, 256)),
+    "crc32": _digest_kernel(crc32_of, bytes_kernel(zlib.crc32, np.int64)),
+    "url_encode": _url_encode,
+    "url_decode": _url_decode,
     "parse_url": row_kernel(url_part),
 }
 

@@ -1,4 +1,4 @@
-"""Kernels of the functions of JSON in text: once for each distinct text, by Python's parser.
+"""Kernels of the functions of JSON in text: by whole columns, and by Python's parser once for each distinct text that is unusual.
 
 As in Spark the text is read to the end of its first value, of a key that comes twice the first counts, and numbers with a point are
 written as Java writes doubles.
@@ -11,11 +11,19 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cqc.runtime.columns.bytes.json_paths import LEFT, NOTHING, values_at
+from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.number_text import java_text
-from cqc.runtime.expressions.row_by_row import FAILED, row_kernel
+from cqc.runtime.expressions.row_by_row import FAILED, constant_text, is_constant, row_kernel
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
+    from cqc.runtime.columns.columns import Column
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
 
 _STEP = re.compile(r"\s*\.\s*([^.\[*][^.\[]*)|\s*\[\s*(\d+)\s*\]|\s*\['([^'?]+)'\]")
 _WHITE = " \t\r\n"
@@ -108,8 +116,28 @@ def _json(value: Any) -> str:
     return {True: "true", False: "false", None: "null"}[value]
 
 
+_one_by_one = row_kernel(get_json_object)
+
+
+def _get_json_object(text: Column, path: Column) -> PartialOutcome:
+    """By whole columns where the path is a constant; Python is asked about the texts that the kernel leaves."""
+    steps = _steps(constant_text(path)) if is_constant(path) else None
+    if is_constant(text) or not steps or is_plain():
+        return _one_by_one(text, path)
+    made, outcome = values_at(text.values, steps)
+    present, failed = outcome != NOTHING, np.zeros(len(outcome), np.bool_)
+    left = np.flatnonzero(outcome == LEFT)
+    if len(left):
+        some = take(text, left)
+        texts, bad, there = _one_by_one(some, path)
+        mask = pa.array(outcome == LEFT)
+        made = pc.replace_with_mask(made, mask, pa.array(texts))
+        failed[left], present[left] = bad, there
+    return made, failed, present
+
+
 KERNELS: dict[str, Kernel] = {}
 
-PARTIAL_KERNELS: dict[str, PartialKernel] = {"get_json_object": row_kernel(get_json_object)}
+PARTIAL_KERNELS: dict[str, PartialKernel] = {"get_json_object": _get_json_object}
 
 NODES: dict[str, NodeMaker] = {}

@@ -29,6 +29,8 @@ from cqc.runtime.expressions.nested.decimal_functions import (
     is_decimal,
     rounded_decimal,
 )
+from cqc.runtime.expressions.rounding import EXACT_POWER, rounded_doubles
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
 # Enough digits for every DOUBLE written out in full.
 _EXACT = decimal.Context(prec=2000)
-_EXACT_POWER = 22  # ten to this power is the last one that a DOUBLE holds exactly
 
 
 def _absolute(column: Column) -> Outcome:
@@ -96,22 +97,20 @@ def _round_half_away(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return whole + np.where(up, np.copysign(1.0, values), 0.0)
 
 
-def _round_double(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    """Where scaling cannot blur on which side of a half a value is, scale; the others digit by digit."""
-    result = np.array(values)
-    unclear = np.isfinite(values)
-    if 0 < digits <= _EXACT_POWER:
-        power = 10.0**digits
-        with np.errstate(all="ignore"):
-            scaled = values * power
-            distance = np.abs(np.abs(scaled - np.trunc(scaled)) - 0.5)
-            clear = (np.abs(scaled) < 2.0**50) & (distance > 1e-2)
-            result = np.where(clear, _round_half_away(scaled) / power + 0.0, values)
-        unclear &= ~clear
+def _round_double(
+    values: NDArray[np.float64], digits: int, *, even: bool = False
+) -> NDArray[np.float64]:
+    """Half away from zero or to the even digit; what has no room in 64 bits digit by digit."""
+    result = np.array(values).reshape(-1)
+    unclear = np.isfinite(result)
+    if 0 < digits <= EXACT_POWER and not is_plain():
+        result, unclear = rounded_doubles(result, digits, even=even)
     if unclear.any():
-        slow = [_round_exactly(value, digits) for value in np.asarray(values[unclear]).tolist()]
-        result[unclear] = slow
-    return result
+        exactly = _bround_exactly if even else _round_exactly
+        result[unclear] = [
+            exactly(value, digits) for value in np.asarray(values).reshape(-1)[unclear].tolist()
+        ]
+    return result.reshape(np.shape(values))
 
 
 def _round_exactly(value: float, digits: int) -> float:
@@ -153,22 +152,7 @@ def _bround(column: Column, digits: Column | None = None) -> Outcome:
         return _bround_bigint(values, places)
     if places == 0:
         return np.rint(values) + 0.0, None
-    result = np.array(values)
-    unclear = np.isfinite(values)
-    if (
-        0 < places <= _EXACT_POWER
-    ):  # as `_round_double` does it: only what is near a half needs its digits
-        power = 10.0**places
-        with np.errstate(all="ignore"):
-            scaled = values * power
-            distance = np.abs(np.abs(scaled - np.trunc(scaled)) - 0.5)
-            clear = (np.abs(scaled) < 2.0**50) & (distance > 1e-2)
-            result = np.where(clear, np.rint(scaled) / power + 0.0, values)
-        unclear = unclear & ~clear
-    if unclear.any():
-        slow = [_bround_exactly(value, places) for value in np.asarray(values[unclear]).tolist()]
-        result[unclear] = slow
-    return result, None
+    return _round_double(values, places, even=True), None
 
 
 def _bround_exactly(value: float, digits: int) -> float:

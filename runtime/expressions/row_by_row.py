@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 def is_constant(column: Column | None) -> bool:
     """Whether a column stands for one value on every row; so does an argument that is left out."""
+    if type(column) not in (Column, type(None)):
+        return False  # one with a form of its own, which would make texts when asked for values
     if column is None or isinstance(column.values, pa.Scalar):
         return True
     if isinstance(column.values, pa.Array):

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import PatternKind
+from cqc.runtime.columns.bytes.text_bytes import places
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.expressions import text_lists
 from cqc.runtime.expressions.expression_kernels import is_known
 from cqc.runtime.expressions.patterns.like_patterns import match_each
 from cqc.runtime.expressions.regular_expressions import regexp_extract, regexp_replace
 from cqc.runtime.expressions.row_by_row import FAILED, constant_text, is_constant, row_kernel
-from cqc.runtime.expressions.text_bytes import places
 
 if TYPE_CHECKING:
     from cqc.compiler.meaning.types import ColumnType

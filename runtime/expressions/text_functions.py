@@ -11,6 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.runtime.columns.bytes.byte_columns import is_ascii
+from cqc.runtime.columns.bytes.letter_case import capital, titled_texts
+from cqc.runtime.columns.bytes.translated import translated_texts
 from cqc.runtime.columns.columns import Column, text_column
 from cqc.runtime.columns.comparisons import truth
 from cqc.runtime.columns.distinct_text import text_of_text
@@ -26,6 +29,7 @@ from cqc.runtime.expressions.row_by_row import (
     texts_of_rows,
     truths_of_rows,
 )
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,9 +46,9 @@ def _lower(column: Column) -> Outcome:
 
 def _upper(column: Column) -> Outcome:
     texts = column.values
-    if not isinstance(texts, pa.Scalar) and pc.all(pc.string_is_ascii(texts)).as_py() is not False:
-        return pc.ascii_upper(texts), None
-    return text_of_text(texts, str.upper), None
+    if isinstance(texts, pa.Scalar):
+        return text_of_text(texts, str.upper), None
+    return (pc.ascii_upper(texts) if is_ascii(texts) else capital(texts)), None
 
 
 def _length(column: Column) -> Outcome:
@@ -201,8 +205,20 @@ def _translated(text: str, search: str, put: str) -> str:
     return text.translate(table)
 
 
+_translate_slowly = row_kernel(_translated)
+
+
+def _translate(text: Column, search: Column, put: Column) -> PartialOutcome:
+    if is_constant(text) or not (is_constant(search) and is_constant(put)) or is_plain():
+        return _translate_slowly(text, search, put)
+    return translated_texts(text.values, constant_text(search), constant_text(put)), None, None
+
+
 def _initcap(column: Column) -> Outcome:
-    return text_of_text(column.values, titled), None
+    texts = column.values
+    if isinstance(texts, pa.Scalar):
+        return text_of_text(texts, titled), None
+    return titled_texts(texts, titled), None
 
 
 def titled(text: str) -> str:
@@ -225,6 +241,9 @@ def _concat_ws(nodes: list[Node], type_: ColumnType) -> Node:
         sure = pa.repeat(pa.scalar(""), frame.rows)
         filled = pc.fill_null(between, "")
         texts = [part.values for part in parts]
+        if not any(part.values.null_count for part in parts):
+            own = pc.binary_join_element_wise(*texts, between)
+            return text_column(own)
         joined = pc.binary_join_element_wise(sure, *texts, filled, null_handling="skip")
         widths = pc.unique(pc.utf8_length(filled)).to_pylist()
         if len(widths) == 1:
@@ -260,7 +279,7 @@ KERNELS: dict[str, Kernel] = {
 PARTIAL_KERNELS: dict[str, PartialKernel] = {
     "lpad": _pad(before=True),
     "rpad": _pad(before=False),
-    "translate": row_kernel(_translated),
+    "translate": _translate,
     "levenshtein": levenshtein,
 }
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.runtime.columns.columns import Column, spread
-from cqc.runtime.columns.nested import nested_column
+from cqc.runtime.columns.nested import lists_of, nested_column
 from cqc.runtime.expressions.regular_expressions import compiled, never_empty
 from cqc.runtime.expressions.row_by_row import FAILED, constant_text, is_constant
 
@@ -81,6 +81,37 @@ def _split_column(text: Column, given: list[Column]) -> Any:
     return pc.split_pattern_regex(text.values, source, max_splits=splits)
 
 
+_MARKS = ("\x00", "\x01", "\x02", "\x1f")  # what texts do not hold; one is enough
+
+
+def _extracted_column(text: Column, given: list[Column]) -> Any:
+    """What a group of each match holds, of a whole column; None where Arrow would find something else.
+
+    Each match is replaced by its group between two marks; split at the marks, every second part is a group.
+    """
+    pattern, group = given[0], given[1] if len(given) > 1 else None
+    if is_constant(text) or not (is_constant(pattern) and is_constant(group)):
+        return None
+    source, wanted = constant_text(pattern), 1 if group is None else int(group.values)
+    program = compiled(source)
+    if program is None or not never_empty(source) or not 0 <= wanted <= min(program.groups, 9):
+        return None
+    texts = text.values
+    free = (mark for mark in _MARKS if not pc.any(pc.match_substring(texts, mark)).as_py())
+    mark = next(free, None)
+    if mark is None:
+        return None
+    marked = pc.replace_substring_regex(texts, source, f"{mark}\\{wanted}{mark}")
+    lists = pc.split_pattern(marked, mark)
+    starts = lists.offsets.to_numpy()
+    counts = np.diff(starts) // 2
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    places = np.repeat(starts[:-1] + 1 - 2 * offsets[:-1], counts) + 2 * np.arange(offsets[-1])
+    valid = None if not texts.null_count else texts.is_valid().to_numpy(zero_copy_only=False)
+    return lists_of(offsets, lists.values.take(pa.array(places)), valid)
+
+
 def _list_node(
     function: Callable[..., Any], whole: Callable[[Column, list[Column]], Any] | None
 ) -> NodeMaker:
@@ -134,5 +165,5 @@ def _listed(column: Column) -> list[Any]:
 
 NODES: dict[str, NodeMaker] = {
     "split": _list_node(split_text, _split_column),
-    "regexp_extract_all": _list_node(all_extracted, None),
+    "regexp_extract_all": _list_node(all_extracted, _extracted_column),
 }

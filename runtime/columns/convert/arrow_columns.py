@@ -23,7 +23,7 @@ from cqc.runtime.columns.date_text import DAY_US, parse_date
 from cqc.runtime.columns.event_time import span
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
 from cqc.runtime.columns.repeated_text import repeated_text
-from cqc.runtime.columns.sortable_columns import decimals_of_texts, hex_of_bytes
+from cqc.runtime.columns.sortable_columns import decimals_of_texts, hex_of_bytes, narrow_decimals
 from cqc.runtime.columns.timestamp_text import FIRST_US, LAST_US
 
 if TYPE_CHECKING:
@@ -234,6 +234,9 @@ def _nested(type_: ColumnType, array: pa.Array, reading: Reading) -> Converted |
 
 def _decimal(type_: DecimalType, array: pa.Array, reading: Reading) -> Converted | None:
     if pa.types.is_integer(array.type) or pa.types.is_decimal(array.type):
+        narrow = narrow_decimals(type_, array)
+        if narrow is not None:
+            return narrow, None
         return decimals_of_texts(type_, pc.cast(array, pa.string()))
     if is_text(array.type) and reading.lenient:
         text = _string(array, reading)

@@ -13,6 +13,7 @@ from cqc.compiler.meaning.bound import ArithmeticOp
 from cqc.compiler.meaning.types import DecimalType
 from cqc.runtime.columns.columns import is_known, spread
 from cqc.runtime.columns.sortable_columns import decimal_column, digits_of, divided
+from cqc.runtime.expressions.nested.decimal_functions import half_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +45,8 @@ def negated_decimal(operand: Node) -> Node:
     def node(frame: Frame) -> Column:
         column = spread(operand(frame), frame.rows)
         digits = digits_of(column)
+        if _size(digits) >= _LARGE:
+            digits = digits.astype(object)  # the least int64 has no counterpart
         return decimal_column(column.type, -digits, column.valid)
 
     return node
@@ -71,6 +74,8 @@ def _computed(
             made = a + b if op is ArithmeticOp.ADD else a - b
         return _rounded(made, scale, type_, none)
     if op is ArithmeticOp.MULTIPLY:
+        if _size(one) * _size(other) < _LARGE:
+            return _rounded(one * other, sum(scales), type_, none)
         return _rounded(one.astype(object) * other.astype(object), sum(scales), type_, none)
     zero = np.asarray(other == 0, np.bool_)
     shift = 10 ** (_QUOTIENT_SCALE - scales[0] + scales[1])
@@ -90,8 +95,15 @@ def _remainder(number: int, by: int) -> int:
     return -rest if number < 0 else rest
 
 
+def _size(digits: NDArray[Any]) -> int:
+    """The largest of them, whatever its sign; of Python's numbers more than any DECIMAL holds."""
+    if digits.dtype == object:
+        return 10**80
+    return max(int(digits.max()), -int(digits.min())) if len(digits) else 0
+
+
 def _small(digits: NDArray[Any]) -> bool:
-    return digits.dtype != object and (not len(digits) or int(np.abs(digits).max()) < _LARGE // 2)
+    return _size(digits) < _LARGE // 2
 
 
 def _moved(digits: NDArray[Any], places: int) -> NDArray[Any]:
@@ -99,7 +111,7 @@ def _moved(digits: NDArray[Any], places: int) -> NDArray[Any]:
     if not places:
         return digits
     power = 10**places
-    if digits.dtype != object and len(digits) and int(np.abs(digits).max()) < _LARGE // power:
+    if _size(digits) < _LARGE // power:
         return np.asarray(digits * power)
     return np.asarray(digits.astype(object) * power)
 
@@ -110,11 +122,19 @@ def _rounded(
     """Digits of one scale in that of the type, half up; and where something failed or has too many of them."""
     if scale > type_.scale:
         power = 10 ** (scale - type_.scale)
+        if power < _LARGE and _size(digits) < _LARGE:
+            return _fitting(half_up(digits, power), type_, failed)
         made = np.empty(len(digits), object)
         made[:] = [divided(int(each), power) for each in digits.tolist()]
         digits = made
+    return _fitting(digits, type_, failed)
+
+
+def _fitting(
+    digits: NDArray[Any], type_: DecimalType, failed: NDArray[np.bool_]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     most = 10**type_.digits
-    if digits.dtype != object and most > 1 << 63:
+    if _size(digits) < most:
         return digits, failed
     beyond = np.array([abs(each) >= most for each in digits.tolist()], np.bool_)
     if beyond.any():

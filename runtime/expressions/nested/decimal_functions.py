@@ -68,7 +68,7 @@ def rounded_decimal(
 def _is_large(digits: NDArray[Any], factor: int) -> bool:
     if digits.dtype == object:
         return True
-    return bool(digits.size) and int(np.max(np.abs(digits))) >= _FITS // factor
+    return bool(digits.size) and max(int(digits.max()), -int(digits.min())) >= _FITS // factor
 
 
 def _made(column: Column, type_: DecimalType, digits: NDArray[Any]) -> Outcome:
@@ -77,7 +77,7 @@ def _made(column: Column, type_: DecimalType, digits: NDArray[Any]) -> Outcome:
     digits = np.asarray(digits)
     if digits.dtype != object and most > 1 << 63:
         return decimal_column(type_, digits, column.valid).values, None
-    failed = np.asarray(np.abs(digits) >= most, np.bool_)
+    failed = np.asarray((digits >= most) | (digits <= -most), np.bool_)
     safe = np.where(failed, 0, digits) if failed.any() else digits
     return decimal_column(
         type_, np.asarray(safe), column.valid
@@ -91,22 +91,24 @@ def floored(digits: NDArray[Any], power: int) -> NDArray[Any]:
 
 def ceiled(digits: NDArray[Any], power: int) -> NDArray[Any]:
     """The least whole numbers that are not below the quotients."""
-    return np.asarray(-(-digits // power))
+    whole = digits // power
+    return np.asarray(whole + (whole * power != digits))
 
 
 def half_up(digits: NDArray[Any], power: int) -> NDArray[Any]:
     """The nearest whole numbers, a half away from zero."""
-    size = np.abs(digits)
-    whole = size // power
-    whole = whole + (2 * (size - whole * power) >= power)
-    return np.asarray(np.where(digits < 0, -whole, whole))
+    whole = (
+        digits // power
+    )  # towards minus infinity, so that a half below zero is already away from it
+    rest = digits - whole * power
+    return np.asarray(whole + np.where(digits < 0, rest > power - rest, rest >= power - rest))
 
 
 def half_even(digits: NDArray[Any], power: int) -> NDArray[Any]:
     """The nearest whole numbers, a half to the even one."""
     whole = digits // power
-    twice = 2 * (digits - whole * power)
-    up = (twice > power) | ((twice == power) & (whole % 2 == 1))
+    rest = digits - whole * power
+    up = (rest > power - rest) | ((rest == power - rest) & (whole % 2 == 1))
     return np.asarray(whole + up)
 
 

@@ -14,14 +14,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
+from cqc.runtime.columns.bytes.json_paths import NOTHING, NUMBER, TEXT, TRUTH, values_at
 from cqc.runtime.columns.columns import Column, null_column, text_column
 from cqc.runtime.columns.convert.arrow_out import to_objects
 from cqc.runtime.columns.convert.nested_values import nested_of_values
 from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.convert.reading import Reading
-from cqc.runtime.columns.nested import column_of_inner, field_of, inner_of_column, nested_of
+from cqc.runtime.columns.nested import (
+    column_of_inner,
+    field_of,
+    inner_of_column,
+    inner_type,
+    nested_of,
+    structs_of,
+)
 from cqc.runtime.columns.number_text import java_text
 from cqc.runtime.expressions.nested.spread import spread
+from cqc.runtime.kernel import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,15 +149,61 @@ def _from_json(nodes: list[Node], type_: ColumnType) -> Node:
     operand = nodes[0]
 
     def node(frame: Frame) -> Column:
-        column = spread(operand(frame), frame.rows)
-        coded = column.values.dictionary_encode()
-        if not len(coded.dictionary):
-            return null_column(type_, frame.rows)
-        values = [_parsed(text, type_) for text in coded.dictionary.to_pylist()]
-        made, _ = _fitting(type_, values, _STRICT)
-        return column_of_inner(type_, nested_of(made).take(coded.indices))
+        texts = spread(operand(frame), frame.rows).values
+        if not _is_simple(type_) or is_plain() or not frame.rows:
+            return column_of_inner(type_, _each_parsed(type_, texts))
+        made, left = _flat_structs(type_, texts)
+        if left.any():
+            slow = _each_parsed(type_, texts.filter(pa.array(left)))
+            places = np.arange(frame.rows)
+            places[left] = frame.rows + np.arange(len(slow))
+            made = pa.concat_arrays([made, slow.cast(made.type)]).take(pa.array(places))
+        return column_of_inner(type_, made)
 
     return node
+
+
+def _each_parsed(type_: ColumnType, texts: Any) -> Any:
+    """Values by Python's parser, once for each distinct text."""
+    coded = texts.dictionary_encode()
+    if not len(coded.dictionary):
+        return nested_of(null_column(type_, len(texts)))
+    values = [_parsed(text, type_) for text in coded.dictionary.to_pylist()]
+    made, _ = _fitting(type_, values, _STRICT)
+    return nested_of(made).take(coded.indices)
+
+
+_BY_COLUMN = {
+    ColumnType.STRING: TEXT,
+    ColumnType.BIGINT: NUMBER,
+    ColumnType.DOUBLE: NUMBER,
+    ColumnType.BOOLEAN: TRUTH,
+}
+_MOST_DIGITS = 18  # that every BIGINT of so many has room for
+
+
+def _flat_structs(type_: StructType, texts: Any) -> tuple[Any, NDArray[np.bool_]]:
+    """Structs of simple fields, a column after the other, and which rows are left: where a text or a value is unusual, or NULL."""
+    left = texts.is_null().to_numpy(zero_copy_only=False)
+    parts = []
+    for name, inner in type_.fields:
+        is_real = inner is ColumnType.DOUBLE
+        found, outcome = values_at(texts, [name], strict=True, as_written=is_real)
+        there = outcome == _BY_COLUMN[inner]
+        left |= ~there & (outcome != NOTHING)
+        if inner is ColumnType.BIGINT:
+            long = pc.greater(pc.binary_length(found), _MOST_DIGITS)
+            left |= there & long.to_numpy(zero_copy_only=False)
+        if is_real:  # written without a point it is a whole number, which has no sign at zero
+            left |= pc.equal(found, "-0").to_numpy(zero_copy_only=False)
+        keep = there & ~left
+        masked = pc.if_else(pa.array(keep), found, pa.scalar(None, pa.string()))
+        parts.append(masked if inner is ColumnType.STRING else pc.cast(masked, inner_type(inner)))
+    return structs_of(parts, [f"{at}" for at in range(len(parts))], None), left
+
+
+def _is_simple(type_: ColumnType) -> TypeGuard[StructType]:
+    return isinstance(type_, StructType) and all(inner in _BY_COLUMN for _, inner in type_.fields)
 
 
 def _parsed(text: str, type_: ColumnType) -> Any:

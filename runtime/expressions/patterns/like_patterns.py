@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 
 from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import PatternKind
+from cqc.runtime.columns.bytes.byte_columns import is_ascii
+from cqc.runtime.columns.bytes.letter_case import lowered
 from cqc.runtime.columns.distinct_text import text_of_text
 
 if TYPE_CHECKING:
@@ -139,13 +141,9 @@ def lower_texts(texts: Any) -> Any:
     """`lower` over an Arrow array or scalar."""
     if isinstance(texts, pa.Scalar):
         return text_of_text(texts, lower)
-    is_ascii = pc.string_is_ascii(texts)
-    lowered = pc.ascii_lower(texts)
-    if pc.all(is_ascii).as_py() is not False:
-        return lowered
-    # Python's rules for the others, which are few: its own texts take five times the memory.
-    others = pc.invert(pc.fill_null(is_ascii, True))
-    return pc.replace_with_mask(lowered, others, text_of_text(texts.filter(others), lower))
+    if is_ascii(texts):
+        return pc.ascii_lower(texts)
+    return lowered(texts)
 
 
 def _like_test(tokens: tuple[Token, ...]) -> Callable[[Any], Any]:

@@ -56,7 +56,10 @@ def double_to_text(value: float) -> str:
     sign = "-" if math.copysign(1, value) < 0 else ""
     if value == 0:
         return sign + "0.0"
-    _, digits, exponent = Decimal(repr(abs(value))).normalize().as_tuple()
+    exact = Decimal(repr(abs(value)))
+    if len(exact.normalize().as_tuple().digits) == 1:  # of two digits those that are nearest
+        exact = round(Decimal(abs(value)), 1 - Decimal(abs(value)).adjusted())
+    _, digits, exponent = exact.normalize().as_tuple()
     shown = "".join(map(str, digits))
     assert isinstance(exponent, int)
     power = len(shown) + exponent - 1  # the value is shown[0].shown[1:] times ten to this power

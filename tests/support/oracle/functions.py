@@ -618,7 +618,7 @@ def conv(number: str, source: int, target: int) -> Value:
     if value >= 2**64:
         return None
     if negative and target > 0:
-        signed = -value if value < 2**63 else -(2**63)
+        signed = -value if value < 2**63 else -1
         value = signed % 2**64
     if target < 0 and value >= 2**63:
         negative, value = True, 2**64 - value

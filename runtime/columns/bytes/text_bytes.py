@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from cqc.runtime.columns.bytes.byte_columns import bytes_of, offsets_of, texts_of
 from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LINE = 76  # digits of base64 in a line
-_MOST = 2**31 - 1  # bytes of all texts of an Arrow array
 _BASE64 = np.frombuffer(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8
 ).copy()
@@ -33,25 +33,25 @@ def places(part: Any, text: Any, begins: NDArray[np.int64] | None, rows: int) ->
     """
     found = np.empty(rows, np.int64)
     first = np.ones(1, np.int64) if begins is None else np.array(begins, np.int64).reshape(-1)
-    _find(*_bytes_of(part), *_bytes_of(text), first, found)
+    _find(*bytes_of(part), *bytes_of(text), first, found)
     return found
 
 
 def first_points(texts: pa.Array) -> NDArray[np.int64]:
     """The first code point of each text, 0 of an empty one."""
     found = np.empty(len(texts), np.int64)
-    _first(*_bytes_of(texts), found)
+    _first(*bytes_of(texts), found)
     return found
 
 
 def base64_of(values: pa.Array) -> pa.StringArray:
     """The bytes of texts or of Arrow's binary values in base64, in lines as MIME has them."""
-    data, starts = _bytes_of(values)
+    data, starts = bytes_of(values)
     digits = (np.diff(starts) + 2) // 3 * 4
-    offsets = _offsets(digits + np.maximum(digits - 1, 0) // _LINE * 2)
+    offsets = offsets_of(digits + np.maximum(digits - 1, 0) // _LINE * 2)
     made = np.empty(offsets[-1], np.uint8)
     _encode(data, starts, _BASE64, offsets, made)
-    return _texts(offsets, made)
+    return texts_of(offsets, made)
 
 
 def hex_of_base64(texts: pa.Array) -> tuple[pa.StringArray, NDArray[np.bool_]]:
@@ -59,20 +59,20 @@ def hex_of_base64(texts: pa.Array) -> tuple[pa.StringArray, NDArray[np.bool_]]:
 
     What is not base64's is passed over, but not within the padding.
     """
-    data, starts = _bytes_of(texts)
+    data, starts = bytes_of(texts)
     made = np.empty(2 * len(data), np.uint8)
     offsets = np.zeros(len(starts), np.int64)
     failed = np.zeros(len(texts), np.bool_)
     _decode(data, starts, _SIX_BITS, _LOWER, offsets, made, failed)
-    return _texts(offsets, made[: offsets[-1]]), failed
+    return texts_of(offsets, made[: offsets[-1]]), failed
 
 
 def hex_of_texts(texts: pa.Array) -> pa.StringArray:
     """The bytes of texts in capital hexadecimal digits."""
-    data, starts = _bytes_of(texts)
+    data, starts = bytes_of(texts)
     made = np.empty(2 * len(data), np.uint8)
     _double(data, _UPPER, made)
-    return _texts(starts * 2, made)
+    return texts_of(starts * 2, made)
 
 
 def hex_of_numbers(numbers: NDArray[np.int64]) -> pa.StringArray:
@@ -80,39 +80,7 @@ def hex_of_numbers(numbers: NDArray[np.int64]) -> pa.StringArray:
     offsets = np.zeros(len(numbers) + 1, np.int64)
     made = np.empty(16 * len(numbers), np.uint8)
     _write_hex(np.array(numbers, np.int64), _UPPER, offsets, made)
-    return _texts(offsets, made[: offsets[-1]])
-
-
-def _bytes_of(texts: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bytes of all texts, and where each begins and the last one ends; of a constant as of one text.
-
-    They are marked as read-only, as Arrow's are: a kernel is compiled for each layout.
-    """
-    if isinstance(texts, pa.Scalar):
-        texts = pa.array([texts.as_py()], texts.type)
-    data, starts = np.zeros(0, np.uint8), np.zeros(len(texts) + 1, np.int64)
-    _, offsets, held = texts.buffers()
-    if len(texts) and offsets is not None:
-        own = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-        starts = own.astype(np.int64) - int(own[0])
-        if held is not None and starts[-1]:
-            data = np.frombuffer(held, np.uint8)[own[0] : own[-1]]
-    data.flags.writeable = False
-    return data, starts
-
-
-def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    made = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=made[1:])
-    return made
-
-
-def _texts(offsets: NDArray[np.int64], data: NDArray[np.uint8]) -> pa.StringArray:
-    if offsets[-1] > _MOST:
-        raise OverflowError(f"the texts of one packet would take {offsets[-1]} bytes")
-    return pa.StringArray.from_buffers(
-        len(offsets) - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)
-    )
+    return texts_of(offsets, made[: offsets[-1]])
 
 
 @njit(cache=True, nogil=True)

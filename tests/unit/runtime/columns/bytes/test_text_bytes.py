@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cqc.runtime.expressions import text_bytes
-from cqc.runtime.expressions.text_bytes import (
+from cqc.runtime.columns.bytes import byte_columns
+from cqc.runtime.columns.bytes.text_bytes import (
     base64_of,
     first_points,
     hex_of_base64,
@@ -118,7 +118,7 @@ def test_nothing_at_all_is_no_trouble(texts: Any) -> None:
 
 
 def test_what_has_no_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_bytes, "_MOST", 3)
+    monkeypatch.setattr(byte_columns, "MOST", 3)
     with pytest.raises(OverflowError):
         hex_of_texts(pa.array(["ab"]))
 
