@@ -12,7 +12,6 @@ import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,7 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.meaning.sink_types import SPOOL_BYTES, bytes_of
 from cqc.runtime.deliver.results import merge
 from cqc.runtime.errors import RunError
+from cqc.runtime.files.names import folder_name
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import read_sealed_json, write_sealed_json
 from cqc.runtime.receivers.kinds import open_receiver
@@ -114,7 +114,7 @@ class SinkDelivery:
         if name in self._declared:
             return
         options = revealed(declared.options, declared.folder)
-        own = None if self._folder is None else self._folder / quote(name, safe="")
+        own = None if self._folder is None else self._folder / folder_name(name)
         status = SinkStatus(declared.name, declared.type)
         spool = self._open_spool(name, own, options)
         setting = Setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from cqc.runtime.errors import RunError
@@ -119,9 +120,10 @@ class DeclaredSinks:
         """Wait until everything was sent.
 
         Raises:
-            RunError: when that takes too long.
+            RunError: when that takes too long, or a sink can take nothing any more.
         """
         delivery, seconds = self._delivery, self._options.drain_s
+        began = time.monotonic()
         if delivery is None or delivery.drain(seconds, lambda: self.waiting()):
             return
         left = [each for each in delivery.measure() if each.waiting]
@@ -132,7 +134,9 @@ class DeclaredSinks:
         stays = "they are lost, because there is no --checkpoint"
         if self._folder is not None:
             stays = "they stay in the checkpoint and are sent at the next start"
-        raise RunError(f"results were not sent within {seconds:g} s: {told}; {stays}")
+        is_late = time.monotonic() - began >= seconds
+        within = f" within {seconds:g} s" if is_late else ""
+        raise RunError(f"results were not sent{within}: {told}; {stays}")
 
     def measure(self) -> tuple[SinkStatus, ...]:
         """What became of the results of each sink."""

@@ -240,7 +240,7 @@ class LocalRun:
             self.engine.measure(),
             time.perf_counter() - self._started,
             self.engine.failed_evaluations,
-            self.engine.warnings,
+            (*self.engine.warnings, *self._reading.warnings),
             self.engine.faults,
             self._rows_before(),
             sinks,

@@ -40,6 +40,7 @@ class FilesRead:
     """The files of a run that is read once: how many bytes there are, and how many were read."""
 
     all_bytes: int = 0
+    warnings: list[str] = field(default_factory=list)  # about what is not read
     _before: int = 0  # of files that are done with
     _open: dict[str, BinaryIO] = field(default_factory=dict)  # by name
     _highest: float = 0.0

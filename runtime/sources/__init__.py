@@ -77,6 +77,9 @@ def open_source(
     files = source_files(relation, path)
     if reading is not None:
         reading.expect(file.path for file in files)
+        passed_over = no_files(source_path(relation, path))
+        if passed_over:
+            reading.warnings.append(about_no_files(relation, passed_over))
     return in_chunks(
         (taken for file in files for taken in read_file(relation, file, reading, wanted)),
         rows or ROWS_PER_CHUNK,
@@ -195,6 +198,31 @@ def _files_in(folder: Path, default: str | None, relation: Relation) -> list[Sou
             f"cannot tell what the files in {folder} are for {relation.name}: say WITH (format = ...)"
         )
     return [SourceFile(file, default) for file in present]
+
+
+def no_files(folder: Path) -> list[Path]:
+    """What is called like data in a folder and is no file: nothing is read from folders in it, pipes, or links that lead nowhere."""
+    try:
+        entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    except OSError:
+        return []  # whoever reads says so
+    return [
+        entry
+        for entry in entries
+        if entry.name[0] not in "._"
+        and _format_of(entry)
+        and not entry.is_file()
+        and (entry.is_symlink() or entry.exists())
+    ]
+
+
+def about_no_files(relation: Relation, entries: list[Path]) -> str:
+    """What is said of such entries."""
+    others = "" if len(entries) == 1 else f" (and {len(entries) - 1:,} more)"
+    return (
+        f"{relation.name}: {entries[0]}{others} is no file but a folder, a pipe, or a link that leads nowhere; "
+        "nothing is read from it"
+    )
 
 
 def _format_of(path: Path) -> str | None:

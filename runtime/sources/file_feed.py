@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.meaning.source_formats import has_lines
 from cqc.runtime.errors import RunError
-from cqc.runtime.sources import source_files
+from cqc.runtime.sources import about_no_files, no_files, source_files
 from cqc.runtime.sources.file_cursors import open_cursor
 from cqc.runtime.sources.file_trace import Begun
 from cqc.runtime.sources.formats.csv_form import CsvForm
@@ -74,6 +74,8 @@ class FileFeed:
         self._path = path
         self._follow = follow
         self._seen: dict[str, Stamp] = {}  # how the files were of which everything was handed out
+        # Files with a later date than now (a clock was put back): how they were, and since when.
+        self._from_the_future: dict[str, tuple[Stamp, float]] = {}
         self._cursor: Cursor | None = None
         self._open: tuple[str, Stamp | None] = ("", None)  # the cursor's file, as it was before
         self._files: deque[SourceFile] = deque(self._listed())  # and not opened yet
@@ -145,7 +147,7 @@ class FileFeed:
         while self._files:
             file = self._files.popleft()
             path = str(file.path)
-            young = self._follow and _is_young(file.path)
+            young = self._follow and self._is_young(file.path)
             # From before it is read: what is written while it is read makes it another one.
             stamp = _stamp(file.path)
             self._open = (path, None if young else stamp)
@@ -165,6 +167,21 @@ class FileFeed:
                 raise
             return True
         return False
+
+    def _is_young(self, path: Path) -> bool:
+        """Whether somebody may still be writing a file: by its own date, and where that is in the future by how long nothing changed."""
+        stamp = _stamp(path)
+        if stamp is None:
+            return False
+        age_s = time.time() - stamp[1] / 1e9
+        if age_s >= 0:
+            self._from_the_future.pop(str(path), None)
+            return age_s < SETTLED_S
+        before, since = self._from_the_future.get(str(path), (None, 0.0))
+        if before != stamp:
+            since = time.monotonic()
+            self._from_the_future[str(path)] = (stamp, since)
+        return time.monotonic() - since < SETTLED_S
 
     def _see(self) -> None:
         """Leave the file out that was opened last, until it changes; one that is young may not be complete."""
@@ -228,7 +245,17 @@ class FileFeed:
     def _listed(self) -> list[SourceFile]:
         files = source_files(self._relation, self._path)
         self._tell_gone(files)
+        self._tell_no_files()
         return files
+
+    def _tell_no_files(self) -> None:
+        """Tell of what is called like data and cannot be read as such."""
+        if self._warn is None:
+            return
+        found = [entry for entry in no_files(self._path) if str(entry) not in self._told]
+        if found:
+            self._told.update(map(str, found))
+            self._warn(about_no_files(self._relation, found))
 
     def _changed(self, files: list[SourceFile]) -> list[SourceFile]:
         """Files that are new, or are not what they were when all of them had been handed out."""
@@ -255,13 +282,6 @@ def _stamp(path: Path) -> Stamp | None:
     except OSError:
         return None
     return there.st_size, there.st_mtime_ns, there.st_ino
-
-
-def _is_young(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime < SETTLED_S
-    except OSError:
-        return False
 
 
 def size_of(path: Path) -> int:

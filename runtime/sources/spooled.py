@@ -12,12 +12,12 @@ import os
 import shutil
 import tempfile
 import threading
-import urllib.parse
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cqc.runtime.errors import RunError
+from cqc.runtime.files.names import folder_name
 from cqc.runtime.files.private_files import open_private, private_folder
 from cqc.runtime.sinks.output import cannot_write
 from cqc.runtime.sources.file_feed import FileFeed
@@ -99,7 +99,7 @@ class SpooledFeed:
         self._temporary = Path(tempfile.mkdtemp(prefix="cqc-spool-")) if spool is None else None
         folder = self._temporary or spool or Path()
         private_folder(folder)  # one for all such streams of the program
-        self._folder = private_folder(folder / urllib.parse.quote(name, safe=""))
+        self._folder = private_folder(folder / folder_name(name))
         # What the files are, their names say.
         options = {key: text for key, text in relation.options.items() if key in READING_KEYS}
         in_file = replace(relation, options=options)

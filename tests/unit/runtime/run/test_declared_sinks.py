@@ -128,3 +128,30 @@ def test_an_alert_that_leaves_tells_its_sink_at_last(tmp_path: Path) -> None:
     sinks.close()
     lines = (tmp_path / "told.jsonl").read_text().splitlines()
     assert [json.loads(line)["alert"]["state"] for line in lines] == ["firing", "resolved"]
+
+
+def test_a_sink_that_can_take_nothing_any_more_is_not_waited_for(
+    run_cqc: RunCqc, tmp_path: Path
+) -> None:
+    (tmp_path / "s.csv").write_text("ts\n1\n")
+    (tmp_path / "p.cq").write_text(
+        "CREATE SINK full WITH (type = 'file', path = '/dev/full', format = 'jsonl');"
+        "CREATE STREAM s (ts BIGINT) WITH (path = 's.csv'); CREATE QUERY q INTO full AS SELECT ts FROM s;"
+    )
+    done = run_cqc("run", str(tmp_path / "p.cq"), "--engine", "local")
+    assert done.returncode == 3
+    assert "results were not sent: 1 for sink full (cannot write /dev/full" in done.stderr
+
+
+def test_no_name_of_a_sink_leads_out_of_its_place(run_cqc: RunCqc, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("ts\n1\n")
+    (tmp_path / "p.cq").write_text(
+        """CREATE SINK ".." WITH (type = 'file', path = 'out.jsonl');"""
+        "CREATE STREAM s (ts BIGINT) WITH (path = 's.csv');"
+        """CREATE QUERY q INTO ".." AS SELECT ts FROM s;"""
+    )
+    checkpoint = tmp_path / "checkpoint"
+    command = ["run", str(tmp_path / "p.cq"), "--engine", "local", "--checkpoint", str(checkpoint)]
+    assert run_cqc(*command).returncode == 0
+    assert not (checkpoint / "sent.json").exists()
+    assert (checkpoint / "sinks" / "%2E%2E" / "sent.json").exists()

@@ -59,3 +59,15 @@ def test_a_bound_path_comes_before_the_declared_one() -> None:
     relation = cqc.compile(text).catalog.relations["s"]
     assert source_path(relation, {}).name == "here.csv"
     assert source_path(relation, {"S": "there.csv"}).name == "there.csv"
+
+
+def test_what_is_called_like_data_and_is_no_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "a.csv").write_text("ts\n1\n")
+    (tmp_path / "s" / "b.csv").mkdir()
+    program = cqc.compile("CREATE STREAM s (ts BIGINT); CREATE QUERY q AS SELECT ts FROM s;")
+    options = RunOptions(binds={"s": str(tmp_path / "s")}, sink="none")
+    run = LocalRun(program, options)
+    run.to_end()
+    (told,) = run.close().warnings
+    assert f"s: {tmp_path / 's' / 'b.csv'} is no file" in told

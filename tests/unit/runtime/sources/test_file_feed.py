@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -107,3 +108,37 @@ def test_files_that_have_gone_are_forgotten(tmp_path: Path) -> None:
 def test_nothing_at_the_path_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(RunError):
         feed(tmp_path / "nowhere", follow=False)
+
+
+def test_a_file_with_a_date_in_the_future_is_complete_when_it_does_not_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a clock was put back: its last line has no end, and nobody may wait for that date."""
+    file = tmp_path / "a.csv"
+    file.write_text("ts\n1\n2")
+    os.utime(file, (time.time() + 86_400,) * 2)
+    following = feed(tmp_path)
+    assert taken(following) == [1]
+    monkeypatch.setattr("cqc.runtime.sources.file_feed.SETTLED_S", 0.0)
+    following.look()
+    assert taken(following) == [2]
+
+
+def test_what_is_called_like_data_and_is_no_file_is_told_once(tmp_path: Path) -> None:
+    settled(tmp_path / "a.csv", 1)
+    os.mkfifo(tmp_path / "b.csv")
+    (tmp_path / "c.csv").symlink_to("nowhere.csv")
+    (tmp_path / "d.parquet").mkdir()
+    (tmp_path / "_e.csv").mkdir()
+    (tmp_path / "f").mkdir()
+    told: list[str] = []
+    following = FileFeed("s", NUMBERS, tmp_path, follow=True, done={}, warn=told.append)
+    assert taken(following) == [1]
+    assert [sentence.partition(" is no file")[0] for sentence in told] == [
+        f"s: {tmp_path / 'b.csv'} (and 2 more)"
+    ]
+    (tmp_path / "c.csv").unlink()
+    settled(tmp_path / "c.csv", 2)
+    following.look()
+    assert taken(following) == [2]
+    assert len(told) == 1
