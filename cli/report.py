@@ -66,8 +66,20 @@ def sink_line(sink: SinkStatus) -> str:
     parts = [f"sink {sink.name}: {sink.sent:,} sent"]
     parts += [f"{sink.waiting:,} waiting"] if sink.waiting else []
     parts += [f"{sink.dead:,} refused"] if sink.dead else []
+    parts += [f"{sink.lost:,} of them lost"] if sink.lost else []
     parts += [f"{sink.dropped:,} dropped"] if sink.dropped else []
     return ", ".join(parts)
+
+
+def lost_results(summary: RunSummary) -> str | None:
+    """A sentence on results that no receiver took and no file has; None when there are none."""
+    lossy = [each for each in summary.sinks if each.lost]
+    if not lossy:
+        return None
+    told = "; ".join(
+        f"{counted(each.lost, 'result')} for sink {each.name} ({each.last_error})" for each in lossy
+    )
+    return f"results were refused and are lost: {told}; `dead_letters = 'file'` in WITH of the sink, or --checkpoint, keeps them"
 
 
 def query_lines(summary: RunSummary) -> list[str]:

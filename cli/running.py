@@ -9,7 +9,7 @@ import click
 
 from cqc.cli.interrupts import Interrupts, loading, no_garbage
 from cqc.cli.progress import Progress, wants_progress
-from cqc.cli.report import nothing_to_run, show_summary
+from cqc.cli.report import lost_results, nothing_to_run, show_summary
 from cqc.cli.stop_at_once import INTERRUPTED
 from cqc.cli.without_pandas import keep_pandas_out
 from cqc.runtime.errors import Halted, OutputClosed, RunError
@@ -62,6 +62,9 @@ def run_to_end(program: Program, options: RunOptions, *, quiet: bool, progress: 
         summary = run.close()
     if not quiet:
         tell(summary, interrupted=interrupts.asked)
+    lost = lost_results(summary)
+    if lost is not None and not interrupts.asked:
+        raise RunError(lost)
     return INTERRUPTED if interrupts.asked else 0
 
 

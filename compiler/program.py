@@ -246,6 +246,16 @@ class Program:
             CompileError: when the text has errors, is no query, or takes a name that is in use.
             TypeError: when the text or the name is none.
         """
+        return self.bind_with_warnings(text, name, taken, parameters)[0]
+
+    def bind_with_warnings(
+        self,
+        text: str,
+        name: str | None = None,
+        taken: Container[str] | None = None,
+        parameters: Mapping[str, object] | None = None,
+    ) -> tuple[Query, list[Diagnostic]]:
+        """The same, and what its author should know of the query (`bind_one`)."""
         expect(text, str, "register", "the text of a query")
         expect(name, str | None, "register", "the name of the query")
         source = SourceFile("<query>", text)
@@ -262,11 +272,11 @@ class Program:
             hint = "Unregister the other one first, or give this one a name of its own."
             raise CompileError([make("CQ029", span, name=chosen, hint=hint)])
         node, select = self._ready(node, parameters)
-        query = _bind(node, self.catalog, chosen, in_use, select)
+        query, warnings = _bind(node, self.catalog, chosen, in_use, select)
         _, found = check_query(query)
         if any(each.severity is Severity.ERROR for each in found):
             raise CompileError(order(found))
-        return query
+        return query, order([*warnings, *found])
 
     def _ready(
         self, node: CreateQuery | CreateInstance, parameters: Mapping[str, object] | None
@@ -337,7 +347,7 @@ class Program:
         statement = program.statements[0] if program.statements else None
         if diagnostics or not isinstance(statement, CreateQuery):
             raise InternalError(f"query {node.name} no longer parses")
-        return _bind(statement, self.catalog, node.name)
+        return _bind(statement, self.catalog, node.name)[0]
 
 
 def _not_one_query(source: SourceFile, statements: int) -> Diagnostic:
@@ -367,11 +377,11 @@ def _bind(
     name: str,
     others: Container[str] = (),
     select: Span | None = None,
-) -> Query:
+) -> tuple[Query, list[Diagnostic]]:
     query, diagnostics = bind_query(node, catalog, name, user_functions(), others)
     is_whole = bool(node.into or node.options or node.is_alert)  # its text is the statement
     if query is not None and select is not None and not is_whole:
         query = replace(query, span=select)
     if query is None or any(each.severity is Severity.ERROR for each in diagnostics):
         raise CompileError(order(diagnostics))
-    return query
+    return query, diagnostics

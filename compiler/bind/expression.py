@@ -197,7 +197,10 @@ def _duration(scope: Scope, node: syntax.Duration) -> Expression | None:
 
 
 def _now(scope: Scope, node: syntax.Now) -> Expression | None:
-    hint = "`BEGIN NOW - 10 MINUTES END NOW` asks about the last ten minutes."
+    hint = (
+        "A push query sees each tuple once, as it comes: leave the condition out. `BEGIN NOW - 10 MINUTES END NOW` asks about the last ten "
+        "minutes, and `WINDOW` compares the times of two streams."
+    )
     scope.report("CQ057", node.span, hint=hint)
     return None
 

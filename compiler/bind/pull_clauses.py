@@ -65,6 +65,11 @@ def _report_push(scope: Scope, clauses: list[tuple[str, Span]], *, has_every: bo
         listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
         detail += f" The same holds for {listed}."
     hint = f"Add `{TUMBLING_WINDOW}` for an answer each minute, or without EVERY for one when it is asked."
+    if {"an aggregate", "GROUP BY"} & {name for name, _ in clauses}:
+        hint = (
+            "`FROM TUMBLE(stream, 1 MINUTE)` with `GROUP BY window_end` gives each minute when it is over (HOP and SESSION likewise). "
+            f"Or add `{TUMBLING_WINDOW}`, without EVERY for an answer when it is asked."
+        )
     if has_every:
         hint = "Add `BEGIN AFTER NOW - 1 MINUTE END NOW`, or another window."
     scope.report("CQ060", span, clause=clause, detail=detail, hint=hint)

@@ -72,6 +72,11 @@ class Diagnostic:
         return self.span.source.line_and_column(self.span.end)[1]
 
 
+def one_sentence(found: Diagnostic) -> str:
+    """What it says where there is no place to show the program: its message, and what to do."""
+    return found.message if found.hint is None else f"{found.message}: {found.hint}"
+
+
 class CompileError(Exception):
     """A program has errors; `diagnostics` holds all of them (and the warnings found on the way).
 

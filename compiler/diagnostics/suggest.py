@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 _MOST_LISTED = 50
+NOW_HINT = "`NOW` is written without brackets, and stands in BEGIN and END alone: `BEGIN NOW - 10 MINUTES END NOW`."
 TUMBLING_WINDOW = "BEGIN AFTER NOW - 1 MINUTE END NOW EVERY 1 MINUTE"
 _TUMBLING_HINT = "A tumbling window is `FROM TUMBLE(stream, 1 MINUTE) ... GROUP BY window_end`."
 _HOPPING_HINT = (

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from cqc.compiler import Program
 from cqc.compiler.diagnostics.arguments import expect
+from cqc.compiler.diagnostics.diagnostic import one_sentence
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.physical.strategy import Strategy
@@ -405,7 +406,7 @@ class Engine(EngineCounters):
             RunError: when the retained past has more combinations for it, or takes longer, than `bound` allows; nothing changes
                 then.
         """
-        query = self._program.bind_one(
+        query, found = self._program.bind_with_warnings(
             text, name=name, taken=self._queries.book.taken, parameters=parameters
         )
         if query.span.source.text is not text:  # with constants in the places of its parameters
@@ -416,8 +417,9 @@ class Engine(EngineCounters):
             self._queries.add(normal, text, self._relations.arrivals())
         finally:
             self.watch.end()
-        self._queries.book.running[query.name].warnings = past_warnings(
-            normal, self._relations.lines
+        self._queries.book.running[query.name].warnings = (
+            *map(one_sentence, found),
+            *past_warnings(normal, self._relations.lines),
         )
         return self._queries.book.handle(query.name)
 

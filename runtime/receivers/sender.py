@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LOOK_S = 0.2  # how often a sender without work looks whether it should end
 _PAUSES_S = (0.1, 60.0)  # after a failure: the first pause, and the longest
+_SAY_AGAIN_S = 30.0  # the same of results that are refused
 _NOTE_EVERY_S = 0.2  # how often the place is written down while results flow
 
 
@@ -38,7 +39,8 @@ class SinkStatus:
     name: str
     type: str
     sent: int = 0
-    dead: int = 0
+    dead: int = 0  # refused for good
+    lost: int = 0  # of those, the ones that are in no file of dead letters
     dropped: int = 0
     failures: int = 0
     waiting: int = 0
@@ -103,6 +105,7 @@ class Sender:
         self._hide = hide
         self._receiver: Receiver | None = None
         self._ticks = False  # whether the receiver has something to do now and then
+        self._dead_told_at: float | None = None  # when something was said of refused results
         self._in_hand = 0  # the number of the last result that is being sent
         self._ending = threading.Event()
         self.failure: RunError | None = None  # why it cannot go on at all
@@ -284,10 +287,9 @@ class Sender:
         """Put results aside that the receiver will never take."""
         self.status.dead += len(results)
         self.status.is_failing = False
-        where = "" if self._dead_letters is None else f", see {self._dead_letters}"
-        many = f"{len(results):,} results" if len(results) > 1 else f"result {results[0].id}"
-        self._say(f"sink {self.status.name} did not take {many} ({reason}){where}")
+        self._tell_dead(results, reason)
         if self._dead_letters is None:
+            self.status.lost += len(results)
             return
         letters = "".join(_letter(each, reason, status, attempts[each.number]) for each in results)
         try:
@@ -298,6 +300,19 @@ class Sender:
             raise RunError(
                 f"cannot write {self._dead_letters}: {error.strerror or error}"
             ) from error
+
+    def _tell_dead(self, results: Sequence[Sent], reason: str) -> None:
+        """Say that results were refused: at once for the first, then now and then with how many there were by then."""
+        if self._dead_told_at is not None and time.monotonic() - self._dead_told_at < _SAY_AGAIN_S:
+            return
+        where = "lost, because the sink has no dead_letters"
+        if self._dead_letters is not None:
+            where = f"see {self._dead_letters}"
+        many = f"{len(results):,} results" if len(results) > 1 else f"result {results[0].id}"
+        if self._dead_told_at is not None:
+            many = f"{self.status.dead:,} results so far"
+        self._dead_told_at = time.monotonic()
+        self._say(f"sink {self.status.name} did not take {many} ({reason}), {where}")
 
 
 def _letter(result: Sent, reason: str, status: int | None, attempts: int) -> str:

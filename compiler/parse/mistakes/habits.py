@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.record import record
+from cqc.compiler.diagnostics.suggest import NOW_HINT
 from cqc.compiler.parse.mistakes.place import Mistake, span_at
 from cqc.compiler.syntax.tokens import NAME, NUMBER, STRING, TYPE
 
@@ -136,7 +137,7 @@ def _call_of_now(place: Place) -> Mistake | None:
     if (place.kind(-1), place.kind(), place.kind(1)) != ("NOW", "(", ")"):
         return None
     span = place.span(-1).to(place.span(1))
-    diagnostic = make("CQ018", span, what="NOW()", hint="`NOW` is written without brackets.")
+    diagnostic = make("CQ018", span, what="NOW()", hint=NOW_HINT)
     return Mistake(diagnostic, place.tokens.replaced(place.at, 2, [], []))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.source import Span
+from cqc.compiler.diagnostics.suggest import NOW_HINT
 from cqc.compiler.parse.mistakes.clauses import (
     begin_without_end,
     empty_select_list,
@@ -57,7 +58,7 @@ DEEPEST = 200
 
 _SYMBOLS = {"RPAR": ")", "RSQB": "]", "COMMA": ",", "EQUAL": "="}
 _HINTS = {
-    ("NOW", "("): "`NOW` is written without brackets.",
+    ("NOW", "("): NOW_HINT,
     (TYPE, "("): "Types have no length.",
     ("IN", NUMBER): "The values of `IN` are in brackets: `IN (1, 2)`.",
     ("IN", STRING): "The values of `IN` are in brackets: `IN ('a', 'b')`.",

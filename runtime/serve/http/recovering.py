@@ -1,4 +1,4 @@
-"""While a service reads its checkpoint: how far it is, for whoever looks at standard error or asks `/health`.
+"""While a service starts, and reads its checkpoint if it has one: how far it is, for whoever looks at standard error or asks `/health`.
 
 The listener is there from the beginning, but nothing behind it yet. Until the service itself takes over, a thread answers each
 connection by one sentence: `/health` says `recovering` and the share that is read, everything else is 503, to be tried again.
@@ -69,6 +69,10 @@ class Recovering:
             self._say_at = self._clock() + _NEXT_WORD_S
             self._say(f"recovering: {done:.0%} of the checkpoint is read")
 
+    def _what(self) -> str:
+        """What it does now: not every service has a checkpoint, and before one is open nobody knows how much is in it."""
+        return f"reads its checkpoint ({self._done:.0%})" if self._done else "is starting"
+
     def _answer_all(self) -> None:
         while not self._over.is_set():
             try:
@@ -89,7 +93,7 @@ class Recovering:
         else:
             status = "503 Service Unavailable"
             content = {
-                "error": f"the service reads its checkpoint ({self._done:.0%}); try again later",
+                "error": f"the service {self._what()}; try again later",
                 "diagnostics": [],
             }
         body = json.dumps(content).encode()

@@ -94,3 +94,13 @@ def test_a_restored_engine_has_the_queries_of_the_snapshot_and_no_others() -> No
     other.restore(one.snapshot())
     assert other.queries == ()
     assert other.result_counts() == {"a": 0}
+
+
+def test_what_compile_warns_of_is_told_of_a_query_that_is_registered() -> None:
+    engine = cqc.Engine(cqc.compile("CREATE STREAM s (ts BIGINT, room STRING, x BIGINT);"))
+    silent = engine.register("CREATE ALERT hot AS SELECT room FROM s WHERE x > 26 PER room")
+    assert silent.warnings == (
+        "a key of alert hot that falls silent fires for ever: Add `NO DATA AFTER 15 MINUTES`.",
+    )
+    ended = "CREATE ALERT warm AS SELECT room FROM s WHERE x > 26 PER room NO DATA AFTER 1 MINUTE"
+    assert engine.register(ended).warnings == ()

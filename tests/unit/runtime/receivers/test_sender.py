@@ -87,6 +87,17 @@ def test_only_what_is_refused_is_put_aside(tmp_path: Path) -> None:
     assert (tmp_path / "dead.jsonl").read_text().count("\n") == 1
 
 
+def test_refused_results_that_no_file_has_are_lost_and_told_without_a_line_for_each() -> None:
+    receiver = Scripted(*(RefusedError("no", 400, refused=[n]) for n in (1, 2, 3)))
+    told: list[str] = []
+    status = finished(started(receiver, 4, say=told.append))
+    assert receiver.taken == [4]
+    assert (status.sent, status.dead, status.lost) == (1, 3, 3)
+    assert told == [
+        "sink s did not take result id1 (no), lost, because the sink has no dead_letters"
+    ]
+
+
 def test_a_place_is_where_the_next_one_goes_on(tmp_path: Path) -> None:
     finished(started(Scripted(), 4, tmp_path / "sent.json"))
     receiver = Scripted()
