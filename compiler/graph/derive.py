@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 _PREFIX = "view:"
+OF_KIND = "@kind"
+"""How names end of streams that have the rows of several views, and of what feeds them."""
 
 
 def is_derived(name: str) -> bool:

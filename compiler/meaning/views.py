@@ -71,3 +71,6 @@ class DerivedStream:
     numeric_time: bool | None = None  # as in `View`
     windows: tuple[tuple[int, WindowColumn], ...] = ()  # the window columns it passes on
     unnest: Unnest | None = None  # as in `View`
+    is_kind: bool = (
+        False  # the rows of several views, with the number of its view in one column more
+    )

@@ -133,8 +133,12 @@ class _Correlation:
         value = self._value(source, reference)
         if value is not None:
             columns.append(f"{value} AS _value")
-        columns.append(f"{text(reference.reference)} AS _rule")
+        columns.append(f"{self._tag(reference.reference)} AS _rule")
         return f"SELECT {', '.join(columns)}\nFROM   {identifier(source.view)}"
+
+    def _tag(self, name: str) -> int:
+        """The number of a referenced rule; numbers and not names, so that correlations of one kind look alike and are answered together."""
+        return 1 + [each.reference for each in self.rule.referenced_rules].index(name)
 
     def _field_of(self, group: str, reference: SigmaRuleReference) -> str:
         """The field of a rule's events that an alias stands for, or the field itself."""
@@ -207,7 +211,7 @@ class _Correlation:
     def _extended(self, condition: SigmaExtendedCorrelationCondition) -> tuple[str, list[str], str]:
         """AND, OR and NOT over which rules matched in the span."""
         seen = [
-            f"COUNT_IF(_rule = {text(name)}) {self._span()} > 0 AS {self._seen(name)}"
+            f"COUNT_IF(_rule = {self._tag(name)}) {self._span()} > 0 AS {self._seen(name)}"
             for name in condition.get_referenced_rules()
         ]
         spans = self._name("spans")
@@ -237,7 +241,7 @@ class _Correlation:
         steps, absent = self._steps()
         before, began = self.events, "ts"
         for number, rules in enumerate(steps, 1):
-            listing = ", ".join(text(each) for each in rules)
+            listing = ", ".join(str(self._tag(each)) for each in rules)
             value = f"CASE WHEN _rule IN ({listing}) THEN {began} END"
             step = self._name(f"step_{number}")
             began = f"_began_{number}"
@@ -248,7 +252,7 @@ class _Correlation:
             before = step
         shown = f"ts - {began} <= {self._seconds()}"
         extra = [
-            f"COUNT_IF(_rule = {text(each)}) {self._span()} = 0 AS {identifier('_no_' + each)}"
+            f"COUNT_IF(_rule = {self._tag(each)}) {self._span()} = 0 AS {identifier('_no_' + each)}"
             for each in absent
         ]
         if extra:

@@ -110,6 +110,11 @@ class Circuit:
         self._shared_nodes: dict[JoinNode, SharedNodes] = {}
         self._failures_of_gone = 0
 
+    @property
+    def is_sharing(self) -> bool:
+        """Whether queries share operators."""
+        return self._sharing
+
     def declare(self, name: str) -> None:
         """Be ready for queries over one more stream or table, whose state is there by now."""
         self._selections_of[name] = []

@@ -7,6 +7,12 @@ way of every packet. Instances are made in the order of levels: an inner one is 
 
     view:3f2a@0      read by all queries of a program
     view:3f2a@120.7  read by a query that came after 120 and 7 tuples of the two streams beneath
+
+Views that differ in the conditions of their branches alone are one instance where their readers can tell them apart: each row has one
+more column, which says of which view it is (`view_kinds`), and a reader asks for its own. So a thousand views of one kind cost what
+their rows cost.
+
+    view:c41d@kind   rows of view:3f2a@0 and view:90b1@0
 """
 
 from __future__ import annotations
@@ -16,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.compiler.graph.derive import OF_KIND
 from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.columns.columns import Column, concatenate, take
@@ -24,6 +31,9 @@ from cqc.runtime.columns.packet import Packet
 from cqc.runtime.columns.unnested import unnested
 from cqc.runtime.deliver.deliver import Deliveries
 from cqc.runtime.engine.derived_tables import DerivedTables
+from cqc.runtime.engine.view_kinds import has_kind, kind_of, member_number, of_member, reads_kinds
+from cqc.runtime.filter.selections import SelectionSeat
+from cqc.runtime.pull.aggregate.aggregates import count_column
 from cqc.runtime.pull.view_rows import row_times
 
 if TYPE_CHECKING:
@@ -36,6 +46,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Item
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.meaning.normal import NormalQuery
+    from cqc.runtime.deliver.results import ResultGroup
     from cqc.runtime.engine.absent_queries import AbsentQueries
     from cqc.runtime.engine.circuit import Circuit
     from cqc.runtime.engine.relations import Relations
@@ -59,14 +70,32 @@ class Instance:
 
     name: str  # folded
     relation: Relation
-    feeds: list[Feed] = field(default_factory=list)
+    feeds: dict[str, Feed] = field(default_factory=dict)  # by name
     users: int = 0  # queries, and branches of other views, that read it
     waiting: list[Rows] = field(default_factory=list)  # rows of this micro-batch
+    # Of several views that are one instance: the number of each, by the name of a query that feeds it; and whether there are several.
+    number_of: dict[str, int] = field(default_factory=dict)
+    numbers: set[int] = field(default_factory=set)
+    is_kind: bool = False
+    has_decided: bool = False  # some feed waits for the watermark
+    has_patterns: bool = False  # some feed asks for what is not there
 
     @property
     def periodic(self) -> list[Feed]:
         """The branches with EVERY."""
-        return [feed for feed in self.feeds if feed.node.pull is not None]
+        if self.is_kind:
+            return []
+        return [feed for feed in self.feeds.values() if feed.node.pull is not None]
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One of several views that are one instance."""
+
+    instance: Instance
+    number: int
+    feeds: list[str] = field(default_factory=list)
+    users: int = 0
 
 
 class DerivedStreams:
@@ -87,6 +116,11 @@ class DerivedStreams:
         self._pulls = pulls
         self._absent = absent
         self._instances: dict[str, Instance] = {}  # inner ones first
+        self._members: dict[str, Member] = {}  # by the name that the view's own instance would have
+        self._reads: dict[str, str] = {}  # the member that a query reads
+        # The filters whose findings feed views, and the feeds that are answered by other operators; None: not known.
+        self._sources: set[Hashable] | None = None
+        self._moving: list[Feed] = []
         self._fed: dict[str, Instance] = {}  # by the name of the query that feeds it
         self._feeds = Deliveries()
         self._found: list[Found] = []
@@ -112,6 +146,8 @@ class DerivedStreams:
             return self._attach_patterns(query, since)
         if not any(map(_is_made, query.items)):
             return query
+        if self._circuit.is_sharing and reads_kinds(query) and has_kind(query.items[0].relation):
+            return self._attach_member(query, since)
         return replace(
             query,
             items=tuple(
@@ -121,6 +157,40 @@ class DerivedStreams:
                 for item in query.items
             ),
         )
+
+    def _attach_member(self, query: NormalQuery, since: Mapping[str, int]) -> NormalQuery:
+        """The query over the instance that its view is a part of."""
+        (item,) = query.items
+        own = self._own_name(item.relation, since)
+        member = self._members.get(own)
+        if member is None:
+            member = self._members[own] = self._new_member(own, item.relation, since)
+        member.users += 1
+        self._reads[query.name] = own
+        return of_member(query, member.instance.relation, member.number)
+
+    def _new_member(self, own: str, relation: Relation, since: Mapping[str, int]) -> Member:
+        assert relation.made_by is not None
+        branches = [
+            self.attach(replace(branch, name=f"{own}/{number}{OF_KIND}"), since)
+            for number, branch in enumerate(relation.made_by.branches)
+        ]
+        kind = kind_of(relation, branches)
+        instance = self._instances.get(fold(kind.name))
+        if instance is None:
+            instance = self._declare(kind)
+            instance.is_kind = True
+        number = member_number(own)
+        while number in instance.numbers:
+            number += 1  # two names with one number are not to be expected, and would be wrong
+        instance.numbers.add(number)
+        member = Member(instance, number)
+        for branch in branches:
+            self._feed(branch, since, instance)
+            instance.number_of[branch.name] = number
+            member.feeds.append(branch.name)
+        instance.users += 1
+        return member
 
     def _attach_patterns(self, query: NormalQuery, since: Mapping[str, int]) -> NormalQuery:
         """The same for a query with outer joins or EXISTS: all its patterns read the same instances."""
@@ -158,6 +228,10 @@ class DerivedStreams:
 
     def leave(self, node: QueryNode) -> None:
         """A query that was attached leaves: forget the views that nobody reads any more."""
+        own = self._reads.pop(node.name, None)
+        if own is not None:
+            self._leave_member(own)
+            return
         names = [fold(item.relation.name) for item in node.items]
         if node.patterns:  # which read each view once, together
             names = list(
@@ -181,71 +255,109 @@ class DerivedStreams:
         assert made_by is not None
         if not relation.is_stream:
             return self.tables.use(relation)
-        came = [since.get(base, 0) for base in made_by.bases]
-        moment = ".".join(map(str, came)) if any(came) else "0"
-        name = f"{relation.name}@{moment}"
+        name = self._own_name(relation, since)
         instance = self._instances.get(fold(name))
         if instance is None:
             instance = self._make(replace(relation, name=name), since)
         instance.users += 1
         return instance.relation
 
+    def _own_name(self, relation: Relation, since: Mapping[str, int]) -> str:
+        assert relation.made_by is not None
+        came = [since.get(base, 0) for base in relation.made_by.bases]
+        moment = ".".join(map(str, came)) if any(came) else "0"
+        return f"{relation.name}@{moment}"
+
+    def _leave_member(self, own: str) -> None:
+        member = self._members[own]
+        member.users -= 1
+        if member.users:
+            return
+        del self._members[own]
+        instance = member.instance
+        instance.numbers.remove(member.number)
+        for name in member.feeds:
+            del instance.number_of[name]
+            self._drop_feed(instance, name)
+        instance.users -= 1
+        if not instance.users:
+            self._drop(instance)
+
     def _make(self, relation: Relation, since: Mapping[str, int]) -> Instance:
         made_by = relation.made_by
         assert made_by is not None
-        branches = [self.attach(branch, since) for branch in made_by.branches]
+        branches = [
+            self.attach(replace(branch, name=f"{relation.name}/{number}"), since)
+            for number, branch in enumerate(made_by.branches)
+        ]
+        instance = self._declare(relation)
+        for branch in branches:
+            self._feed(branch, since, instance)
+        return instance
+
+    def _declare(self, relation: Relation) -> Instance:
         name = self._relations.declare_derived(relation)
         self._circuit.declare(name)
         self._pulls.declare(name)
-        instance = Instance(name, relation)
-        for number, branch in enumerate(branches):
-            own = f"{relation.name}/{number}"
-            instance.feeds.append(self._feed(replace(branch, name=own), since, name))
-            self._fed[own] = instance
-        self._instances[name] = instance
+        instance = self._instances[name] = Instance(name, relation)
         return instance
 
-    def _feed(self, branch: NormalQuery, since: Mapping[str, int], view: str) -> Feed:
+    def _feed(self, branch: NormalQuery, since: Mapping[str, int], instance: Instance) -> None:
+        """Let a branch feed an instance."""
+        node = self._feeding(branch, since, instance.name)
+        instance.feeds[branch.name] = Feed(node)
+        instance.has_decided |= node.decided is not None
+        instance.has_patterns |= bool(node.patterns)
+        self._fed[branch.name] = instance
+        self._sources = None
+
+    def _feeding(self, branch: NormalQuery, since: Mapping[str, int], view: str) -> QueryNode:
         is_first = not any(since.values())
         is_asked = branch.pull is not None
         if branch.patterns and not is_asked:
-            return Feed(self._absent.add(branch, self._feeds, view))
+            return self._absent.add(branch, self._feeds, view)
         if is_asked and (
             branch.patterns or any(item.relation.is_windowed for item in branch.items)
         ):
             node = self._circuit.add_aside(branch)
             self._pulls.add_nested(node, branch, self._circuit, from_now=not is_first)
-            return Feed(node)
+            return node
         node, seat = self._circuit.add(
             branch, past=is_asked and is_first, alone=is_asked and not is_first
         )
         if branch.decided is not None:
-            self._decided.add(node, seat, since, is_feed=True)
+            self._decided.add(node, seat, since, view)
         elif branch.pull is None:
             self._feeds.add(node, seat)
         else:
             self._pulls.add(node, seat, self._circuit, from_now=not is_first)
-        return Feed(node)
+        return node
 
     def _drop(self, instance: Instance) -> None:
         del self._instances[instance.name]
-        for feed in instance.feeds:
-            del self._fed[feed.node.name]
-            if feed.node.patterns and feed.node.pull is None:
-                self._absent.remove(feed.node.name)
-                self.leave(feed.node)
-                continue
-            if feed.node.decided is not None:
-                self._decided.remove(feed.node)
-            elif feed.node.pull is None:
-                self._feeds.remove(feed.node, self._circuit.seat(feed.node.name))
-            else:
-                self._pulls.remove(feed.node, self._circuit)
-            self._circuit.remove(feed.node.name)
-            self.leave(feed.node)
+        for name in list(instance.feeds):
+            self._drop_feed(instance, name)
         self._circuit.undeclare(instance.name)
         self._pulls.undeclare(instance.name)
+        self._decided.forget_view(instance.name)
         self._relations.drop_derived(instance.name)
+
+    def _drop_feed(self, instance: Instance, name: str) -> None:
+        node = instance.feeds.pop(name).node
+        del self._fed[name]
+        self._sources = None
+        if node.patterns and node.pull is None:
+            self._absent.remove(name)
+            self.leave(node)
+            return
+        if node.decided is not None:
+            self._decided.remove(node)
+        elif node.pull is None:
+            self._feeds.remove(node, self._circuit.seat(name))
+        else:
+            self._pulls.remove(node, self._circuit)
+        self._circuit.remove(name)
+        self.leave(node)
 
     # Rows are made
 
@@ -264,10 +376,10 @@ class DerivedStreams:
                 assert pull is not None
                 times = row_times(pull, block.times_us)
                 instance.waiting.append((block.own_columns(), times))
-        waits = {feed.node.name for feed in instance.feeds if feed.node.decided is not None}
-        if waits:
-            for block in self._decided.due(self._relations.watermarks(), waits):
-                instance.waiting.append((block.own_columns(), block.times_us))
+        if instance.has_decided:
+            self._relations.settle_idle()
+            for group in self._decided.due_for(instance.name, self._relations.watermark_of):
+                self._take(instance, group, None)
         if not instance.waiting:
             return None
         rows, instance.waiting = instance.waiting, []
@@ -278,17 +390,54 @@ class DerivedStreams:
         if not self._found:
             return
         found, self._found = self._found, []
-        sources: set[Hashable] = set()
-        for instance in self._instances.values():
-            for feed in instance.feeds:
-                if feed.node.patterns and feed.node.pull is None:
-                    sources |= self._absent.sources(feed.node.name)
-                elif feed.node.pull is None and feed.node.decided is None:
-                    sources.add(self._circuit.seat(feed.node.name).source)
+        sources = self._sources_now()
         mine = [each for each in found if each.source in sources]
         for group in self._feeds.deliver_all(mine):
-            for block in group.blocks():
-                self._fed[block.query].waiting.append((block.own_columns(), block.times_us))
+            if not len(group):
+                continue
+            by_instance: dict[str, list[int]] = {}
+            for at, query in enumerate(group.queries):
+                by_instance.setdefault(self._fed[query].name, []).append(at)
+            for name, own in by_instance.items():
+                self._take(self._instances[name], group, own if len(by_instance) > 1 else None)
+
+    def _sources_now(self) -> set[Hashable]:
+        """The operators whose findings feed views; joins may be put together anew, filters are what they are."""
+        if self._sources is None:
+            self._sources, self._moving = set(), []
+            for instance in self._instances.values():
+                for name, feed in instance.feeds.items():
+                    if feed.node.pull is not None or feed.node.decided is not None:
+                        continue
+                    seat = None if feed.node.patterns else self._circuit.seat(name)
+                    if isinstance(seat, SelectionSeat):
+                        self._sources.add(seat.source)
+                    else:
+                        self._moving.append(feed)
+        sources = self._sources
+        for feed in self._moving:
+            if feed.node.patterns:
+                sources = sources | self._absent.sources(feed.node.name)
+            else:
+                sources = sources | {self._circuit.seat(feed.node.name).source}
+        return sources
+
+    def _take(self, instance: Instance, group: ResultGroup, own: list[int] | None) -> None:
+        """Rows of some queries that feed an instance (None: all of a group) wait for their packet."""
+        ends = group.ends
+        counts = np.diff(ends, prepend=0)
+        queries, picks, times_us = group.queries, group.picks, group.times_us
+        if own is not None:
+            at = np.array(own, np.int64)
+            queries = [group.queries[number] for number in own]
+            offsets = np.repeat(ends[at] - np.cumsum(counts[at]), counts[at])
+            rows = offsets + np.arange(len(offsets))
+            counts, picks, times_us = counts[at], picks[rows], times_us[rows]
+        columns = tuple(take(column, picks) for column in group.columns)
+        if instance.is_kind:
+            numbers = [instance.number_of[query] for query in queries]
+            columns = (*columns, count_column(np.repeat(np.array(numbers, np.int64), counts)))
+        instance.waiting.append((columns, times_us))
 
     def _packet(self, instance: Instance, rows: Sequence[Rows]) -> Packet:
         columns = [

@@ -232,11 +232,14 @@ class PacketPath:
         """What the views of this micro-batch find: each is made when everything that it reads is complete."""
         found: list[Found] = []
         for view in self._views:
-            names = [feed.node.name for feed in view.feeds if not feed.node.patterns]
-            joins = [self._circuit.join(name) for name in names]
             rows = self._circuit.row_joins
-            found += self._advance([join for join in joins if join is not None and join in rows])
-            if len(names) < len(view.feeds):
+            if rows:
+                names = [name for name, feed in view.feeds.items() if not feed.node.patterns]
+                joins = [self._circuit.join(name) for name in names]
+                found += self._advance(
+                    [join for join in joins if join is not None and join in rows]
+                )
+            if view.has_patterns:
                 watermarks = self._relations.watermarks()
                 self._views.receive(
                     self._absent.advance(watermarks, at_end=at_end, feeds=view.name)

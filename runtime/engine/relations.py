@@ -133,6 +133,13 @@ class Relations:
             found |= {name: line.watermark_us(found) for name, line in self.derived.items()}
         return found
 
+    def watermark_of(self, name: str) -> int:
+        """That of one stream or view."""
+        if name in self.derived:
+            bases = self.derived[name].bases
+            return min((self.lines[base].clock.watermark_us for base in bases), default=ALL_SEEN)
+        return self.lines[name].clock.watermark_us
+
     def arrivals(self) -> dict[str, int]:
         """How many tuples of each stream have come: the place at which a query is registered."""
         came = {name: line.arrivals for name, line in self._streams()}

@@ -62,7 +62,9 @@ class DecidedPlan:
             ]
         )
         if decided.ties_by_value:
-            columns = node.items[decided.by].relation.columns
+            relation = node.items[decided.by].relation
+            of_kind = relation.made_by is not None and relation.made_by.is_kind
+            columns = relation.columns[:-1] if of_kind else relation.columns
             needed |= {(decided.by, at): column.type for at, column in enumerate(columns)}
             needed = dict(sorted(needed.items()))
         if self.window is not None:

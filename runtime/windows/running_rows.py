@@ -17,9 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import ColumnRef, EndKind, OverFunction
+from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
 from cqc.runtime.columns.saved_columns import loaded, loaded_array, loaded_column, saved
+from cqc.runtime.pull.aggregate.aggregates import count_column
 from cqc.runtime.pull.aggregate.grouping import canonical
 from cqc.runtime.pull.over.ordering import SortKey, sorted_rows
 from cqc.runtime.windows.carried import Carried, is_carried
@@ -83,13 +85,16 @@ class Reach:
 class RunningRows:
     """Undecided rows, and those of the past that are still needed."""
 
-    def __init__(self, plan: DecidedPlan) -> None:
+    def __init__(self, plan: DecidedPlan, *, shared: bool = False) -> None:
+        """`shared`: the last column of rows says which of several queries they wait for."""
         self._plan = plan
+        self._shared = shared
+        self._types = (*plan.types, ColumnType.BIGINT) if shared else plan.types
         self._idle_us = plan.decided.key_idle_us
         self._waits = plan.decided.waits_for_equals
         self._rows: list[Rows] = []
         self._next_us = ALL_SEEN
-        self._past = Rows.none(plan.types)
+        self._past = Rows.none(self._types)
         over_plan = plan.answers.over_plan
         self._sortings = over_plan.sortings
         self._reaches = [Reach(sorting, self._is_complete(sorting)) for sorting in self._sortings]
@@ -115,15 +120,20 @@ class RunningRows:
             self._next_us = min(self._next_us, int(rows.ts_us.min()))
 
     def decide(self, watermark_us: int) -> list[Decisions]:
+        answered = self.answered(watermark_us)
+        return [] if answered is None or not len(answered) else [answered]
+
+    def answered(self, watermark_us: int) -> Decisions | None:
+        """What is decided now; where queries share, a last column says whose it is."""
         if not self._rows or watermark_us < self._next_us:
-            return []
+            return None
         rows = Rows.joined(self._rows)
         ready = rows.ts_us < watermark_us if self._waits else rows.ts_us <= watermark_us
         if watermark_us == ALL_SEEN:
             ready[:] = True
         if not ready.any():
             self._rows = [rows]
-            return []
+            return None
         left = rows.take(np.flatnonzero(~ready))
         self._rows = [left] if len(left) else []
         self._next_us = int(left.ts_us.min()) if len(left) else ALL_SEEN
@@ -138,20 +148,21 @@ class RunningRows:
         by = self._plan.decided.by
         keys = [
             SortKey(column, descending=False, nulls_first=True)
-            for place, column in zip(self._plan.places, rows.columns, strict=True)
+            for place, column in zip(self._plan.places, rows.columns, strict=not self._shared)
             if place[0] == by
         ]
         return rows.take(sorted_rows(rows.ts_us, keys))
 
-    def _answer(self, new: Rows, now_us: int) -> list[Decisions]:
+    def _answer(self, new: Rows, now_us: int) -> Decisions:
         aside = self._set_aside(new)
         kept = len(self._past)
         rows = Rows.joined([self._past, new]) if kept else new
         fetch = self._plan.fetch(rows)
+        members = rows.columns[-1].values if self._shared else None
         values: dict[int, Column] = {}
         needed = np.zeros(len(rows), np.bool_)
         for sorting, reach in zip(self._sortings, self._reaches, strict=True):
-            partitions = sorting.arranged(None, fetch, len(rows), self._idle_us)
+            partitions = sorting.arranged(members, fetch, len(rows), self._idle_us)
             back = np.empty(len(rows), np.int64)
             back[partitions.rows] = np.arange(len(rows))
             asked = back[kept:]
@@ -171,8 +182,8 @@ class RunningRows:
             self._plan.fetch(new),
             [values[number] for number in range(self._count)],
         )
-        times_us = new.ts_us[answer.window]
-        return [Decisions(times_us, answer.columns)] if len(times_us) else []
+        whose = (take(new.columns[-1], answer.window),) if self._shared else ()
+        return Decisions(new.ts_us[answer.window], (*answer.columns, *whose))
 
     def _keep(
         self, rows: Rows, needed: NDArray[np.int64], aside: tuple[Rows, list[list[Any]]] | None
@@ -191,7 +202,7 @@ class RunningRows:
         self._looks += 1
         if (
             len(self._sortings) > 1
-            or not self._sortings[0].partition
+            or not (self._sortings[0].partition or self._shared)
             or len(self._past) < 4 * len(new)
             or self._looks % _LOOKS == 0
         ):
@@ -202,6 +213,8 @@ class RunningRows:
         touched = np.ones(len(self._past), np.bool_)
         for old, fresh in zip(old_keys, new_keys, strict=True):
             touched &= _may_be_among(old, fresh)
+        if self._shared:
+            touched &= _may_be_among(self._past.columns[-1], new.columns[-1])
         silent, active = np.flatnonzero(~touched), np.flatnonzero(touched)
         aside = self._past.take(silent), [each.apart(silent) for each in self._carried.values()]
         self._past = self._past.take(active)
@@ -221,6 +234,42 @@ class RunningRows:
     def kept(self) -> int:
         """How many rows of the past there are."""
         return len(self._past)
+
+    # Queries that share
+
+    def forget_member(self, member: int) -> None:
+        """Give up the rows of a query."""
+        self._rows = [rows.take(np.flatnonzero(_others(rows, member))) for rows in self._rows]
+        self._rows = [rows for rows in self._rows if len(rows)]
+        left = np.flatnonzero(_others(self._past, member))
+        if len(left) < len(self._past):
+            self._past = self._past.take(left)
+            for carried in self._carried.values():
+                carried.keep(left)
+
+    def save_for(self, member: int) -> dict[str, Any]:
+        """What a holder for this query alone would save."""
+        alone = RunningRows(self._plan)
+        own = [rows.take(np.flatnonzero(~_others(rows, member))) for rows in self._rows]
+        alone._rows = [_bare(rows) for rows in own if len(rows)]
+        kept = np.flatnonzero(~_others(self._past, member))
+        alone._past = _bare(self._past.take(kept))
+        for mine, carried in zip(self._carried.values(), alone._carried.values(), strict=True):
+            carried.past = mine.apart(kept)
+        return alone.save()
+
+    def load_for(self, state: dict[str, Any], member: int) -> None:
+        """Add what a query had saved."""
+        self.forget_member(member)
+        alone = RunningRows(self._plan)
+        alone.load(state)
+        for rows in alone._rows:
+            self._rows.append(_named(rows, member))
+            self._next_us = min(self._next_us, int(rows.ts_us.min()))
+        if len(alone._past):
+            self._past = Rows.joined([self._past, _named(alone._past, member)])
+            for mine, carried in zip(self._carried.values(), alone._carried.values(), strict=True):
+                mine.join(carried.past)
 
     def save(self) -> dict[str, Any]:
         state: dict[str, Any] = {}
@@ -248,6 +297,23 @@ class RunningRows:
         if "rows" in state:
             rows = Rows.loaded(state["rows"], types)
             self._rows, self._next_us = [rows], int(rows.ts_us.min())
+
+
+def _others(rows: Rows, member: int) -> NDArray[np.bool_]:
+    """Which rows wait for other queries."""
+    found: NDArray[np.bool_] = rows.columns[-1].values != member
+    return found
+
+
+def _bare(rows: Rows) -> Rows:
+    """Rows without the number of their query."""
+    return Rows(rows.ts_us, rows.end_us, rows.columns[:-1])
+
+
+def _named(rows: Rows, member: int) -> Rows:
+    """Rows with the number of their query."""
+    numbers = count_column(np.full(len(rows), member, np.int64))
+    return Rows(rows.ts_us, rows.end_us, (*rows.columns, numbers))
 
 
 def _may_be_among(values: Column, others: Column) -> NDArray[np.bool_]:

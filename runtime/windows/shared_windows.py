@@ -10,7 +10,6 @@ is finished for all queries at once: to the clauses after it, the windows of dif
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +23,9 @@ from cqc.runtime.pull.aggregate.partial_groups import Groups, PartialGroups, tak
 from cqc.runtime.state.key_table import locate
 from cqc.runtime.windows.audiences import Audiences, bits_as_sets
 from cqc.runtime.windows.complete_partitions import CompletePartitions
+from cqc.runtime.windows.decided_plan import DecidedPlan
 from cqc.runtime.windows.grouped_windows import GroupedWindows, by_partials
-from cqc.runtime.windows.thresholds import Reached
+from cqc.runtime.windows.members import Member, Reached
 from cqc.runtime.windows.waiting_rows import Rows
 
 if TYPE_CHECKING:
@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.compiler.graph.nodes import QueryNode
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.lineage.matches import Found, Seat
     from cqc.runtime.pull.pull_plan import Answer
-    from cqc.runtime.windows.decided_plan import DecidedPlan
-    from cqc.runtime.windows.holder import Decisions
 
     Numbers = NDArray[np.int64]
     Fetch = Callable[[int, int], Column]
@@ -45,48 +44,12 @@ if TYPE_CHECKING:
 _BITS_AT_MOST = 1 << 28  # of a packet, by rows of bits for each row
 
 
-def can_be_shared(plan: DecidedPlan) -> bool:
-    """Whether rows of several queries with this plan can wait together."""
-    if plan.decided.decision is Decision.GROUPS:
-        return by_partials(plan)
-    return plan.decided.decision is Decision.COMPLETE
-
-
-@dataclass(slots=True, eq=False)
-class Member:
-    """One of the queries. It stands where others have a holder of their own."""
-
-    family: SharedWindows
-    number: int
-    seat: Seat
-    plan: DecidedPlan
-
-    @property
-    def failures(self) -> int:
-        """Evaluations that gave NULL: counted once for all members."""
-        return 0
-
-    def take(self, rows: Rows) -> None:
-        """Rows come to the family."""
-        raise NotImplementedError
-
-    def decide(self, watermark_us: int) -> list[Decisions]:
-        """The family decides for all of its members."""
-        del watermark_us
-        return []
-
-    @property
-    def nbytes(self) -> int:
-        """Its part of what the family holds."""
-        return self.family.nbytes // max(len(self.family), 1)
-
-    def save(self) -> dict[str, Any]:
-        """As a holder of its own would be saved."""
-        return self.family.save(self)
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        self.family.load(self, state)
+def can_be_shared(node: QueryNode) -> bool:
+    """Whether rows of several queries like this one can wait together."""
+    assert node.decided is not None
+    if node.decided.decision is Decision.GROUPS:
+        return by_partials(DecidedPlan(node))
+    return node.decided.decision is Decision.COMPLETE
 
 
 class SharedWindows:

@@ -33,6 +33,7 @@ from cqc.runtime.expressions.compile.compile_expression import compile_expressio
 from cqc.runtime.pull.aggregate.aggregates import count_column
 from cqc.runtime.state.key_numbers import KeyNumbers
 from cqc.runtime.windows.decided_plan import DecidedPlan
+from cqc.runtime.windows.members import Member, Reached, SeatedMembers
 from cqc.runtime.windows.recent_times import FROM_FIRST, NEVER, NO_MOST, RecentTimes
 from cqc.runtime.windows.waiting_rows import Rows, fetch_of, joined_columns
 
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Expression
     from cqc.runtime.lineage.matches import Found, Seat
     from cqc.runtime.pull.pull_plan import PullPlan
-    from cqc.runtime.windows.holder import Decisions
     from cqc.runtime.windows.waiting_rows import Place
 
 
@@ -132,41 +132,15 @@ def _whole(expression: Expression) -> int | None:
 
 
 @dataclass(slots=True, eq=False)
-class Rule:
-    """One query of a family. It stands where others have a holder of their own."""
+class Rule(Member):
+    """One query of a family."""
 
-    family: Thresholds
-    number: int
-    seat: Seat
-    plan: DecidedPlan  # the same for rules with the same outputs
     threshold: Threshold
 
     @property
     def failures(self) -> int:
         """Outputs that gave NULL."""
         return self.plan.failures
-
-    def take(self, rows: Rows) -> None:
-        """Rows come to the family."""
-        raise NotImplementedError
-
-    def decide(self, watermark_us: int) -> list[Decisions]:
-        """The family decides for all of its rules."""
-        del watermark_us
-        return []
-
-    @property
-    def nbytes(self) -> int:
-        """Its part of what the family holds."""
-        return self.family.nbytes // max(len(self.family), 1)
-
-    def save(self) -> dict[str, Any]:
-        """Its waiting rows, and the times that are still needed."""
-        return self.family.save(self)
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        self.family.load(self, state)
 
 
 @dataclass(slots=True, eq=False)
@@ -178,16 +152,6 @@ class _Waiting:
     column: Callable[[Place, NDArray[np.int64]], Column]
     rules: NDArray[np.int64]  # by pair
     rows: NDArray[np.int64]
-
-
-@dataclass(slots=True, eq=False)
-class Reached:
-    """Rows of some queries with the same outputs, such as rules that have reached their thresholds: those of a query end at `ends`."""
-
-    rules: Sequence[Any]
-    ends: NDArray[np.int64]
-    times_us: NDArray[np.int64]
-    columns: tuple[Column, ...]
 
 
 class Thresholds:
@@ -210,7 +174,7 @@ class Thresholds:
         self._plans: dict[Hashable, DecidedPlan] = {}  # by outputs
         self._waiting: list[_Waiting] = []
         self._numbered = 0  # rules so far
-        self._seated: tuple[NDArray[np.int64], ...] | None = None
+        self._seated: SeatedMembers | None = None
         self._compiled = [compile_expression(key) for key in self.partition]
         self._types = [key.type for key in self.partition]
         self._numbers = KeyNumbers(self._types)
@@ -276,43 +240,16 @@ class Thresholds:
 
     def receive(self, found: Found) -> None:
         """Take what an operator found for the rules."""
-        keys, numbers, distinct = self._seated or self._seats()
-        matches = found.matches(distinct)
-        if not len(matches.rows):
+        if self._seated is None:
+            self._seated = SeatedMembers(self.rules)
+        pair_rules, pair_rows = self._seated.pairs(found)
+        if not len(pair_rows):
             return
-        # Rules that share a seat have its rows each.
-        begins, ends = (
-            np.searchsorted(keys, matches.keys),
-            np.searchsorted(keys, matches.keys, "right"),
-        )
-        firsts = np.cumsum(matches.counts) - matches.counts
-        times = ends - begins
-        if (times == 1).all():
-            pair_rules = np.repeat(numbers[begins], matches.counts)
-            pair_rows = matches.rows
-        else:
-            parts = [
-                (int(numbers[at]), matches.rows[first : first + count])
-                for begin, end, first, count in zip(
-                    begins, ends, firsts, matches.counts, strict=True
-                )
-                for at in range(begin, end)
-            ]
-            pair_rules = np.repeat([rule for rule, _ in parts], [len(rows) for _, rows in parts])
-            pair_rows = np.concatenate([rows for _, rows in parts])
 
         def column(place: Place, rows: NDArray[np.int64]) -> Column:
             return found.column(0, place[1], rows)
 
         self._wait(found.ts_us, pair_rules, pair_rows, column)
-
-    def _seats(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The keys of the rules' seats, ascending, with the rule at each; and each key once. A seat keeps its key."""
-        keys = np.array([rule.seat.key for rule in self.rules.values()], np.int64)
-        order = np.argsort(keys, kind="stable")
-        keys, numbers = keys[order], np.array(list(self.rules), np.int64)[order]
-        self._seated = keys, numbers, np.unique(keys)
-        return self._seated
 
     def _wait(
         self,
