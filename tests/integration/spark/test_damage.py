@@ -293,10 +293,12 @@ def test_a_run_whose_spark_is_killed_says_so_and_goes_on_when_it_is_started_agai
             stderr=subprocess.PIPE,
             text=True,
         )
-        wait_until(lambda least=2 * commits: last_commit(tmp_path / "checkpoint") >= least)
-        for java in children(process.pid):
-            os.kill(java, signal.SIGKILL)
-        told = process.communicate(timeout=PATIENCE_S)[1]
+        try:
+            wait_until(lambda least=2 * commits: last_commit(tmp_path / "checkpoint") >= least)
+        finally:  # nor is anything left behind when that takes too long
+            for java in children(process.pid):
+                os.kill(java, signal.SIGKILL)
+            told = process.communicate(timeout=PATIENCE_S)[1]
         assert process.returncode == 3, told
         errors = [line for line in told.splitlines() if line.startswith("error: ")]
         assert len(errors) == 1
