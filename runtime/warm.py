@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MODULES = (
+    "cqc.runtime.absence.decided_rows",
     "cqc.runtime.absence.guard_entries",
     "cqc.runtime.absence.targets",
     "cqc.runtime.absence.tuple_bits",

@@ -16,6 +16,7 @@ from cqc.runtime.absence.decided_rows import DecidedRows, DecidedSeat
 from cqc.runtime.absence.pattern_rows import PatternRows
 from cqc.runtime.absence.tuple_bits import TupleBits
 from cqc.runtime.absence.waiting_bits import BitRows
+from cqc.runtime.filter.selections import SlotCounts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -56,6 +57,7 @@ class _Place:
     marks: list[tuple[RunningGuard, tuple[int, ...]]] = field(default_factory=list)
     keys_of: list[KeyTimes] = field(default_factory=list)  # of guards that want times by key
     seats: dict[int, DecidedSeat] = field(default_factory=dict)
+    counts: SlotCounts = field(default_factory=SlotCounts)  # what was delivered, by rule
     is_delivered: bool = False
     # Guards whose missing rows these would be the partners of, with the positions of what they watch.
     partners_of: list[tuple[RunningGuard, tuple[int, ...]]] = field(default_factory=list)
@@ -176,7 +178,7 @@ class AbsenceNode:
             if place.is_delivered:
                 found = self._delivered(place, passed.by_rule())
                 if len(found):
-                    found.count()
+                    found.count(place.counts)
                     decided.append(found)
         self._has_sealed |= at_end
         return decided

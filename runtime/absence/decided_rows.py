@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.filter.selections import SlotCounts
+from cqc.runtime.join.execute.results import time_order
+from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.matches import Matches, RowSlots, SlotRows
 
 if TYPE_CHECKING:
@@ -27,8 +30,12 @@ class DecidedSeat:
     body: Body
     rule: int
     source: Hashable
-    results: int = 0
+    counts: SlotCounts = field(default_factory=SlotCounts)  # by rule, of all seats at the pattern
     seconds: float = field(default=0.0)
+
+    @property
+    def results(self) -> int:
+        return self.counts.of(self.rule)
 
     @property
     def key(self) -> int:
@@ -54,16 +61,14 @@ class DecidedRows:
         self._source = source
         self._seats = seats
         self._states = states
-        order = np.lexsort((times_us, rules))
+        order, self._counts = by_rule(rules, time_order(times_us))
         self._rules = rules[order]
         self.positions: Sequence[NDArray[np.int64]] = [each[order] for each in positions]
         self.ts_us: NDArray[np.int64] = times_us[order]
 
-    def count(self) -> None:
+    def count(self, counts: SlotCounts) -> None:
         """Credit the seats with their rows."""
-        rules, counts = np.unique(self._rules, return_counts=True)
-        for rule, count in zip(rules.tolist(), counts.tolist(), strict=True):
-            self._seats[rule].results += count
+        counts.add(self._counts)
 
     def __len__(self) -> int:
         return len(self.ts_us)
@@ -73,8 +78,9 @@ class DecidedRows:
         return id(self._source)
 
     def _stretches(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        rules, begins = np.unique(self._rules, return_index=True)
-        return rules, begins, np.append(begins[1:], len(self._rules))
+        rules = np.flatnonzero(self._counts)
+        ends = np.cumsum(self._counts[rules])
+        return rules, ends - self._counts[rules], ends
 
     def hits(self) -> Sequence[DecidedSeat]:
         """The seats with at least one row."""
@@ -111,3 +117,27 @@ class DecidedRows:
         """Values of one item's column for the rows (None: all rows)."""
         positions = self.positions[item]
         return self._states[item].column(column, positions if rows is None else positions[rows])
+
+
+@njit(cache=True, nogil=True)
+def by_rule(rules, order):  # type: ignore[no-untyped-def]
+    """The rows rule by rule, those of each as in `order`, and how many each rule has."""
+    most = -1
+    for rule in rules:
+        most = max(most, rule)
+    counts = np.zeros(most + 1, np.int64)
+    for rule in rules:
+        counts[rule] += 1
+    cursors = np.cumsum(counts) - counts
+    sorted_rows = np.empty(len(rules), np.int64)
+    for row in order:
+        rule = rules[row]
+        sorted_rows[cursors[rule]] = row
+        cursors[rule] += 1
+    return sorted_rows, counts
+
+
+def warm() -> None:
+    """Compile this module's kernel."""
+    numbers = np.zeros(1, np.int64)
+    by_rule(numbers, numbers)

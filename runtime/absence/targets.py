@@ -51,6 +51,7 @@ class Route:
     starts: NDArray[np.int64]
     rules: NDArray[np.int64]
     words: int
+    is_same: bool  # slots and rules have the same numbers
 
     @staticmethod
     def of(targets: list[tuple[int, Target]]) -> Route:
@@ -61,11 +62,15 @@ class Route:
         order = np.argsort(slots, kind="stable")
         starts = np.searchsorted(slots[order], np.arange(int(slots.max()) + 2))
         words = word_count(int(rules.max()) + 1)
-        return Route(first.node, first.place, first.order, starts, rules[order], words)
+        is_same = bool((rules == slots).all())
+        return Route(first.node, first.place, first.order, starts, rules[order], words, is_same)
 
     def take_bits(self, found: Found, bits: NDArray[np.uint64]) -> None:
         """Hand over the rows of a finding, whose slots are bits."""
-        rows, own = to_rules(bits, self.starts, self.rules, self.words)
+        if self.is_same:
+            rows, own = the_same(bits, self.starts, self.words)
+        else:
+            rows, own = to_rules(bits, self.starts, self.rules, self.words)
         if len(rows):
             positions = found.positions
             self.node.find_bits(self.place, [positions[at][rows] for at in self.order], own)
@@ -187,6 +192,28 @@ def to_rules(bits, starts, rules, words):  # type: ignore[no-untyped-def]
     return rows[:used], own[:used]
 
 
+@njit(cache=True, nogil=True)
+def the_same(bits, starts, words):  # type: ignore[no-untyped-def]
+    """The same where a slot has the number of its rule."""
+    mask = np.zeros(words, np.uint64)
+    for slot in range(len(starts) - 1):
+        if starts[slot] < starts[slot + 1]:
+            mask[slot >> 6] |= np.uint64(1) << np.uint64(slot & 63)
+    count, width = bits.shape[0], min(words, bits.shape[1])
+    rows, own = np.empty(count, np.int64), np.zeros((count, words), np.uint64)
+    used = 0
+    for row in range(count):
+        any_left = np.uint64(0)
+        for word in range(width):
+            own[used, word] = bits[row, word] & mask[word]
+            any_left |= own[used, word]
+        if any_left:
+            rows[used] = row
+            used += 1
+    return rows[:used], own[:used]
+
+
 def warm() -> None:
     """Compile this module's kernels."""
+    the_same(np.ones((1, 1), np.uint64), np.arange(2), 1)
     to_rules(np.ones((1, 1), np.uint64), np.arange(2), np.zeros(1, np.int64), 1)

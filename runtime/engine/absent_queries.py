@@ -133,7 +133,9 @@ class AbsentQueries:
         place: int,
         rule: int,
     ) -> tuple[QueryNode, DecidedSeat]:
-        seat = DecidedSeat(part.body, rule, id(node.places[place]))
+        own_place = node.places[place]
+        own_place.counts.clear(rule)
+        seat = DecidedSeat(part.body, rule, id(own_place), own_place.counts)
         node.deliver(place, seat)
         count = len(pattern.items)
         # The rows of a node have their items in the order of the pattern.
@@ -197,7 +199,7 @@ class AbsentQueries:
         return [name for name, nodes in self._feeding.items() if name is not None and nodes]
 
     def needs(self, stream: str) -> bool:
-        """Whether all tuples of a stream (folded name) must be kept for a while."""
+        """Whether all tuples of a stream (folded name) that a filter lets pass must be kept for a while."""
         return self._users_of.get(stream, 0) > 0
 
     def limits(self, stream: str, watermarks: Mapping[str, int]) -> list[int | None]:

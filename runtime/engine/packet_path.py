@@ -129,17 +129,23 @@ class PacketPath:
         """What a packet of one stream finds for push queries; `more`: another one of its micro-batch follows."""
         state = self._states[name]
         joins = self._circuit.joins_of(name)
-        keep_all = (
-            self._pulls.needs(name)
-            or self._absent.needs(name)
-            or (self._keep_past and name not in self._relations.derived)
+        keep_all = self._pulls.needs(name) or (
+            self._keep_past and name not in self._relations.derived
         )
         first = state.head
+        selected = [each.process(packet, first) for each in self._circuit.selections_of(name)]
+        wanted = None
+        if not keep_all and self._absent.needs(name):
+            wanted = np.zeros(len(packet), np.bool_)
+            for each in selected:
+                wanted |= each.wanted()
         found: list[Found] = []
-        if joins or keep_all:
-            found += push_packet(state, joins, packet, keep_all=keep_all, more=more)
-        for each in self._circuit.selections_of(name):
-            found.append(each.process(packet, first))
+        if joins or keep_all or wanted is not None:
+            found += push_packet(state, joins, packet, keep_all=keep_all, more=more, wanted=wanted)
+        if wanted is not None and state.head - first < len(packet):
+            for each in selected:
+                each.were_kept(wanted)
+        found += selected
         if not self._replays and self._alerts.watches(name):
             self._alerts.observe(name, packet, found)
         return self._note(found) if found else found

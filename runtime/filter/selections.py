@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from cqc.runtime.lineage.matches import Seat
 
 
+_MANY_SLOTS = 4096  # bits for so many are not made where one would do
+
+
 @dataclass(slots=True, eq=False)
 class SelectionSeat:
     """A body's slot in the stream's grouped filter."""
@@ -203,6 +206,7 @@ class SelectionFound:
         self._lineage = lineage
         self._counts = counts
         self._seats = seats
+        self._kept: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self._packet)
@@ -213,7 +217,19 @@ class SelectionFound:
 
     @cached_property
     def positions(self) -> Sequence[NDArray[np.int64]]:
+        if self._kept is not None:
+            return (np.where(self._kept, self._first - 1 + np.cumsum(self._kept), -1),)
         return (np.arange(self._first, self._first + len(self._packet), dtype=np.int64),)
+
+    def wanted(self) -> NDArray[np.bool_]:
+        """The rows that some body wants."""
+        if self._lineage.slots > _MANY_SLOTS:
+            return self._lineage.any_tuple()
+        return np.asarray(self._bits.any(axis=1))
+
+    def were_kept(self, rows: NDArray[np.bool_]) -> None:
+        """Only some tuples of the packet were stored, among them all that a body wants."""
+        self._kept = rows
 
     def hits(self) -> Sequence[SelectionSeat]:
         slots = np.flatnonzero(self._counts).tolist()
@@ -245,7 +261,11 @@ class SelectionFound:
         return SlotRows(self._seats, slots, ends - self._counts[slots], ends, rows)
 
     def by_row(self) -> RowSlots:
-        return RowSlots(self._seats, int(self._counts.sum()), self._lineage.by_tuple)
+        return RowSlots(self._seats, int(self._counts.sum()), lambda: self._bits)
+
+    @cached_property
+    def _bits(self) -> NDArray[np.uint64]:
+        return self._lineage.by_tuple()
 
     def seats_at(self, slot: int) -> Sequence[Seat]:
         seat = self._seats[slot]

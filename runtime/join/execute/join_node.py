@@ -373,19 +373,22 @@ def push_packet(
     *,
     keep_all: bool,
     more: bool = False,
+    wanted: NDArray[np.bool_] | None = None,
 ) -> list[Found]:
     """Filter a packet for every join of its relation, insert what one of them wants (all with `keep_all`), join it.
 
-    `more`: the next packet is of this relation too, so that joins may let a part of the work wait for it. A micro-batch with several
+    `wanted` are the tuples that somebody else wants; those of the joins are added to it. `more`: the next packet is of this relation too, so that joins may let a part of the work wait for it. A micro-batch with several
     streams is pushed stream by stream in a fixed order. Few unwanted tuples are kept as well: picking the others out would cost more
     than they do.
     """
     relation = fold(state.relation.name)
-    if len(joins) == 1 and not more:
+    mostly_wanted = wanted is None or 2 * np.count_nonzero(wanted) >= len(packet)
+    if len(joins) == 1 and not more and mostly_wanted:
         taken = joins[0].take_packet(relation, packet, keep_all=keep_all)
         if taken is not None:
             return list(taken)
-    wanted = np.zeros(len(packet), np.bool_)
+    if wanted is None:
+        wanted = np.zeros(len(packet), np.bool_)
     for join in joins:
         wanted |= join.admit(relation, packet)
     rows = None

@@ -231,8 +231,7 @@ class MetaQueues:
             return 1
         queues = [self.of(branch) for branch in branches]
         most = [each.size.most * offered // each.came for each in queues if each.came]
-        if branches and not most:
-            return before  # nothing was met, so nothing is known
+        # Where nothing was met, nothing is known; but what starts together is cut again before it meets something.
         return max(1, min(4 * before, settings.TRAIN_MOST, *most))
 
     def came(self, branches: Sequence[Branch], rows: int) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from cqc.runtime.absence.decided_rows import DecidedRows, DecidedSeat
+from cqc.runtime.filter.selections import SlotCounts
 
 
 def test_rows_are_given_by_rule_in_the_order_of_their_times() -> None:
     source = object()
-    seats = {rule: DecidedSeat(None, rule, 0) for rule in (1, 4)}  # type: ignore[arg-type]
+    counts = SlotCounts()
+    seats = {rule: DecidedSeat(None, rule, 0, counts) for rule in (1, 4)}  # type: ignore[arg-type]
     found = DecidedRows(
         source, seats, [], np.array([4, 1, 4]), [np.array([7, 8, 9])], np.array([30, 20, 10])
     )
-    found.count()
+    found.count(counts)
     by_slot = found.by_slot()
     assert by_slot.slots.tolist() == [1, 4]
     assert found.positions[0].tolist() == [8, 9, 7]
