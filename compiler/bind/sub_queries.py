@@ -14,6 +14,7 @@ from cqc.compiler.bind.operators import meet
 from cqc.compiler.bind.outer_joins import bind_joins, check_preserved, place_windows
 from cqc.compiler.bind.outputs import bind_outputs
 from cqc.compiler.bind.questions.asked_questions import over_rows
+from cqc.compiler.bind.questions.over_nothing import parts_of
 from cqc.compiler.bind.scope import Scope
 from cqc.compiler.bind.table_functions import without_unnests
 from cqc.compiler.bind.times.instant_comparisons import compare_instants
@@ -85,9 +86,18 @@ def bind_questions(
     scope: Scope, questions: Sequence[Question], *, pull: bool
 ) -> tuple[Exists, ...] | None:
     """The questions of one WHERE; None when something in them is wrong."""
-    bound = [_bind(scope, each, pull=pull) for each in questions]
+    asked = [part for each in questions for part in _asked(scope, each, pull=pull)]
+    bound = [_bind(scope, each, pull=pull) for each in asked]
     known = [each for each in bound if each is not None]
     return tuple(known) if len(known) == len(bound) else None
+
+
+def _asked(scope: Scope, question: Question, *, pull: bool) -> list[Question]:
+    """The question, or those that are asked instead of it."""
+    parts = None
+    if pull and _is_allowed(question.node.select):
+        parts = parts_of(scope, question.node, negated=question.negated)
+    return [question] if parts is None else [Question(each.node, each.negated) for each in parts]
 
 
 def _bind(outer: Scope, question: Question, *, pull: bool) -> Exists | None:

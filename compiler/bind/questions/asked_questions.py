@@ -5,7 +5,7 @@
             WHERE "rows"."key 0" = s.room)
 
 Equalities with the query around become groups of their own. An aggregate without GROUP BY has a row where there is nothing, which
-then is lost: it is taken only where that row would not count.
+then is lost: here it is taken only where that row would not count (`over_nothing` has the others).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def over_rows(
     scope: Scope, node: syntax.Select, *, is_in: bool, negated: bool
 ) -> syntax.Select | None:
     """The query inside EXISTS or IN over a query in FROM, where it has clauses that need one; None after saying what is wrong."""
-    aggregates = _has_aggregates(node)
+    aggregates = has_aggregates(node)
     grouped = bool(node.group_by or node.having or aggregates)
     limited = node.limit is not None and (is_in or _is_zero(node.limit))
     if not (grouped or limited or node.union or node.entries):
@@ -65,8 +65,8 @@ def over_rows(
             scope.report("CQ084", conjunct.span, clause="this comparison", hint=hint)
             return None
         pairs.append(pair)
-    if grouped and pairs and not node.group_by and not _nothing_is_nothing(node, is_in, negated):
-        hint = "Add GROUP BY: without it there is a row where nothing is found, too."
+    if grouped and pairs and not node.group_by and not nothing_is_nothing(node, is_in, negated):
+        hint = "Add GROUP BY: it is not known what it is where nothing is found."
         scope.report("CQ084", node.span, clause="an aggregate without GROUP BY", hint=hint)
         return None
     keys = tuple(own for own, _ in pairs)
@@ -152,6 +152,16 @@ def _conjunction(
 # What speaks of the query around
 
 
+def correlated(
+    scope: Scope, node: syntax.Select
+) -> tuple[syntax.Expression | None, list[tuple[syntax.Expression, syntax.Expression]]] | None:
+    """The conditions on a query's own items, and its equalities with the query around; None where others speak of that."""
+    inner, outer = _parted(scope, node)
+    pairs = [_pair(scope, node, conjunct) for conjunct in outer]
+    known = [pair for pair in pairs if pair is not None]
+    return (_conjunction(inner, node), known) if len(known) == len(pairs) else None
+
+
 def _parted(
     scope: Scope, node: syntax.Select
 ) -> tuple[list[syntax.Expression], list[syntax.Expression]]:
@@ -227,7 +237,7 @@ def _names(part: object) -> Iterator[syntax.ColumnName]:
 # Aggregates
 
 
-def _has_aggregates(node: syntax.Select) -> bool:
+def has_aggregates(node: syntax.Select) -> bool:
     shown = [item.expression for item in node.outputs if isinstance(item, syntax.SelectItem)]
     registered = {each.name for each in user_functions().values() if each.is_aggregate}
     names = AGGREGATE_FUNCTIONS.keys() | registered
@@ -246,7 +256,7 @@ def _calls(part: object) -> Iterator[syntax.Call]:
                 yield from _calls(getattr(part, each.name))
 
 
-def _nothing_is_nothing(node: syntax.Select, is_in: bool, negated: bool) -> bool:
+def nothing_is_nothing(node: syntax.Select, is_in: bool, negated: bool) -> bool:
     """Whether the row of an aggregate over nothing would not count."""
     having = () if node.having is None else conjuncts_of(node.having)
     if any(_is_false_of_nothing(each) for each in having):
