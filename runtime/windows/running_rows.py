@@ -159,6 +159,8 @@ class RunningRows:
         rows = Rows.joined([self._past, new]) if kept else new
         fetch = self._plan.fetch(rows)
         members = rows.columns[-1].values if self._shared else None
+        if members is not None and (members == members[0]).all():
+            members = None  # one query: there is nothing to tell apart
         values: dict[int, Column] = {}
         needed = np.zeros(len(rows), np.bool_)
         for sorting, reach in zip(self._sortings, self._reaches, strict=True):
