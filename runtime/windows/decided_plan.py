@@ -13,6 +13,7 @@ from cqc.runtime.columns.event_time import instants
 from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.pull.aggregate.partial_groups import PartialGroups, taken_groups
 from cqc.runtime.pull.pull_plan import PullPlan
+from cqc.runtime.windows.lifted_constants import FIRST_CONSTANT
 from cqc.runtime.windows.waiting_rows import Rows, fetch_of, places_in, window_column
 from cqc.runtime.windows.window_ends import window_ends
 
@@ -61,6 +62,7 @@ class DecidedPlan:
                 decided.kept,
             ]
         )
+        needed = {place: type_ for place, type_ in needed.items() if place[1] < FIRST_CONSTANT}
         if decided.ties_by_value:
             relation = node.items[decided.by].relation
             of_kind = relation.made_by is not None and relation.made_by.is_kind

@@ -6,7 +6,7 @@ same and were registered at the same place among the tuples share one holder.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -20,6 +20,7 @@ from cqc.runtime.filter.selections import SelectionSeat
 from cqc.runtime.windows.complete_partitions import CompletePartitions
 from cqc.runtime.windows.decided_plan import DecidedPlan
 from cqc.runtime.windows.grouped_windows import GroupedWindows
+from cqc.runtime.windows.lifted_constants import lifted
 from cqc.runtime.windows.members import Member
 from cqc.runtime.windows.plain_windows import PlainWindows
 from cqc.runtime.windows.running_rows import RunningRows
@@ -154,8 +155,11 @@ class DecidedQueries:
             family = self._family(of, lambda: Thresholds(threshold.partition, idle_us, waits=waits))
             return family.add(seat, family.plan_of(outputs, node), threshold)
         if decided.decision is Decision.RUNNING:
-            of = seat.source, stream, feeds, outputs, decided
-            return self._family(of, lambda: SharedRunning(DecidedPlan(node))).add(seat)
+            alike, constants = lifted(decided)
+            of = seat.source, stream, feeds, outputs, alike
+            like = replace(node, decided=alike)
+            running = self._family(of, lambda: SharedRunning(DecidedPlan(like)))
+            return running.add(seat, constants)
         if feeds is None and can_be_shared(node):
             return self._in_windows(node, seat, stream, self._ended)
         return None

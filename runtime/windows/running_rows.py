@@ -26,9 +26,12 @@ from cqc.runtime.pull.aggregate.grouping import canonical
 from cqc.runtime.pull.over.ordering import SortKey, sorted_rows
 from cqc.runtime.windows.carried import Carried, is_carried
 from cqc.runtime.windows.holder import Decisions
+from cqc.runtime.windows.lifted_constants import FIRST_CONSTANT
 from cqc.runtime.windows.waiting_rows import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from cqc.compiler.meaning.bound import Over
@@ -106,6 +109,21 @@ class RunningRows:
         }
         self._count = len(over_plan.overs)
         self._looks = 0
+        self.constants: tuple[Column, ...] = ()  # of each query that shares, by its number
+
+    def _fetch(self, rows: Rows) -> Callable[[int, int], Column]:
+        """The columns of rows, and the constants of the queries that they wait for."""
+        own = self._plan.fetch(rows)
+        if not self.constants:
+            return own
+        members = rows.columns[-1].values
+
+        def fetch(item: int, column: int) -> Column:
+            if column < FIRST_CONSTANT:
+                return own(item, column)
+            return take(self.constants[column - FIRST_CONSTANT], members)
+
+        return fetch
 
     def _is_complete(self, sorting: Sorting) -> bool:
         return any(
@@ -157,7 +175,7 @@ class RunningRows:
         aside = self._set_aside(new)
         kept = len(self._past)
         rows = Rows.joined([self._past, new]) if kept else new
-        fetch = self._plan.fetch(rows)
+        fetch = self._fetch(rows)
         members = rows.columns[-1].values if self._shared else None
         if members is not None and (members == members[0]).all():
             members = None  # one query: there is nothing to tell apart
@@ -181,7 +199,7 @@ class RunningRows:
         self._keep(rows, np.flatnonzero(needed), aside)
         answer = self._plan.answers.finish_over(
             np.arange(len(new), dtype=np.int64),
-            self._plan.fetch(new),
+            self._fetch(new),
             [values[number] for number in range(self._count)],
         )
         whose = (take(new.columns[-1], answer.window),) if self._shared else ()
@@ -210,8 +228,8 @@ class RunningRows:
         ):
             return None
         sorting = self._sortings[0]
-        old_keys = sorting.keys(self._plan.fetch(self._past), len(self._past))
-        new_keys = sorting.keys(self._plan.fetch(new), len(new))
+        old_keys = sorting.keys(self._fetch(self._past), len(self._past))
+        new_keys = sorting.keys(self._fetch(new), len(new))
         touched = np.ones(len(self._past), np.bool_)
         for old, fresh in zip(old_keys, new_keys, strict=True):
             touched &= _may_be_among(old, fresh)

@@ -1,4 +1,4 @@
-"""Queries with OVER that do the same with rows of one stream and differ in their filters alone: one holder for all of them.
+"""Queries with OVER over one stream that differ in their filters and in the constants of QUALIFY alone: one holder for all of them.
 
 A row waits once for each query that wants it, with the number of that query, by which rows are partitioned before anything else. So
 the rows of all queries are sorted together, and every function is worked out once: the cost follows the rows, not the queries.
@@ -14,6 +14,7 @@ import numpy as np
 
 from cqc.runtime.columns.columns import take
 from cqc.runtime.pull.aggregate.aggregates import count_column
+from cqc.runtime.windows.lifted_constants import constant_columns
 from cqc.runtime.windows.members import Member, Reached, SeatedMembers
 from cqc.runtime.windows.running_rows import RunningRows
 from cqc.runtime.windows.waiting_rows import Rows
@@ -21,6 +22,7 @@ from cqc.runtime.windows.waiting_rows import Rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cqc.compiler.meaning.bound import Literal
     from cqc.runtime.columns.columns import Column
     from cqc.runtime.lineage.matches import Found, Seat
     from cqc.runtime.windows.decided_plan import DecidedPlan
@@ -36,6 +38,7 @@ class SharedRunning:
         self._free: list[int] = []
         self._holder = RunningRows(plan, shared=True)
         self._seated: SeatedMembers | None = None
+        self._constants: list[tuple[Literal, ...]] = []  # by the number of the query
 
     def __len__(self) -> int:
         return len(self.members)
@@ -52,9 +55,11 @@ class SharedRunning:
 
     # Queries come and go
 
-    def add(self, seat: Seat) -> Member:
-        """One query more."""
+    def add(self, seat: Seat, constants: tuple[Literal, ...]) -> Member:
+        """One query more, which compares with these constants (`lifted_constants`)."""
         number = self._free.pop() if self._free else len(self.members)
+        self._constants[number : number + 1] = [constants]
+        self._holder.constants = ()
         member = self.members[number] = Member(self, number, seat, self.plan)
         self._seated = None
         return member
@@ -84,6 +89,8 @@ class SharedRunning:
 
     def decide(self, watermark_us: int) -> Iterator[Reached]:
         """The rows that are decided now and that QUALIFY leaves, by member."""
+        if not self._holder.constants and self._constants[0]:
+            self._holder.constants = constant_columns(self._constants)
         answered = self._holder.answered(watermark_us)
         if answered is None or not len(answered.times_us):
             return
