@@ -32,11 +32,12 @@ class Busy:
 
     what: str
     query: str  # the one that it is for, or mostly for; "" where that is not known
-    since: float  # seconds since the epoch
+    seconds: float  # for how long; by a clock that nobody sets
 
     @property
-    def seconds(self) -> float:
-        return max(time.time() - self.since, 0.0)
+    def since(self) -> float:
+        """Seconds since the epoch."""
+        return time.time() - self.seconds
 
 
 class Held:
@@ -102,9 +103,10 @@ class Worker:
     def busy(self) -> Busy | None:
         """What the engine's thread does, when it takes more than a moment."""
         working = self._working
-        if working is None or time.time() - working[1] < _BUSY_S:
+        seconds = 0.0 if working is None else time.monotonic() - working[1]
+        if working is None or seconds < _BUSY_S:
             return None
-        return Busy(working[0], self.service.engine.watch.busiest, working[1])
+        return Busy(working[0], self.service.engine.watch.busiest, seconds)
 
     async def ask(
         self,
@@ -203,7 +205,7 @@ class Worker:
 
     def _do(self, work: Callable[[Service], T], what: str) -> T:
         """In the engine's thread."""
-        self._working = what, time.time()
+        self._working = what, time.monotonic()
         try:
             return work(self.service)
         except Halted as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import cqc
@@ -14,6 +15,8 @@ from tests.support.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
 
 def push(number: int) -> Callable[[Service], None]:
@@ -88,3 +91,32 @@ def test_changes_that_come_while_a_commit_is_under_way_share_the_next_one() -> N
     asyncio.run(asyncio.wait_for(clients(), PATIENCE_S))
     worker.stop()
     assert counted[0] == 3  # with the one that closes
+
+
+def test_a_clock_that_is_put_back_does_not_hide_that_it_is_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cqc.runtime.serve.worker._BUSY_S", 0.0)
+    worker = Worker(
+        Service(cqc.compile("CREATE STREAM s (ts BIGINT);")), lambda: None, lambda: None
+    )
+    begun, go_on = threading.Event(), threading.Event()
+
+    def busy(service: Service) -> None:
+        del service
+        begun.set()
+        assert go_on.wait(PATIENCE_S)
+
+    async def ask() -> None:
+        asked = asyncio.ensure_future(worker.ask(busy, what="a long question"))
+        await asyncio.to_thread(begun.wait, PATIENCE_S)
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now - 3_600)
+        found = worker.busy
+        go_on.set()
+        await asked
+        assert found is not None
+        assert (found.what, found.seconds >= 0) == ("a long question", True)
+
+    asyncio.run(asyncio.wait_for(ask(), PATIENCE_S))
+    worker.stop()
