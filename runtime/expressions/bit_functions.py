@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cqc.runtime.columns.bytes.text_bytes import binary_of_numbers
 from cqc.runtime.expressions.kernel import elementwise
 from cqc.runtime.expressions.row_by_row import FAILED, row_kernel
 
 if TYPE_CHECKING:
-    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
+    from cqc.runtime.columns.columns import Column
+    from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel, PartialOutcome
 
 _BITS = 2**64
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -51,6 +53,12 @@ def _written(value: int, base: int) -> str:
     return digits or "0"
 
 
+def _bin(number: Column) -> PartialOutcome:
+    numbers = np.asarray(number.values)
+    made = binary_of_numbers(np.atleast_1d(numbers))
+    return (made if numbers.ndim else made[0]), None, None
+
+
 KERNELS: dict[str, Kernel] = {
     "&": elementwise(np.bitwise_and),
     "|": elementwise(np.bitwise_or),
@@ -61,7 +69,7 @@ KERNELS: dict[str, Kernel] = {
 }
 
 PARTIAL_KERNELS: dict[str, PartialKernel] = {
-    "bin": row_kernel(lambda number: format(number & (_BITS - 1), "b")),
+    "bin": _bin,
     "conv": row_kernel(based),
 }
 

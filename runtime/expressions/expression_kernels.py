@@ -27,6 +27,7 @@ from cqc.runtime.columns.columns import (
 )
 from cqc.runtime.columns.columns import is_known as is_known
 from cqc.runtime.columns.comparisons import compare, truth
+from cqc.runtime.columns.sortable_columns import DecimalColumn, decimal_column
 from cqc.runtime.expressions.casts import cast, null_where
 from cqc.runtime.expressions.nested.spread import spread as spread
 from cqc.runtime.expressions.user_functions import call_user_function
@@ -145,6 +146,8 @@ def _checked(
         if bad.any():
             frame.fail(np.asarray(bad))
             valid = np.asarray(~failed if valid is None else valid & ~failed)
+    if isinstance(values, DecimalColumn):
+        return decimal_column(type_, values.digits, valid)
     if type_.held_as_text and valid is not None:
         values = null_where(values, ~valid)
     return Column(type_, values, valid)
@@ -159,7 +162,8 @@ def cast_node(operand: Node, type_: ColumnType, *, counted: bool = True) -> Node
             return column
         if not counted:
             frame = replace(frame, failures=Failures())
-        return _checked(frame, type_, column.values, column.valid, failed)
+        held = column if isinstance(column, DecimalColumn) else column.values
+        return _checked(frame, type_, held, column.valid, failed)
 
     return node
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from cqc.runtime.columns.bytes.byte_columns import is_ascii
 from cqc.runtime.columns.bytes.letter_case import capital, titled_texts
+from cqc.runtime.columns.bytes.text_bytes import holds, last_points
 from cqc.runtime.columns.bytes.translated import translated_texts
 from cqc.runtime.columns.columns import Column, text_column
 from cqc.runtime.columns.comparisons import truth
@@ -96,7 +97,9 @@ def _left(text: Column, size: Column) -> Outcome:
 def _right(text: Column, size: Column) -> Outcome:
     count = int(size.values) if is_constant(size) else 1
     if is_constant(size) and count > 0:
-        return _cut(text.values, -count), None
+        if is_constant(text) or is_plain():
+            return _cut(text.values, -count), None
+        return last_points(text.values, count), None
     if is_constant(size):
         return _cut(text.values, 1, 0), None
     return texts_of_rows(lambda value, count: value[-count:] if count > 0 else "", text, size), None
@@ -139,6 +142,12 @@ def _replaced(text: str, search: str, replacement: str = "") -> str:
     return text.replace(search, replacement) if search else text
 
 
+def _contains(text: Column, part: Column) -> Outcome:
+    if is_constant(part) and not is_constant(text) and not is_plain():
+        return holds(constant_text(part), text.values), None
+    return _contains_slowly(text, part)
+
+
 def _part_test(whole_column: Callable[..., Any], one_row: Callable[[str, str], bool]) -> Kernel:
     """A test of a text for a part; the part is nearly always a constant."""
 
@@ -149,6 +158,8 @@ def _part_test(whole_column: Callable[..., Any], one_row: Callable[[str, str], b
 
     return kernel
 
+
+_contains_slowly = _part_test(pc.match_substring, str.__contains__)
 
 LONGEST = 1 << 20
 """Code points of the longest text that `repeat`, `lpad` and `rpad` make: one call must not fill the memory."""
@@ -269,7 +280,7 @@ KERNELS: dict[str, Kernel] = {
     "reverse": _reverse,
     "startswith": _part_test(pc.starts_with, str.startswith),
     "endswith": _part_test(pc.ends_with, str.endswith),
-    "contains": _part_test(pc.match_substring, str.__contains__),
+    "contains": _contains,
     "left": _left,
     "right": _right,
     "repeat": _repeat,

@@ -28,7 +28,7 @@ def intake_warnings(relation: Relation, count: StreamCount, latest_us: int | Non
     """Sentences about the rows of one stream or table so far."""
     return [
         *_rejected(relation, count),
-        *_absent(relation, count),
+        *absent_columns(relation, count),
         *_far_times(relation, latest_us),
     ]
 
@@ -38,13 +38,27 @@ def _rejected(relation: Relation, count: StreamCount) -> Iterator[str]:
         return
     reason, number = count.reasons.most_common(1)[0]
     most = "ALL" if count.rejected == count.read else "MOST"
+    help_ = "--rejects PATH keeps them"
+    if _is_of_a_field(reason, relation):
+        help_ += "; WITH (on_bad = 'null') takes them without the bad field"
     yield (
         f"{most} ROWS of {relation.name} WERE REJECTED ({count.rejected:,} of {count.read:,}), and no query saw them; "
-        f"{number:,} because {reason} (--rejects PATH keeps them; WITH (on_bad = 'null') takes them without the bad field)"
+        f"{number:,} because {reason} ({help_})"
     )
 
 
-def _absent(relation: Relation, count: StreamCount) -> Iterator[str]:
+def _is_of_a_field(reason: str, relation: Relation) -> bool:
+    """Whether a row was rejected for one of its fields that it can do without: not for its time, nor because it is no row at all."""
+    at = relation.event_time
+    return any(
+        reason.startswith(f"{column.name} is ")
+        for number, column in enumerate(relation.declared)
+        if number != at
+    )
+
+
+def absent_columns(relation: Relation, count: StreamCount) -> Iterator[str]:
+    """Sentences about columns that no row of a stream or table has had so far."""
     names = count.absent or []
     paths = list(_paths(_parsed(count.sample), ())) if names else []
     columns = {each.name: each for each in relation.columns}

@@ -10,6 +10,7 @@ epoch: seconds, unless it is so large that it can only be milliseconds (from 1e1
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ from cqc.runtime.errors import RunError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cqc.compiler.meaning.catalog import Column as Declared
     from cqc.compiler.meaning.catalog import Relation
 
 
@@ -233,7 +235,20 @@ class Intake:
                 continue
             conversions.append(column_of_arrow(declared.type, array, self.reading))
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
-        return self.assemble(conversions, data.num_rows, as_it_came if keep_rejects else None)
+        taken = self.assemble(conversions, data.num_rows, as_it_came if keep_rejects else None)
+        if missing and data.num_rows:
+            taken.absent = self._absent_from_schema(data.schema, places)
+        return taken
+
+    def _absent_from_schema(self, schema: Any, places: list[int | None]) -> Absent:
+        """The columns that a table has not, with its names in the place of a row."""
+        names = frozenset(
+            declared.name
+            for declared, keys, place in zip(self._declared, self._keys_inside, places, strict=True)
+            if not _is_there(schema, declared, keys, place)
+        )
+        sample = json.dumps(_names_inside(schema), ensure_ascii=False)
+        return Absent(names, sample)
 
     def _take_plain(
         self, data: Any, places: list[int | None], *, is_chunked: bool
@@ -377,6 +392,30 @@ class Intake:
                 self._matches.clear()
             self._matches[keys] = found
         return found
+
+
+def _is_there(schema: Any, declared: Declared, keys: tuple[str, ...], place: int | None) -> bool:
+    if declared.path is not None and declared.name in schema.names:
+        return True
+    return place is not None and (not keys or _type_inside(schema.field(place).type, keys))
+
+
+def _type_inside(type_: Any, keys: tuple[str, ...]) -> bool:
+    """Whether keys lead to something inside a type of Arrow's."""
+    for key in keys:
+        inner = {fold(each.name): each.type for each in type_} if pa.types.is_struct(type_) else {}
+        if fold(key) not in inner:
+            return False
+        type_ = inner[fold(key)]
+    return True
+
+
+def _names_inside(fields: Iterable[Any]) -> dict[str, Any]:
+    """The names of a schema's columns, those of structs with theirs inside."""
+    return {
+        each.name: _names_inside(each.type) if pa.types.is_struct(each.type) else None
+        for each in fields
+    }
 
 
 def value_at(row: Any, keys: tuple[str, ...]) -> Any:

@@ -19,7 +19,7 @@ from cqc.compiler.program import Program
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import RunError
 from cqc.runtime.intake.far_ahead import COMPANY
-from cqc.runtime.intake.intake_warnings import intake_warnings
+from cqc.runtime.intake.intake_warnings import absent_columns, intake_warnings
 from cqc.runtime.join.execute.result_limits import TOO_MANY
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.batch_run import with_guard, with_retention
@@ -76,6 +76,7 @@ class Accepted:
     reasons: dict[str, int]
     waiting: int = 0  # more of them are set aside now, because they are far ahead
     nulled: dict[str, int] = field(default_factory=dict)  # fields that did not fit and became NULL
+    warnings: list[str] = field(default_factory=list)  # columns that no row has had so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ class Service:
         self._leaving: list[Entry] = []
         self._told_waiting: set[str] = set()
         self._told_intake: set[str] = set()
+        self._absent_told: dict[str, tuple[tuple[str, ...], list[str]]] = {}  # by stream
         settled = with_guard(with_retention(program))
         self.is_sharing = strategy is None or strategy.sharing
         self.has_idle_timeout = settled.settings.idle_us is not None
@@ -491,7 +493,7 @@ class Service:
         self.busy_seconds += seconds
         tuples = {fold(name): len(each) for name, each in rows.items()}
         self.registry.share(seconds - credited, self._found, tuples)
-        return _accepted(before, counts)
+        return replace(_accepted(before, counts), warnings=self._absent_from(rows))
 
     # What the driver asks for
 
@@ -599,6 +601,19 @@ class Service:
                 if begins not in self._told_intake:
                     self._told_intake.add(begins)
                     self._report(sentence)
+
+    def _absent_from(self, rows: Mapping[str, TypedBatch]) -> list[str]:
+        """What a client should hear of columns that its rows lack, and all rows before them; worked out anew when these change."""
+        said: list[str] = []
+        for name in map(fold, (name for name, taken in rows.items() if taken.absent is not None)):
+            line = self.engine.lines[name]
+            absent = tuple(line.count.absent or ())
+            known = self._absent_told.get(name)
+            if known is None or known[0] != absent:
+                known = absent, [*absent_columns(line.relation, line.count)]
+                self._absent_told[name] = known
+            said += known[1]
+        return said
 
     def look_at_clock(self) -> None:
         """Deliver results that waited only for a stream that is idle now."""

@@ -37,6 +37,32 @@ def places(part: Any, text: Any, begins: NDArray[np.int64] | None, rows: int) ->
     return found
 
 
+def holds(part: str, texts: pa.Array) -> NDArray[np.bool_]:
+    """Which texts have a part in them."""
+    found = np.empty(len(texts), np.bool_)
+    _holds(
+        np.frombuffer(part.encode() or b"\0", np.uint8).copy(), bool(part), *bytes_of(texts), found
+    )
+    return found
+
+
+def last_points(texts: pa.Array, count: int) -> pa.StringArray:
+    """The last so many code points of each text."""
+    data, starts = bytes_of(texts)
+    offsets = np.zeros(len(starts), np.int64)
+    made = np.empty(len(data), np.uint8)
+    _tail(data, starts, count, offsets, made)
+    return texts_of(offsets, made[: offsets[-1]], texts)
+
+
+def binary_of_numbers(numbers: NDArray[np.int64]) -> pa.StringArray:
+    """Whole numbers in binary digits, negative ones as their 64 bits."""
+    offsets = np.zeros(len(numbers) + 1, np.int64)
+    made = np.empty(64 * len(numbers), np.uint8)
+    _write_bits(np.array(numbers, np.int64).view(np.uint64), offsets, made)
+    return texts_of(offsets, made[: offsets[-1]])
+
+
 def first_points(texts: pa.Array) -> NDArray[np.int64]:
     """The first code point of each text, 0 of an empty one."""
     found = np.empty(len(texts), np.int64)
@@ -119,6 +145,50 @@ def _find(parts, part_starts, data, starts, begins, found):  # type: ignore[no-u
                     found[row] = place
                     break
             at += 1
+
+
+@njit(cache=True, nogil=True)
+def _holds(part, is_some, data, starts, found):  # type: ignore[no-untyped-def]
+    size, lead = len(part), part[0]
+    for row in range(len(found)):
+        found[row] = not is_some
+        for at in range(starts[row], starts[row + 1] - size + 1 if is_some else 0):
+            if data[at] != lead:
+                continue
+            same = 1
+            while same < size and data[at + same] == part[same]:
+                same += 1
+            if same == size:
+                found[row] = True
+                break
+
+
+@njit(cache=True, nogil=True)
+def _tail(data, starts, count, offsets, made):  # type: ignore[no-untyped-def]
+    to = 0
+    for row in range(len(starts) - 1):
+        begin, at, left = starts[row], starts[row + 1], count
+        while at > begin and left > 0:
+            at -= 1
+            left -= (data[at] & 0xC0) != 0x80
+        for each in range(at, starts[row + 1]):
+            made[to] = data[each]
+            to += 1
+        offsets[row + 1] = to
+
+
+@njit(cache=True, nogil=True)
+def _write_bits(numbers, offsets, made):  # type: ignore[no-untyped-def]
+    to = 0
+    for row in range(len(numbers)):
+        number = numbers[row]
+        size = 1
+        while size < 64 and (number >> np.uint64(size)) != 0:
+            size += 1
+        for place in range(size):
+            made[to + place] = 48 + ((number >> np.uint64(size - 1 - place)) & np.uint64(1))
+        to += size
+        offsets[row + 1] = to
 
 
 @njit(cache=True, nogil=True)
@@ -230,3 +300,6 @@ def warm() -> None:
     hex_of_base64(texts)
     hex_of_texts(texts)
     hex_of_numbers(np.array([-1, 255]))
+    binary_of_numbers(np.array([-1, 255]))
+    holds("c", texts)
+    last_points(texts, 1)

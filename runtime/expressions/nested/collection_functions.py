@@ -28,6 +28,7 @@ from cqc.runtime.columns.nested import (
 )
 from cqc.runtime.expressions.nested.lambdas import picked, rows_of_elements, value_at_key
 from cqc.runtime.expressions.nested.spread import spread
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,14 +98,18 @@ def _size(frame: Frame, type_: ColumnType, x: Column) -> Column:
 def _element_at(frame: Frame, type_: ColumnType, x: Column, at: Column) -> Column:
     if isinstance(x.type, MapType):
         return value_at_key(x, at, type_)
-    lists = Lists(x)
-    asked = lists.valid & at.is_valid()
-    place = np.where(at.values < 0, lists.lengths + at.values, at.values - 1)
-    there = asked & (at.values != 0) & (place >= 0) & (place < lists.lengths)
+    assert isinstance(x.type, ArrayType)
+    nested = nested_of(x)
+    offsets = offsets_of(nested)
+    lengths = np.diff(offsets)
+    asked = x.is_valid() & at.is_valid()
+    place = np.where(at.values < 0, lengths + at.values, at.values - 1)
+    there = asked & (at.values != 0) & (place >= 0) & (place < lengths)
     failed = asked & ~there
     if failed.any():
         frame.fail(failed)
-    return picked(lists.elements, lists.offsets[:-1] + np.where(there, place, 0), there)
+    elements = column_of_inner(x.type.element, nested.flatten())
+    return picked(elements, offsets[:-1] + np.where(there, place, 0), there)
 
 
 def _equal_to(lists: Lists, value: Column) -> NDArray[np.bool_]:
@@ -165,10 +170,28 @@ def ranks(column: Column) -> NDArray[np.int64]:
 
 def _array_distinct(frame: Frame, type_: ColumnType, x: Column) -> Column:
     lists = Lists(x)
-    numbers = np.where(lists.known, ranks(lists.elements), -1)
-    pairs = lists.rows * (len(numbers) + 2) + numbers + 1
-    first = np.sort(np.unique(pairs, return_index=True)[1])
-    return lists.kept(first, np.bincount(lists.rows[first], minlength=len(x)), type_)
+    numbers = np.where(lists.known, _numbered(lists.elements), -1) + 1
+    first = np.empty(len(numbers), np.bool_)
+    _first_in_row(lists.rows, numbers, np.full(len(numbers) + 2, -1, np.int64), first)
+    places = np.flatnonzero(first)
+    return lists.kept(places, np.bincount(lists.rows[places], minlength=len(x)), type_)
+
+
+def _numbered(column: Column) -> NDArray[np.int64]:
+    """Whole numbers from 0 that are equal where values are; anything where NULL."""
+    if not column.type.held_as_text:
+        return ranks(column)
+    codes = column.values.dictionary_encode().indices.fill_null(0)
+    found: NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _first_in_row(rows, numbers, seen, first):  # type: ignore[no-untyped-def]
+    """Which numbers come for the first time in their row; `seen` has for each number the last row that had it."""
+    for at in range(len(rows)):
+        first[at] = seen[numbers[at]] != rows[at]
+        seen[numbers[at]] = rows[at]
 
 
 def _extreme(*, greatest: bool) -> Callable[..., Column]:
@@ -335,3 +358,9 @@ NODES: dict[str, NodeMaker] = {
     "map_values": _node(_part_of_map(1)),
     "named_struct": _struct_node,
 }
+
+
+def warm() -> None:
+    """Compile this module's kernels."""
+    one = np.zeros(1, np.int64)
+    _first_in_row(one, one, np.zeros(3, np.int64), np.empty(1, np.bool_))

@@ -1,6 +1,6 @@
 """Functions of DECIMAL: rounding, remainders and whole quotients, on the digits as whole numbers.
 
-Values come and go as kernels have them (`kernel.py`): texts of digits, and where an evaluation failed. What has more digits than the
+Values come and go as kernels have them (`kernel.py`): whole columns (a text for a constant), and where an evaluation failed. What has more digits than the
 type of the result fails.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from cqc.compiler.functions.decimal_types import remainder_type, rounded_type
 from cqc.compiler.meaning.types import DecimalType
-from cqc.runtime.columns.sortable_columns import decimal_column, digits_of
+from cqc.runtime.columns.sortable_columns import DecimalColumn, decimal_column, digits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def absolute_decimal(column: Column) -> Outcome:
     digits = digits_of(column)
     if digits.dtype != object and digits.size and np.min(digits) == np.iinfo(np.int64).min:
         digits = digits.astype(object)
-    return decimal_column(column.type, np.abs(digits), column.valid).values, None
+    return _held(decimal_column(column.type, np.abs(digits), column.valid)), None
 
 
 def rounded_decimal(
@@ -65,6 +65,11 @@ def rounded_decimal(
     return _made(column, type_, made)
 
 
+def _held(column: Column) -> Any:
+    """A column of DECIMAL as it is, so that nobody has to read texts again; the text of a constant."""
+    return column if isinstance(column, DecimalColumn) else column.values
+
+
 def _is_large(digits: NDArray[Any], factor: int) -> bool:
     if digits.dtype == object:
         return True
@@ -76,12 +81,11 @@ def _made(column: Column, type_: DecimalType, digits: NDArray[Any]) -> Outcome:
     most = 10**type_.digits
     digits = np.asarray(digits)
     if digits.dtype != object and most > 1 << 63:
-        return decimal_column(type_, digits, column.valid).values, None
+        return _held(decimal_column(type_, digits, column.valid)), None
     failed = np.asarray((digits >= most) | (digits <= -most), np.bool_)
     safe = np.where(failed, 0, digits) if failed.any() else digits
-    return decimal_column(
-        type_, np.asarray(safe), column.valid
-    ).values, failed if failed.any() else None
+    made = _held(decimal_column(type_, np.asarray(safe), column.valid))
+    return made, failed if failed.any() else None
 
 
 def floored(digits: NDArray[Any], power: int) -> NDArray[Any]:
@@ -147,7 +151,7 @@ def decimal_remainder(left: Column, right: Column, *, positive: bool) -> Outcome
     rest = _rest(one, other)
     if positive:
         rest = np.where(rest < 0, _rest(rest + other, other), rest)
-    values = decimal_column(type_, np.asarray(rest).reshape(shape), None).values
+    values = _held(decimal_column(type_, np.asarray(rest).reshape(shape), None))
     return values, zero.reshape(shape) if zero.any() else None
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqc.compiler.meaning.types import ArrayType, ColumnType, MapType, StructType
+from cqc.runtime.columns.bytes.byte_columns import bytes_of
 from cqc.runtime.columns.bytes.json_paths import NOTHING, NUMBER, TEXT, TRUTH, values_at
 from cqc.runtime.columns.columns import Column, null_column, text_column
 from cqc.runtime.columns.convert.arrow_out import to_objects
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from cqc.runtime.expressions.kernel import Kernel, NodeMaker, PartialKernel
 
 _ESCAPED = r'["\\\x00-\x1f]'
+_IS_ESCAPED = np.zeros(256, np.bool_)
+_IS_ESCAPED[[*range(32), *b'"\\']] = True
 _FLAT = (ColumnType.STRING, ColumnType.BIGINT, ColumnType.BOOLEAN)
 _STRICT = Reading(lenient=False)
 
@@ -100,6 +103,8 @@ def _flat_texts(type_: StructType, structs: Any) -> pa.StringArray:
 def _quoted(texts: pa.StringArray) -> pa.StringArray:
     """Texts in quotation marks; Python is asked about those with something to escape."""
     quoted = pc.binary_join_element_wise('"', texts, '"', "")
+    if not _IS_ESCAPED[bytes_of(texts)[0]].any():
+        return quoted
     marked = pc.fill_null(pc.match_substring_regex(texts, _ESCAPED), False)
     if not pc.any(marked).as_py():
         return quoted

@@ -458,6 +458,7 @@ class Api:
             reasons=outcome.reasons,
             waiting=outcome.waiting,
             nulled=outcome.nulled,
+            warnings=outcome.warnings,
         )
 
     async def _rows(

@@ -209,6 +209,10 @@ class Pushed(BaseModel):
         default_factory=dict,
         description="With `on_bad = 'null'`: fields that did not fit and became NULL, by the reason.",
     )
+    warnings: list[str] = Field(
+        default_factory=list,
+        description="Declared columns that neither these rows nor any before had, with what they are probably called.",
+    )
 
 
 class Answer(BaseModel):

@@ -26,8 +26,9 @@ PAD = b" " * bodies.FEW_BYTES  # makes a body large without changing what it say
 def service() -> Iterator[Running]:
     with running() as found:
         yield found
-        # Some tests here send rows that are all bad, and the service says so when it reports next: that is right, and no problem.
-        assert [said for said in found.problems if "WERE REJECTED" not in said] == []
+        # Some tests here send rows that are all bad or lack columns, and the service says so when it reports next: that is right.
+        expected = ("WERE REJECTED", "no row of")
+        assert [said for said in found.problems if not any(each in said for each in expected)] == []
 
 
 def arrow(table: pa.Table) -> bytes:
@@ -215,3 +216,23 @@ def test_curl_without_a_content_type_is_told_what_to_add(
     answer = service.client.post(path, content=body, headers={"content-type": kind})
     assert answer.status_code == 415
     assert "add -H 'Content-Type: application/json'" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("pad", [b"", PAD], ids=["small", "large"])
+def test_a_column_that_no_row_had_is_told_with_what_it_is_called(pad: bytes) -> None:
+    program = "CREATE STREAM r (ts BIGINT, temperature DOUBLE); SELECT temperature FROM r;"
+    table = pa.table({"ts": [1], "temperatur": [2.5]})
+    with running(program) as service:
+        bodies_of_a_kind = [
+            (JSON, b'[{"ts": 1, "temperatur": 2.5}]' + pad),
+            (LINES, b'{"ts": 1, "temperatur": 2.5}\n' + pad),
+            (ARROW, arrow(table)),
+        ]
+        for headers, body in bodies_of_a_kind:
+            said = service.client.post("/streams/r", content=body, headers=headers).json()
+            assert said["accepted"] == 1
+            assert "no row of r had temperature. Did you mean `temperatur`?" in said["warnings"][0]
+        for body in (b'{"ts": 2, "temperature": 2.5}', b'{"ts": 2}'):
+            answer = service.client.post("/streams/r", content=body, headers=JSON)
+            assert answer.status_code == 200, answer.text
+            assert answer.json().get("warnings", []) == []  # a row has had it by now

@@ -51,3 +51,14 @@ def test_columns_that_nobody_can_help_with_are_one_sentence() -> None:
     first, second = intake_warnings(stream, count, 0)
     assert first.startswith("no row of s had user; a.user is inside a: declare ")
     assert second == f"no row of s had {', '.join(names[:10])} and 4 more"
+
+
+def test_help_is_offered_only_where_it_helps() -> None:
+    def said(reason: str) -> str:
+        count = StreamCount(read=1, rejected=1, reasons=Counter({reason: 1}))
+        return intake_warnings(EVENTS, count, 0)[0]
+
+    assert "on_bad = 'null'" in said("kind is not a STRING")
+    for reason in ("ts is not a BIGINT", "ts is NULL", "not an object", "not JSON"):
+        assert said(reason).startswith("ALL ROWS of s WERE REJECTED (1 of 1)")
+        assert "on_bad" not in said(reason)

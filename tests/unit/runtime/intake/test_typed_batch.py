@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -215,3 +216,13 @@ def test_split_and_join_keep_every_tuple_and_count() -> None:
     again = join_taken(parts)
     assert rows_of(again) == rows_of(whole)
     assert len(again.rejects) == 1
+
+
+def test_columns_that_a_table_has_not_are_told_with_its_names() -> None:
+    table = pa.table({"ts": [1], "tempo": [1.5], "who": [{"name": "x"}]})
+    stream = relation({"ts": T.BIGINT, "temp": T.DOUBLE})
+    taken = Intake(stream).take(table)
+    assert taken.absent is not None
+    assert taken.absent.columns == {"temp"}
+    assert json.loads(taken.absent.sample) == {"ts": None, "tempo": None, "who": {"name": None}}
+    assert Intake(stream).take(table.rename_columns(["ts", "temp", "who"])).absent is None

@@ -12,10 +12,13 @@ import pytest
 from cqc.runtime.columns.bytes import byte_columns
 from cqc.runtime.columns.bytes.text_bytes import (
     base64_of,
+    binary_of_numbers,
     first_points,
     hex_of_base64,
     hex_of_numbers,
     hex_of_texts,
+    holds,
+    last_points,
     places,
 )
 from tests.unit.runtime.expressions.calls import evaluate
@@ -164,3 +167,17 @@ def test_null_stays_null_and_failures_are_counted() -> None:
         "locate(u, t, i)", u=["a", None, "a", "a"], t=["ba", "a", None, "a"], i=[1, 1, 1, None]
     )
     assert found == ([2, None, None, 0], 0)
+
+
+def test_parts_ends_and_bits_of_texts() -> None:
+    texts = ["", "abc", "École", "é😀漢", "aab", None]
+    column = pa.array(texts)
+    for part in ("", "a", "ab", "École", "😀", "abcd"):
+        assert holds(part, column).tolist()[:5] == [
+            part in text for text in texts[:5] if text is not None
+        ]
+    for count in (1, 2, 9):
+        assert last_points(column, count).to_pylist() == [text and text[-count:] for text in texts]
+    numbers = [0, 1, 5, -1, 2**63 - 1, -(2**63)]
+    made = binary_of_numbers(np.array(numbers)).to_pylist()
+    assert made == [format(each & (2**64 - 1), "b") for each in numbers]
