@@ -74,7 +74,9 @@ def read_parquet(
             skipped = max(start - first, 0)
             first += batch.num_rows
             if skipped < last:
-                yield intake.take(batch.slice(skipped, last - skipped))
+                taken = intake.take(batch.slice(skipped, last - skipped))
+                taken.absent = None  # what is not there was not asked for
+                yield taken
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise RunError(f"cannot read {name} as Parquet: {reason}") from error

@@ -13,7 +13,7 @@ from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources import open_source
-from cqc.runtime.sources.formats.parquet import BYTES_AT_ONCE
+from cqc.runtime.sources.formats.parquet import BYTES_AT_ONCE, read_parquet
 from tests.support.relations import relation
 
 if TYPE_CHECKING:
@@ -71,3 +71,11 @@ def test_long_rows_are_read_few_at_a_time(tmp_path: Path) -> None:
     assert len(chunks) > 1
     assert max(chunk.nbytes for chunk in chunks) < 3 * BYTES_AT_ONCE
     assert xs(chunks) == texts
+
+
+def test_columns_that_nobody_reads_are_not_said_to_be_missing(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"ts": [1], "x": ["a"]}), tmp_path / "a.parquet")
+    with (tmp_path / "a.parquet").open("rb") as file:
+        (taken,) = read_parquet(TIMED, file, "a.parquet", wanted=frozenset({0}))
+    assert to_python(taken.columns[1]) == [None]
+    assert taken.absent is None
