@@ -110,6 +110,11 @@ PHASES_ROW_S = 3e-7  # a row, in phases
 PHASES_CALL_S = 2e-5  # a call of the fused kernel, whatever it finds
 PHASES_STEP_S = 5e-5  # a step in phases: several kernels instead of one
 
+# Which of several equalities says what chains a step walks (`join/step/probe_step`). Unit: tuples of the state.
+CHAINS_FIRST_LOOK, CHAINS_NEXT_LOOK = 64, 4  # then when there are so many times as many
+CHAINS_SAMPLE = 1_024  # the newest tuples, whose keys are counted in 50 us
+CHAINS_CLEARLY = 0.7  # of the present length: the sample is small
+
 # In which order a new tuple meets the other items of a join (`join/plan/item_order`, `join/execute/routed_join`). Unit: packets.
 ITEM_ORDER = Rule(
     newest=0.4,  # windows fill and empty: old shares are soon wrong
@@ -121,6 +126,18 @@ ITEM_SHARED = 2.0  # so many times the fan-out is accepted where other hosts tak
 ITEM_THETA_SHARE, ITEM_TIME_SHARE = 0.3, 1.0  # of the tuples within reach, before any was met
 ROUTING_DECAY = 0.9  # of tickets, for every packet: a change shows after some ten packets
 ROUTING_SEED = 17  # any number; a run can be repeated
+
+# Whether tuples are asked for company in time before they start (`join/execute/company`). Unit: packets.
+COMPANY = Rule(
+    losses=2,  # one packet in a dense stretch does not decide
+    stretch=4,
+    longest=256,
+)
+COMPANY_LEAST_ROWS = 512  # fewer are through the join as soon
+COMPANY_MOST_TUPLES = (
+    8  # tuples of other items for each that starts: a pass over them is some nanoseconds a tuple
+)
+COMPANY_MOST_LEFT = 0.8  # of the pairs: taking away a fifth pays for asking
 
 # Which gates of a tree hold rows back (`join/tree/feedback_trials`). Unit: looks.
 GATE = Rule(

@@ -175,6 +175,14 @@ class HashChains:
         forms = len(self._forms)
         link(self.heads, self.links, self.valid, 0, forms, first, base, count, self.shift)
 
+    def mean_length(self, form: int, part: slice) -> float:
+        """How many tuples of a part of the state one of them meets on the way through its chain, itself counted."""
+        keys = self.links[form, part, KEY][self.valid[form, part]]
+        if not len(keys):
+            return 0.0
+        counts = np.unique(keys, return_counts=True)[1]
+        return float(np.square(counts).sum() / len(keys))
+
     def relocate(self, start: int, count: int, capacity: int, first: int) -> None:
         """Move with the state; when the capacity changed, the chains are linked anew in as many buckets."""
         forms = len(self._forms)

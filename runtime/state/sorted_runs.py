@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.runtime.state.lanes import Lane
     from cqc.runtime.state.shared_state import SharedState
 
 _MUCH_LARGER = 2
@@ -28,22 +29,28 @@ _MUCH_LARGER = 2
 class SortedRuns:
     """Sorted stretches of one state's tuples: (keys, positions) each."""
 
-    def __init__(self, state: SharedState, keys: Callable[[slice], NDArray[np.float64]]) -> None:
-        """`keys` of a slice of the state's lanes."""
+    def __init__(
+        self,
+        state: SharedState,
+        keys: Callable[[slice], NDArray[np.float64]],
+        lineage: Lane | None = None,
+    ) -> None:
+        """`keys` of a slice of the state's lanes. `lineage`: only the tuples that some slot wants; it gains none while this is used."""
         self._state = state
         self._keys = keys
+        self._lineage = lineage
         self._next = state.first
         self.runs: list[tuple[NDArray[np.float64], NDArray[np.int64]]] = []
 
     @classmethod
-    def by_time(cls, state: SharedState) -> SortedRuns:
+    def by_time(cls, state: SharedState, lineage: Lane | None = None) -> SortedRuns:
         """In the order of event time, which as doubles may be off by less than the slack that look-ups add."""
-        return cls(state, lambda at: state.ts[at].astype(np.float64))
+        return cls(state, lambda at: state.ts[at].astype(np.float64), lineage)
 
     @classmethod
-    def by_value(cls, state: SharedState, number: int) -> SortedRuns:
+    def by_value(cls, state: SharedState, number: int, lineage: Lane | None = None) -> SortedRuns:
         """In the order of a value column; NaN is last."""
-        return cls(state, lambda at: state.values[at, number].copy())
+        return cls(state, lambda at: state.values[at, number].copy(), lineage)
 
     @property
     def nbytes(self) -> int:
@@ -54,8 +61,14 @@ class SortedRuns:
         state = self._state
         first = max(self._next, state.first)
         if first < state.head:
-            keys = self._keys(slice(first - state.base, state.head - state.base))
-            self._append(keys, np.arange(first, state.head, dtype=np.int64), is_sorted=False)
+            part = slice(first - state.base, state.head - state.base)
+            keys, positions = self._keys(part), np.arange(first, state.head, dtype=np.int64)
+            if self._lineage is not None:
+                wanted = self._lineage.values[part].any(axis=1)
+                if not wanted.all():
+                    keys, positions = keys[wanted], positions[wanted]
+            if len(keys):
+                self._append(keys, positions, is_sorted=False)
         self._next = state.head
         while self.runs and self.runs[0][1].max() < state.first:
             del self.runs[0]

@@ -18,6 +18,8 @@ OF_PACKAGES = {
     "SparkContext",
     "SparkSession",
     "numba_dispatcher",
+    "numba_engine",
+    "numba_codegen",
 }  # they offer nothing else
 OF_NAMED_TUPLES = {"_replace", "_asdict", "_fields"}
 

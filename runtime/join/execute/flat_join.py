@@ -29,6 +29,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
 from cqc.runtime.join.execute.bounded_queues import BoundedQueues
+from cqc.runtime.join.execute.company import Company
 from cqc.runtime.join.execute.executor import Turn
 from cqc.runtime.join.execute.fused_insert import FusedInsert
 from cqc.runtime.join.execute.join_node import JoinNode, push_packet
@@ -38,6 +39,7 @@ from cqc.runtime.join.execute.route_steps import PlainSteps
 from cqc.runtime.join.execute.route_walk import RouteWalk
 from cqc.runtime.join.membership.membership import JoinMembership
 from cqc.runtime.join.plan.route_planner import RoutePlanner
+from cqc.runtime.join.step.company_kernels import slots_in_company, times_by_slot
 from cqc.runtime.join.step.phase_order import ORDERS
 from cqc.runtime.join.step.row_kernels import count_slots_of
 from cqc.runtime.lineage.rank_lineage import WORD_BITS, bitmap
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cqc.runtime.adapt.decision import Decision
     from cqc.runtime.join.execute.executor import NodeContext
     from cqc.runtime.join.execute.metaqueues import TrainSize
     from cqc.runtime.join.execute.results import JoinResults
@@ -85,6 +88,7 @@ class FlatJoin:
         self._planner: RoutePlanner
         self._maker: ResultMaker
         self._walk: RouteWalk
+        self._company: Company
 
     @property
     def may_be_shared(self) -> bool:
@@ -104,6 +108,7 @@ class FlatJoin:
         )  # fmt: skip
         self._maker = ResultMaker(context, counts_only=self._counts_only)
         self._inserts = {}
+        self._company = Company(context.plan)
         self.steps.prepare(context)
         self.queues.forget()
         self._walk = self._walk_with(self.queues)
@@ -184,7 +189,8 @@ class FlatJoin:
         for item in items:
             if members.inputs[item].state.relation.is_stream and count:
                 ts_us = self._context.times(item, first, count)
-                self._walk.start(item, admitted[item], ts_us, first, turn)
+                lineage = self._company.of(item, admitted[item], ts_us)
+                self._walk.start(item, lineage, ts_us, first, turn)
         if not turn.more and self.queues:
             self._walk.drain(turn)
 
@@ -248,7 +254,7 @@ class FlatJoin:
             tuples_out=counts.results,
             seconds=counts.seconds,
             bytes=size + sum(each.lineage.nbytes for each in used),
-            decisions=self._planner.decisions(self.name(members)),
+            decisions=self._decisions(),
             slots=len(members),
             checked=sum(part.checks.evaluated for part in parts),
             hosts={part.host.name: part.results for part in parts} if len(parts) > 1 else {},
@@ -259,6 +265,11 @@ class FlatJoin:
             split=split,
         )
         return self.steps.measured(found)
+
+    def _decisions(self) -> tuple[Decision, ...]:
+        name = self.name(self._context.members)
+        company = self._company.decision(name)
+        return (*(() if company is None else (company,)), *self._planner.decisions(name))
 
     def _input_metrics(self, each: JoinInput) -> JoinInputMetrics:
         work = self._context.members.work[each.item]
@@ -300,8 +311,19 @@ def warm() -> None:
     for order in ("adaptive", *ORDERS):
         _warm_in(order, _WARM)
     _warm_in("adaptive", _WARM + _many_queries())
+    for words in (1, 2):
+        _warm_company(np.zeros((2, words), np.uint64))
     word = np.zeros(1, np.uint64)
     count_slots_of(word[:, None], 0, word, np.zeros(WORD_BITS, np.int64))
+
+
+def _warm_company(lineage: NDArray[np.uint64]) -> None:
+    times, places = np.zeros(2, np.int64), np.zeros(1, np.int64)
+    mask = np.zeros(lineage.shape[1], np.uint64)
+    times_by_slot(lineage, times, places, mask)
+    starts = np.zeros(64 * len(mask) + 1, np.int64)
+    needs, spans_us = (starts, places, places), (places, places)
+    slots_in_company(lineage, times, mask, needs, spans_us, times)
 
 
 def _many_queries() -> str:

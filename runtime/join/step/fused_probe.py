@@ -133,6 +133,8 @@ class FusedProbe:
                 state.head,
             )
             layout += state.layout
+        for level in self.levels:
+            layout += level.arranged
         if layout != self._layout:
             self._describe()
             self._layout = layout

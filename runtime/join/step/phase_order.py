@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.join.step.probe_step import Rows
+    from cqc.runtime.state.lanes import Lane
     from cqc.runtime.state.shared_state import SharedState
 
 ORDERS = ("AJW", "AWJ", "JAW", "JWA", "WAJ", "WJA")
@@ -67,6 +68,7 @@ class StepParts(NamedTuple):
     """What a step of a join is made of; groups of arrays are as its kernels need them (`step_arguments`)."""
 
     state: SharedState
+    lineage: Lane  # of the tuples there, for the item that is met
     target: tuple[Any, ...]  # a ChainTarget
     keys: NDArray[np.int64]  # [equalities, rows]
     forms: NDArray[np.int64]  # of the target, for each equality
@@ -329,9 +331,9 @@ class PhaseOrder:
         runs = self._runs.get(self.access)
         if runs is None:
             if self.access is Access.TIME:
-                runs = SortedRuns.by_time(parts.state)
+                runs = SortedRuns.by_time(parts.state, parts.lineage)
             else:
-                runs = SortedRuns.by_value(parts.state, _largest_column(parts))
+                runs = SortedRuns.by_value(parts.state, _largest_column(parts), parts.lineage)
             self._runs[self.access] = runs
         runs.catch_up()
         return runs
@@ -392,16 +394,18 @@ class PhaseOrder:
             )
             return float(counted * step)
         lows, highs = self._ranges(parts, rows, access)
+        live = np.arange(state.first - state.base, max(limit - state.base, 0))
+        some = live[:: max(1, len(live) // settings.PHASES_SAMPLE_TUPLES)]
+        # Sorted runs have only the tuples that somebody wants as this item.
+        wanted = float(parts.lineage.values[some].any(axis=1).mean()) if len(some) else 0.0
         if access is Access.TIME:
             newest = state.newest[state.first - state.base : max(limit - state.base, 0)]
             bounds = np.clip(np.stack((lows[sample], highs[sample])), -(2.0**62), 2.0**62)
             begin, end = np.searchsorted(newest, bounds.astype(np.int64))
-            return float(np.maximum(end - begin, 0).sum() * step)
-        live = np.arange(state.first - state.base, max(limit - state.base, 0))
-        some = live[:: max(1, len(live) // settings.PHASES_SAMPLE_TUPLES)]
+            return float(np.maximum(end - begin, 0).sum() * step) * wanted
         values = state.values[some, _largest_column(parts)]
         inside = (values >= lows[sample][:, None]) & (values <= highs[sample][:, None])
-        return float(inside.mean() * len(live) * rows.count) if inside.size else 0.0
+        return float(inside.mean() * len(live) * rows.count) * wanted if inside.size else 0.0
 
 
 def _by_rank(own: dict[str, PhaseCount], first: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.diagnostics.record import record
+from cqc.runtime.adapt import settings
 from cqc.runtime.join.step.phase_order import PhaseOrder, StepParts
 from cqc.runtime.join.step.probe_kernels import (
     GAVE_UP,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _ROOM = 1024
 _MOST_ROOM = 1 << 21
+_NEVER = 1 << 62
 _NO_TALLY = np.zeros(0, np.int64)
 
 
@@ -135,10 +137,11 @@ class ProbeStep:
         )
         self._work = work
         self._bound = plan.bound
-        self._edges = plan.edges
         self.by_key = bool(plan.edges)
-        self._own_forms = np.array([edge.bound_form for edge in plan.edges], np.int64)
-        self._forms = np.array([edge.target_form for edge in plan.edges], np.int64)
+        self.arranged = 0  # counts how often the equalities got another order
+        self._arrange(plan.edges)
+        # So many tuples must be there before it is looked again which chains are short.
+        self._look_at = settings.CHAINS_FIRST_LOOK if len(plan.edges) > 1 else _NEVER
         self.phases: PhaseOrder | None = None  # None: always the fused kernel
         self._prepare_windows(plan.windows, words)
         self._prepare_thetas(self._hub_first(plan.thetas), words)
@@ -229,6 +232,25 @@ class ProbeStep:
             state.ts, state.newest, self.target.lineage.values, state.values,
         )  # fmt: skip
 
+    def _arrange(self, edges: tuple[KeyEdge, ...]) -> None:
+        self._edges = edges
+        self._own_forms = np.array([edge.bound_form for edge in edges], np.int64)
+        self._forms = np.array([edge.target_form for edge in edges], np.int64)
+
+    def _choose_chains(self) -> None:
+        """Walk the chains that are shortest from now on: a host has thousands of tuples, a process few."""
+        state = self.target.state
+        self._look_at = settings.CHAINS_NEXT_LOOK * len(state)
+        end = state.head - state.base
+        part = slice(max(state.first - state.base, end - settings.CHAINS_SAMPLE), end)
+        lengths = [state.chains.mean_length(edge.target_form, part) for edge in self._edges]
+        best = int(np.argmin(lengths))
+        if lengths[best] < settings.CHAINS_CLEARLY * lengths[0]:
+            others = self._edges[:best] + self._edges[best + 1 :]
+            self._arrange((self._edges[best], *others))
+            self._equalities = (self._keys, self._forms)
+            self.arranged += 1
+
     def note_work(self, probes: int, candidates: int, found: int) -> None:
         """Count what was done in the level's place."""
         self._work.probes += probes
@@ -243,6 +265,8 @@ class ProbeStep:
         count = rows.count
         if count > self._keys.shape[1]:
             self._scratch(2 * count)
+        if len(self.target.state) > self._look_at:
+            self._choose_chains()
         for number, edge in enumerate(self._edges):
             chains, base = self._bound[edge.place].state.chains, self._bound[edge.place].state.base
             gather_keys(
@@ -291,8 +315,8 @@ class ProbeStep:
 
     def _parts(self, limit: int) -> StepParts:
         return StepParts(
-            self.target.state, self.chain_target(limit), self._keys, self._forms, self._windows,
-            self._loosest, self._theta_arguments, self.rows,
+            self.target.state, self.target.lineage, self.chain_target(limit), self._keys, self._forms,
+            self._windows, self._loosest, self._theta_arguments, self.rows,
         )  # fmt: skip
 
     def _call(self, rows: Rows, limit: int) -> tuple[int, int]:

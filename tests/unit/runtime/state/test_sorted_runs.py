@@ -10,6 +10,7 @@ import pytest
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import from_python
 from cqc.runtime.columns.packet import Packet
+from cqc.runtime.state.lanes import Lane
 from cqc.runtime.state.shared_state import SharedState
 from cqc.runtime.state.sorted_runs import SortedRuns
 from tests.support.relations import relation
@@ -54,3 +55,17 @@ def test_nothing_new_changes_nothing() -> None:
     runs.catch_up()
     assert all(one is other for one, other in zip(before, runs.runs, strict=True))
     assert before[0][1].tolist() == [1, 0]
+
+
+def test_runs_of_what_somebody_wants_have_nothing_else() -> None:
+    state = SharedState(relation({"ts": T.BIGINT}))
+    lineage = Lane(np.zeros((state.capacity, 2), np.uint64))
+    state.attach(lineage)
+    runs = SortedRuns.by_time(state, lineage)
+    insert(state, [3, 1, 2])
+    lineage.values[[0, 2], [1, 0]] = 1
+    runs.catch_up()
+    assert [each[1].tolist() for each in runs.runs] == [[2, 0]]
+    insert(state, [5, 4])
+    runs.catch_up()
+    assert [each[1].tolist() for each in runs.runs] == [[2, 0]]

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from cqc.runtime.adapt import settings
 from cqc.runtime.join.execute.flat_join import FlatJoin
 from tests.support.generators.random_joins import (
     SECOND,
@@ -49,6 +50,18 @@ def _run(seed: int, *, rows: bool) -> None:
 
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_random_joins_give_the_oracles_answer(seed: int) -> None:
+    _run(seed, rows=False)
+
+
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_asking_for_company_and_choosing_chains_change_no_answer(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With every packet, however small, and whatever the sample says.
+    monkeypatch.setattr(settings, "COMPANY_LEAST_ROWS", 1)
+    monkeypatch.setattr(settings, "COMPANY_MOST_TUPLES", 1 << 40)
+    monkeypatch.setattr(settings, "CHAINS_FIRST_LOOK", 0)
+    monkeypatch.setattr(settings, "CHAINS_NEXT_LOOK", 1)
     _run(seed, rows=False)
 
 

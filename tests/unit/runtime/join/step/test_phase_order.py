@@ -47,8 +47,8 @@ def rows(count: int, seed: int, keys: int, lift: float) -> list[dict[str, float]
 def run(program: str, strategy: Strategy, keys: int, lift: float) -> tuple[int, dict[str, int]]:
     engine = cqc.Engine(cqc.compile(program), strategy=strategy)
     left, right = rows(4000, 1, keys, 0.0), rows(4000, 2, keys, lift)
-    for begin in range(0, 4000, 1000):
-        engine.push_batch({"b": left[begin : begin + 1000], "h": right[begin : begin + 1000]})
+    for begin in range(0, 4000, 400):
+        engine.push_batch({"b": left[begin : begin + 400], "h": right[begin : begin + 400]})
     detail = next(each.detail for each in engine.measure() if each.name.startswith("join"))
     return sum(engine.result_counts().values()), detail
 

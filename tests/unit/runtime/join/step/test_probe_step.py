@@ -50,3 +50,19 @@ def test_work_adds_up() -> None:
     work = Work(1, 2, 3)
     work.add(Work(10, 20, 30))
     assert (work.probes, work.candidates, work.found) == (11, 22, 33)
+
+
+def test_the_shortest_chains_are_walked() -> None:
+    node = SmallNode("SELECT a.k FROM a, b WHERE a.k = b.k AND a.l = b.l MAXWINDOW 9 SEC;\n")
+    node.push("b", [(1, 7, at, 0.0) for at in range(200)])
+    found = node.push("a", [(1, 7, at, 0.0) for at in range(3)])
+    assert len(found_positions(found)) == 3
+    executor = node.join.executor
+    assert isinstance(executor, FlatJoin)
+    (level,) = {each.level for each, _, work in executor.work_of_levels() if work.found}
+    chains = level.target.state.chains
+    lengths = [chains.mean_length(edge.target_form, slice(0, 200)) for edge in level.edges]
+    assert lengths == [1.0, 200.0]
+    assert level.target_forms.tolist() == [edge.target_form for edge in level.edges]
+    (work,) = {work.candidates for each, _, work in executor.work_of_levels() if work.found}
+    assert work == 3
