@@ -446,11 +446,12 @@ class Durable:
             sync_folder(self.folder)
 
     def _is_forgotten(self, segment: Path) -> bool:
-        states = self._engine.states
+        states, lines = self._engine.states, self._engine.lines
+        # A view that lost its last reader since has no rows that anybody needs.
         return all(
             states[name].first >= end
             for name, end in self._ends[segment].items()
-            if self._engine.lines[name].relation.is_stream
+            if name in lines and lines[name].relation.is_stream
         )
 
 

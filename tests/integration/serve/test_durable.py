@@ -257,3 +257,28 @@ def test_the_programs_queries_may_change_between_two_lives(tmp_path: Path) -> No
     assert names == {"linked", "counted", "tens", "mine"}
     assert second.registry.find("counted").number == kept
     second.close()
+
+
+def test_rows_are_forgotten_when_a_view_has_lost_its_reader(tmp_path: Path) -> None:
+    text = (
+        "CREATE STREAM a (ts BIGINT, k BIGINT, name STRING); SET RETENTION = 3 SECONDS;"
+        "CREATE VIEW v AS SELECT k, COUNT(*) AS n FROM TUMBLE(a, 2) GROUP BY window_end, k;"
+    )
+
+    def begin() -> Service:
+        return Service(cqc.compile(text), durable=Durable(tmp_path, 500), now=lambda: 1.7e9)
+
+    service = begin()
+    service.register("SELECT v.k, w.n FROM v, v w WHERE v.k = w.k MAXWINDOW 3 SEC", "reader")
+    for ts in range(20):
+        if ts == 6:
+            service.unregister("reader")
+        push(service, "a", [{"ts": ts, "k": ts % 2, "name": "n" * 40}] * 3)
+        service.commit()
+    oldest = min(int(file.stem.removeprefix("rows-")) for file in tmp_path.glob("rows-*.log"))
+    assert oldest > 10
+    seen = face(service)
+    service.close()
+    again = begin()
+    assert face(again) == seen
+    again.close()
