@@ -8,6 +8,7 @@ Everything it says is measured or counted while one looks.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import subprocess
 import sys
@@ -32,6 +33,8 @@ def main() -> int:
     asked.add_argument("--folder", type=Path, default=Path("artifacts/demo"))
     given = asked.parse_args()
     folder: Path = given.folder
+    if isinstance(sys.stdout, io.TextIOWrapper):  # also in a file what is done shows at once
+        sys.stdout.reconfigure(line_buffering=True)
     make_hospital.main(folder)
     program = compiled(folder)
     print()

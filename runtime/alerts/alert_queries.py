@@ -103,30 +103,36 @@ class AlertQueries:
         goes_back = (times_us[1:] < times_us[:-1]) & (sorted_alerts[1:] == sorted_alerts[:-1])
         in_order = not goes_back.any()
         beside: dict[Any, AlertColumns] = {}  # alerts of one severity without texts tell the same
-        begin = 0
+        begin, outputs, style = 0, None, None
+        columns: Any = ()
+        alert: AlertColumns | None = None
         for number, count in zip(numbers.tolist(), counts[numbers].tolist(), strict=True):
             plan = plans[number]
-            columns = shown.get(plan.outputs)
-            if columns is None:
-                columns = plan.outputs.columns(group.fetch(told.rows), len(told.rows))
-                shown[plan.outputs] = columns
+            if plan.outputs is not outputs:  # many alerts in a row have the same
+                outputs = plan.outputs
+                columns = shown.get(outputs)
+                if columns is None:
+                    columns = outputs.columns(group.fetch(told.rows), len(told.rows))
+                    shown[outputs] = columns
+            if plan.style != style:
+                style = plan.style
+                alert = beside.get(style)
+                if alert is None:
+                    alert = beside[style] = AlertColumns(
+                        *style, key_columns, told.states, told.since_us, told.counts
+                    )
             end = begin + count
             plan.results += count
-            alert = beside.get(plan.style)
-            if alert is None:
-                alert = beside[plan.style] = AlertColumns(
-                    *plan.style, key_columns, told.states, told.since_us, told.counts
-                )
             yield ResultBlock(
                 plan.name,
-                plan.outputs.names,
+                outputs.names,
                 columns,
                 order[begin:end],
                 times_us[begin:end],
                 plan.time_type,
-                is_at=False,
-                alert=alert,
-                in_order=in_order,
+                False,
+                alert,
+                in_order,
             )
             begin = end
 

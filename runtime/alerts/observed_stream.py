@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,23 @@ class Waiting:
     arrivals: NDArray[np.int64]
     bad_rows: NDArray[np.int64]
     bad_alerts: NDArray[np.int64]
+    first_us: int = field(init=False)
+    last_us: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        ts_us = self.rows.ts_us
+        self.first_us = int(ts_us.min()) if len(ts_us) else ALL_SEEN
+        self.last_us = int(ts_us.max()) if len(ts_us) else NOTHING_SEEN
+
+    def parted(self, watermark_us: int, *, of_view: bool) -> tuple[Waiting | None, Waiting | None]:
+        """Those that a watermark decides, and those that go on waiting; None for none."""
+        before_us = watermark_us if of_view or watermark_us == ALL_SEEN else watermark_us + 1
+        if self.last_us < before_us or watermark_us == ALL_SEEN:
+            return self, None
+        if self.first_us >= before_us:
+            return None, self
+        ready = self.rows.ts_us < before_us
+        return self.take(np.flatnonzero(ready)), self.take(np.flatnonzero(~ready))
 
     @staticmethod
     def joined(parts: Sequence[Waiting]) -> Waiting:
@@ -160,7 +177,7 @@ class ObservedStream:
                 np.concatenate(alerts) if alerts else nothing,
             )
         )
-        self._next_us = min(self._next_us, int(packet.ts_us.min()))
+        self._next_us = min(self._next_us, self.waiting[-1].first_us)
 
     def _slots(self) -> dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """For each operator the slots of alerts there, ascending, and which alert each is of."""
@@ -191,21 +208,17 @@ class ObservedStream:
         """The observations that are decided now, in their order."""
         if not self.waiting or watermark_us < self._next_us:
             return None
-        every = Waiting.joined(self.waiting)
-        ts_us = every.rows.ts_us
-        if watermark_us == ALL_SEEN:
-            ready = np.ones(len(ts_us), np.bool_)
-        else:
-            ready = ts_us < watermark_us if self.of_view else ts_us <= watermark_us
-        if ready.all():
-            self.waiting, self._next_us = [], ALL_SEEN
-        else:
-            left = np.flatnonzero(~ready)
-            self.waiting = [every.take(left)]
-            self._next_us = int(ts_us[left].min())
-            if not ready.any():
-                return None
-            every = every.take(np.flatnonzero(ready))
+        decided: list[Waiting] = []
+        left: list[Waiting] = []
+        for part in self.waiting:  # most are decided whole, or not at all
+            ready, rest = part.parted(watermark_us, of_view=self.of_view)
+            decided += [ready] if ready is not None else []
+            left += [rest] if rest is not None else []
+        self.waiting = left
+        self._next_us = min((part.first_us for part in left), default=ALL_SEEN)
+        if not decided:
+            return None
+        every = Waiting.joined(decided)
         ts_us = every.rows.ts_us
         if not (ts_us[1:] >= ts_us[:-1]).all():
             every = every.take(np.argsort(ts_us, kind="stable"))
@@ -228,7 +241,7 @@ class ObservedStream:
         """Go on with observations that waited elsewhere."""
         if len(waiting.rows):
             self.waiting.append(waiting)
-            self._next_us = min(self._next_us, int(waiting.rows.ts_us.min()))
+            self._next_us = min(self._next_us, waiting.first_us)
 
     @property
     def failures(self) -> int:
