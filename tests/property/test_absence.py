@@ -268,3 +268,77 @@ def test_many_rules_share_a_node_and_disturb_one_another_in_nothing() -> None:
             assert wrong is None, f"seed {seed} {name}\n{wrong}\n{data}"
         with pytest.raises(RunError):
             engine.invoke("r1")
+
+
+SHARED = (
+    "SELECT A.k AS k, A.x AS x, A.ts AS came FROM A WHERE A.x {a} AND {negated}EXISTS"
+    " (SELECT 1 FROM B WHERE B.k = A.k AND B.x {b} WINDOW B.ts >= A.ts - {before} SEC AND B.ts {below} A.ts + {after} SEC)",
+    "SELECT A.k AS k, A.x AS x, B.ts AS came FROM A LEFT JOIN B ON A.k = B.k AND B.x {b} WHERE A.x {a}"
+    " WINDOW B.ts >= A.ts - {before} SEC AND B.ts {below} A.ts + {after} SEC",
+    "SELECT A.k AS k, A.x AS x, A.ts AS came FROM A WHERE A.x {a}"
+    " AND NOT EXISTS (SELECT 1 FROM B WHERE B.k = A.k AND B.x {b} WINDOW B.ts >= A.ts AND B.ts {below} A.ts + {after} SEC)"
+    " AND {negated}EXISTS (SELECT 1 FROM C WHERE C.k = A.k AND C.x < B_LESS WINDOW C.ts >= A.ts - {before} SEC AND C.ts <= A.ts + 1 SEC)",
+)
+
+
+def shared_rule(random: Random, shape: str, negated: str) -> str:
+    """A query of a shape, with constants of its own."""
+    return shape.format(
+        a=f"{random.choice(('>=', '<', '<>'))} {random.randint(0, 2)}",
+        b=f"{random.choice(('>=', '<', '<>'))} {random.randint(0, 2)}",
+        before=random.randint(0, 2),
+        below=random.choice(("<", "<=")),
+        after=random.randint(0, 4),
+        negated=negated,
+    ).replace("B_LESS", str(random.randint(0, 3)))
+
+
+def check_shared(seed: int) -> None:
+    case = absence_case(seed)
+    random = Random(seed)
+    shape, negated = random.choice(SHARED), random.choice(("NOT ", "NOT ", ""))
+    rules = [shared_rule(random, shape, negated) for _ in range(random.choice((3, 30, 90)))]
+    text = "".join(f"CREATE QUERY r{at} AS {rule};\n" for at, rule in enumerate(rules))
+    program = cqc.compile(case.declarations + text)
+    keep_past = random.random() < 0.3
+    engine = cqc.Engine(program, strategy=random_strategy(random), keep_past=keep_past)
+    gone: set[str] = set()
+    found: dict[str, list[tuple[object, ...]]] = {f"r{at}": [] for at in range(len(rules))}
+
+    def take() -> None:
+        for result in engine.drain():
+            found[result.query].append((micros(result.ts), *map(plain, result.row.values())))
+
+    for arrived in batches(random, case.arrivals):
+        batch: dict[str, list[dict[str, object]]] = {}
+        for name, row in arrived:
+            batch.setdefault(name, []).append(named(case, row))
+        engine.push_batch(batch)
+        take()
+        if not gone and random.random() < 0.3:
+            snapshot = engine.snapshot()
+            engine = cqc.Engine(program, strategy=random_strategy(random), keep_past=keep_past)
+            engine.restore(snapshot)
+        elif random.random() < 0.2:
+            name = random.choice(sorted(set(found) - gone))
+            gone.add(name)
+            engine.unregister(name)
+    engine.finish()
+    take()
+    data = data_of(case)
+    answers: dict[str, list[tuple[object, ...]]] = {}
+    for at, rule in enumerate(rules):
+        name = f"r{at}"
+        if name in gone:
+            continue
+        if rule not in answers:
+            expected = push_answer(program.queries[name], data.streams, data.tables)
+            answers[rule] = [(ts, *row) for ts, row in expected]
+        wrong = difference(answers[rule], found[name])
+        assert wrong is None, f"seed {seed} {name}\n{rule}\n{wrong}\n{data}"
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_rules_that_share_a_node_do_not_disturb_each_other(block: int) -> None:
+    for seed in range(5_000 + block * 10, 5_000 + block * 10 + 10):
+        check_shared(seed)
