@@ -319,7 +319,7 @@ def check_shared(seed: int) -> None:
             snapshot = engine.snapshot()
             engine = cqc.Engine(program, strategy=random_strategy(random), keep_past=keep_past)
             engine.restore(snapshot)
-        elif random.random() < 0.2:
+        elif len(gone) < len(rules) and random.random() < 0.2:
             name = random.choice(sorted(set(found) - gone))
             gone.add(name)
             engine.unregister(name)
