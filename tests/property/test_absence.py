@@ -271,13 +271,19 @@ def test_many_rules_share_a_node_and_disturb_one_another_in_nothing() -> None:
 
 
 SHARED = (
-    "SELECT A.k AS k, A.x AS x, A.ts AS came FROM A WHERE A.x {a} AND {negated}EXISTS"
-    " (SELECT 1 FROM B WHERE B.k = A.k AND B.x {b} WINDOW B.ts >= A.ts - {before} SEC AND B.ts {below} A.ts + {after} SEC)",
-    "SELECT A.k AS k, A.x AS x, B.ts AS came FROM A LEFT JOIN B ON A.k = B.k AND B.x {b} WHERE A.x {a}"
-    " WINDOW B.ts >= A.ts - {before} SEC AND B.ts {below} A.ts + {after} SEC",
-    "SELECT A.k AS k, A.x AS x, A.ts AS came FROM A WHERE A.x {a}"
-    " AND NOT EXISTS (SELECT 1 FROM B WHERE B.k = A.k AND B.x {b} WINDOW B.ts >= A.ts AND B.ts {below} A.ts + {after} SEC)"
-    " AND {negated}EXISTS (SELECT 1 FROM C WHERE C.k = A.k AND C.x < B_LESS WINDOW C.ts >= A.ts - {before} SEC AND C.ts <= A.ts + 1 SEC)",
+    (
+        "SELECT A.k AS k, A.x AS x, A.ts AS came FROM A WHERE A.x {a} AND {negated}EXISTS"
+        " (SELECT 1 FROM B WHERE B.k = A.k AND B.x {b} WINDOW B.ts >= A.ts - {before} SEC AND B.ts {below} A.ts + {after} SEC)"
+    ),
+    (
+        "SELECT A.k AS k, A.x AS x, B.ts AS came FROM A LEFT JOIN B ON A.k = B.k AND B.x {b} WHERE A.x {a}"
+        " WINDOW B.ts >= A.ts - {before} SEC AND B.ts {below} A.ts + {after} SEC"
+    ),
+    (
+        "SELECT A.k AS k, A.x AS x, A.ts AS came FROM A WHERE A.x {a}"
+        " AND NOT EXISTS (SELECT 1 FROM B WHERE B.k = A.k AND B.x {b} WINDOW B.ts >= A.ts AND B.ts {below} A.ts + {after} SEC)"
+        " AND {negated}EXISTS (SELECT 1 FROM C WHERE C.k = A.k AND C.x < B_LESS WINDOW C.ts >= A.ts - {before} SEC AND C.ts <= A.ts + 1 SEC)"
+    ),
 )
 
 
