@@ -154,6 +154,7 @@ class Sender:
         finally:
             if self._receiver is not None:
                 self._receiver.close()
+                self._receiver = None  # packages tell of objects that are held when Python ends
 
     def _tick(self) -> None:
         """Let the receiver do its regular work."""

@@ -1,5 +1,7 @@
 """DuckDB: typed columns, rows and place in one transaction."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,20 @@ def test_rows_are_typed_and_not_repeated(tmp_path: Path) -> None:
         .fetchall()
     )
     assert rows == [("i1", True, None), ("i2", True, None)]
+
+
+def test_a_command_ends_without_words_of_the_package(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("ts,x\n1,1\n")
+    (tmp_path / "p.cq").write_text(
+        "CREATE SINK there WITH (type = 'duckdb', path = 'x.duck', table = 'r');"
+        "CREATE STREAM s (ts BIGINT, x BIGINT) WITH (path = 's.csv');"
+        "CREATE QUERY q INTO there AS SELECT x FROM s;"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "cqc.cli.main", "run", "p.cq", "--quiet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == "without --checkpoint, results that wait for a sink are in memory only\n"
