@@ -2,7 +2,8 @@
 
 A micro-batch waits in line; packets are taken from its front until nothing is left. With a fixed size every packet has so
 many tuples. Otherwise a threshold adapts: it doubles when twice as many tuples wait, halves when the line is starved, and
-stays where calls cost little beside the work and a packet still fits the caches of what it meets.
+stays where calls cost little beside the work and a packet still fits the caches of what it meets. What is left goes with the last packet
+where it is less than half of one.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Packets:
         if self._adapts:
             self._adapt(count, is_first=True)
         if (
-            count <= self._size.value
+            count <= self._most
         ):  # nearly always: packets may be small, and this is asked for every one
             self.packets += 1
             return ((packet, False),)
@@ -61,11 +62,17 @@ class Packets:
         while begin < count:
             if self._adapts and begin:
                 self._adapt(count - begin, is_first=False)
-            end = min(count, begin + self.threshold)
+            end = count if count - begin <= self._most else begin + self.threshold
             self.packets += 1
             part = packet if end - begin == count else packet.cut(begin, end)
             yield part, end < count
             begin = end
+
+    @property
+    def _most(self) -> int:
+        """How many tuples are not cut: a small rest would cost nearly as many calls as a whole packet."""
+        size = self._size.value
+        return size + size // 2 if self._adapts else size
 
     def _adapt(self, waiting: int, *, is_first: bool) -> None:
         self._size.saw(waiting)

@@ -79,8 +79,9 @@ class TypedBatch:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        columns = sum(column.nbytes for column in self.columns)
-        return int(columns + self.ts_us.nbytes + 8 * len(self.rejects))
+        # Columns without a value are one and the same.
+        columns = {id(column): column.nbytes for column in self.columns}
+        return int(sum(columns.values()) + self.ts_us.nbytes + 8 * len(self.rejects))
 
     def packet(self, first_arrival: int) -> Packet:
         """The tuples as a packet, numbered from `first_arrival`."""

@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.types import ColumnType, DecimalType
 from cqc.runtime.columns.array_addresses import address
-from cqc.runtime.columns.columns import DTYPES, Column, null_column
+from cqc.runtime.columns.columns import DTYPES, Column
 from cqc.runtime.columns.convert.arrow_columns import column_of_arrow
 from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.convert.reading import USUAL
 from cqc.runtime.columns.date_text import parse_date
 from cqc.runtime.columns.number_text import parse_bigint, parse_boolean, parse_double
-from cqc.runtime.columns.repeated_text import RepeatedText
+from cqc.runtime.columns.repeated_text import RepeatedText, no_texts
 from cqc.runtime.columns.sortable_columns import decimals_of_texts
 from cqc.runtime.sources.formats import json_texts as texts
 from cqc.runtime.sources.formats import json_values as scan
@@ -39,12 +39,17 @@ _MOST_BIGINT = 2.0**63
 
 @record
 class Found:
-    """What one column holds: the kind of each value, and where its text begins and ends in the data."""
+    """What one column holds: the kind of each value, and where its text begins and ends in the data.
+
+    `text_count` and `other_count`: how many values are text, and how many neither text nor NULL.
+    """
 
     data: NDArray[np.uint8]
     kinds: NDArray[np.uint8]
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
+    text_count: int
+    other_count: int
 
     @property
     def place(self) -> int:
@@ -66,12 +71,17 @@ class Found:
         """The texts of all rows, NULL where there is none, and where there is one; `lenient`: any value has its JSON text."""
         is_text = self.is_text(lenient)
         mask = None if is_text.all() else pa.py_buffer(np.packbits(is_text, bitorder="little"))
-        kinds = np.where(is_text, self.kinds, scan.NULL).astype(np.uint8)
+        kinds = self.kinds
+        if self.other_count:
+            kinds = np.where(is_text, self.kinds, scan.NULL).astype(np.uint8)
         return _gathered(self.data, kinds, self.starts, self.ends, mask), is_text
 
     def is_text(self, lenient: bool) -> NDArray[np.bool_]:
         """Which rows have a text; `lenient`: any value has its JSON text."""
         is_text: NDArray[np.bool_]
+        if not self.other_count:
+            is_text = self.kinds != scan.NULL
+            return is_text
         if not lenient:
             is_text = (self.kinds == scan.TEXT) | (self.kinds == scan.ESCAPED)
             return is_text
@@ -86,7 +96,7 @@ class Found:
     def distinct_strings(self, is_text: NDArray[np.bool_]) -> RepeatedText | None:
         """The texts of some rows by the distinct ones; None where half of them or more are."""
         most = int(np.count_nonzero(is_text)) // 2
-        kinds = self.kinds if is_text.all() else np.where(is_text, self.kinds, scan.NULL)
+        kinds = np.where(is_text, self.kinds, scan.NULL) if self.other_count else self.kinds
         codes, firsts = np.empty(len(kinds), np.int32), np.empty(most, np.int64)
         slots = np.full(1 << (2 * most).bit_length(), -1, np.int32)
         count = texts.encode_texts(
@@ -157,11 +167,14 @@ def _strings(
     found: Found, reading: Reading, repetition: Repetition | None, is_read: bool
 ) -> Converted:
     rows = len(found.kinds)
-    is_text = found.is_text(reading.lenient)
-    bad = ~is_text & (found.kinds != scan.NULL)
-    wrong = bad if bad.any() else None
-    if not is_read or not is_text.any():
-        return null_column(ColumnType.STRING, rows), wrong
+    if not found.other_count and not (is_read and found.text_count):
+        return no_texts(rows), None
+    is_text, wrong = found.is_text(reading.lenient), None
+    if found.other_count:
+        bad = ~is_text & (found.kinds != scan.NULL)
+        wrong = bad if bad.any() else None
+        if not is_read or not is_text.any():
+            return no_texts(rows), wrong
     if repetition is not None and repetition.is_worth_a_try(rows):
         coded = found.distinct_strings(is_text)
         repetition.learn(rows, repeats=coded is not None)
@@ -218,7 +231,7 @@ def _gathered(
     mask: pa.Buffer | None,
 ) -> pa.StringArray:
     """The texts of values; of one whose kind is NULL, nothing. Resolved escapes are shorter than they were."""
-    room = int((ends - starts).sum(where=kinds != scan.NULL, dtype=np.int64))
+    room = texts.text_room(starts, ends, kinds)
     offsets, text = np.empty(len(kinds) + 1, np.int32), np.empty(room, np.uint8)
     texts.gather_text(address(data), starts, ends, kinds, offsets, text)
     return pa.StringArray.from_buffers(len(kinds), pa.py_buffer(offsets), pa.py_buffer(text), mask)

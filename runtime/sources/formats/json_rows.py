@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.compiler.embed import compile as compile_text
+from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.array_addresses import address
-from cqc.runtime.columns.repeated_text import Repetition
+from cqc.runtime.columns.lent_memory import LentMemory
+from cqc.runtime.columns.repeated_text import Repetition, no_texts
 from cqc.runtime.intake.typed_batch import Absent, Intake, Reject
 from cqc.runtime.sources.formats import json_scan as scan
 from cqc.runtime.sources.formats import json_values as values
 from cqc.runtime.sources.formats.json_columns import Found, column_of_found
 from cqc.runtime.sources.formats.json_entries import Entries
 from cqc.runtime.sources.formats.json_line import decoded, parse_line, row_of_line
+from cqc.runtime.sources.formats.json_texts import tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,8 +35,9 @@ if TYPE_CHECKING:
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_REASONS = ("not JSON", "not UTF-8", "not an object")
-_ROWS, _CELLS = 65_536, 1_048_576  # that are looked at in one go
+_ROWS, _CELLS = 65_536, 2_097_152  # that are looked at in one go
 _FIRST_ROWS = 64  # most texts are short
+_ROOM = LentMemory(2)  # one for whoever reads ahead, and one for whoever reads now
 _SAMPLE = 20_000  # bytes of a row that are kept to look for a column that no row has
 
 
@@ -90,7 +94,7 @@ class JsonRows:
         room, place = self._room, address(data)
         at, most = 0, text.count(b"\n") + 1
         while at < len(data):
-            kinds, starts, ends = self._outputs(most)
+            piece, kinds, starts, ends = self._outputs(most)
             fit = kinds.shape[1]
             lines, wrong = np.empty((fit, 2), np.int64), np.empty((fit, 3), np.int64)
             at, rows, wrongs = scan.scan_lines(
@@ -102,6 +106,7 @@ class JsonRows:
             ]
             row_of = _rows_of(text, lines) if keep_rejects else None
             taken = self._take(data, (kinds, starts, ends), rows, rejects, row_of)
+            _ROOM.give_back(piece)
             if rows:
                 first = text[lines[0, 0] : min(lines[0, 1], lines[0, 0] + _SAMPLE)]
                 taken.absent = self._absent(room, first)
@@ -125,7 +130,7 @@ class JsonRows:
         room = self._room
         status, most = values.MORE, _FIRST_ROWS
         while status == values.MORE:
-            kinds, starts, ends = self._outputs(most)
+            piece, kinds, starts, ends = self._outputs(most)
             at, rows, others, status = scan.scan_array(
                 place, at, len(data), self._names, room, kinds, starts, ends
             )
@@ -133,6 +138,7 @@ class JsonRows:
                 self._check_end(data, at, status)
             rejects = [Reject("not an object", None)] * others
             taken = self._take(data, (kinds, starts, ends), rows, rejects, None)
+            _ROOM.give_back(piece)
             if rows:
                 taken.absent = self._absent(room, data[first : first + _SAMPLE].tobytes())
             yield taken
@@ -145,9 +151,15 @@ class JsonRows:
         if rest < len(data):
             raise JsonError(f"it should end at byte {rest:,}, and goes on")
 
-    def _outputs(self, most: int) -> tuple[Any, Any, Any]:
+    def _outputs(self, most: int) -> tuple[Any, Any, Any, Any]:
+        """Memory for what a scan finds, and in it the kinds, starts and ends of values, by entry and row; every kind is NULL."""
         shape = self._entries.count, min(most, self._most_rows)
-        return np.zeros(shape, np.uint8), np.empty(shape, np.int32), np.empty(shape, np.int32)
+        cells = shape[0] * shape[1]
+        piece = _ROOM.lend(9 * cells)
+        places = piece[: 8 * cells].view(np.int32).reshape(2, *shape)
+        kinds = piece[8 * cells : 9 * cells].reshape(shape)
+        kinds[:] = values.NULL
+        return piece, kinds, places[0], places[1]
 
     def _absent(self, room: tuple[Any, ...], sample: bytes) -> Absent | None:
         """The columns that no row had, with the text of a row."""
@@ -172,23 +184,31 @@ class JsonRows:
         row_of: Callable[[int], Any] | None,
     ) -> TypedBatch:
         kinds, starts, ends = (part[:, :rows] for part in found)
+        seen = self._room[5].copy()
         for at, flat in zip(self._entries.of_column, self._entries.flat_of_column, strict=True):
-            if flat >= 0 and kinds[flat].any():
+            if flat >= 0 and seen[flat] and kinds[flat].any():
                 missing = kinds[at] == 0
                 for part in (kinds, starts, ends):
                     part[at][missing] = part[flat][missing]
-        conversions = [
-            column_of_found(
-                declared.type,
-                Found(data, kinds[at], starts[at], ends[at]),
-                self._reading,
-                self._repetition[number],
-                is_read=self._wanted is None or number in self._wanted,
+                seen[at] = 1
+        texts, others = np.zeros((2, len(seen)), np.int64)
+        tally(found[0], rows, seen, texts, others)
+        conversions, nothing = [], no_texts(rows)
+        for number, declared in enumerate(self._relation.declared):
+            at = self._entries.of_column[number]
+            is_read = self._wanted is None or number in self._wanted
+            if (
+                declared.type is ColumnType.STRING
+                and not others[at]
+                and not (is_read and texts[at])
+            ):
+                conversions.append((nothing, None))  # what most of two hundred columns are
+                continue
+            held = Found(data, kinds[at], starts[at], ends[at], int(texts[at]), int(others[at]))
+            repetition = self._repetition[number]
+            conversions.append(
+                column_of_found(declared.type, held, self._reading, repetition, is_read=is_read)
             )
-            for number, (at, declared) in enumerate(
-                zip(self._entries.of_column.tolist(), self._relation.declared, strict=True)
-            )
-        ]
         return self._intake.assemble(conversions, rows + len(rejects), row_of, rejects)
 
 

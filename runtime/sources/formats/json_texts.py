@@ -9,6 +9,7 @@ from cqc.runtime.sources.formats.json_bytes import AT_ONCE, byte, clean_bytes, c
 from cqc.runtime.sources.formats.json_values import (
     ESCAPED,
     NULL,
+    TEXT,
     are_same,
     character,
     hash_of,
@@ -44,6 +45,30 @@ def whole_numbers(text, starts, ends, values, fits):  # type: ignore[no-untyped-
         values[row] = 0
         if fits[row]:
             values[row] = -np.int64(total) if negative else np.int64(total)
+
+
+@njit(cache=True, nogil=True)
+def tally(kinds, rows, seen, texts, others):  # type: ignore[no-untyped-def]
+    """How many texts each entry has in so many rows, and how many values that are none; of an entry that was not seen, nothing."""
+    for entry in range(len(seen)):
+        text = null = 0
+        if seen[entry]:
+            for row in range(rows):
+                kind = kinds[entry, row]
+                text += (kind == TEXT) | (kind == ESCAPED)
+                null += kind == NULL
+            others[entry] = rows - text - null
+        texts[entry] = text
+
+
+@njit(cache=True, nogil=True)
+def text_room(starts, ends, kinds):  # type: ignore[no-untyped-def]
+    """How many bytes the texts of some values have at most."""
+    room = np.int64(0)
+    for row in range(len(kinds)):
+        if kinds[row] != NULL:
+            room += ends[row] - starts[row]
+    return room
 
 
 @njit(cache=True, nogil=True)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake.typed_batch import TypedBatch
 
 BLOCK_BYTES = 4 * 1024 * 1024
+_FILE_BYTES = 2 * BLOCK_BYTES  # of a file at a time: each column costs something a block
 _BOM = b"\xef\xbb\xbf"
 _PATIENCE = 2
 _NEWLINE, _OPEN, _CLOSE = b"\n{}"
@@ -40,7 +41,7 @@ def read_jsonl(
     """The rows of one file; `wanted`: positions of the columns that somebody reads (None: all), others may be NULL."""
     del name  # nothing in a file of this kind concerns the file as a whole
     reader = JsonLinesReader(relation, wanted)
-    blocks = line_blocks(file)
+    blocks = line_blocks(file, _FILE_BYTES)
     mark = _BOM
     # Neither a block nor its rows are held while somebody works on them: there are as many readers as files.
     while (block := next(blocks, None)) is not None:

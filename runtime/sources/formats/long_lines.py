@@ -68,7 +68,7 @@ def line_pieces(file: BinaryIO, size: int, *, csv: bool = False) -> Iterator[byt
             chunk, last = chunk[first:], last - first
         rest = chunk[last:]
         if last:
-            pieces = [*held, chunk[:last]]
+            pieces = [*held, chunk if last == len(chunk) else memoryview(chunk)[:last]]
             held, length, chunk = [], 0, b""  # else it is held for as long as the piece is in use
             yield _joined(pieces)
         if rest:
@@ -78,9 +78,10 @@ def line_pieces(file: BinaryIO, size: int, *, csv: bool = False) -> Iterator[byt
         yield b"".join(held)
 
 
-def _joined(pieces: list[bytes]) -> bytes:
+def _joined(pieces: list[bytes | memoryview]) -> bytes:
     """One piece of several, which are no longer held."""
-    whole = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    first = pieces[0]
+    whole = first if len(pieces) == 1 and isinstance(first, bytes) else b"".join(pieces)
     pieces.clear()
     return whole
 

@@ -34,8 +34,15 @@ def found(texts: list[str]) -> Found:
         starts.append(at + is_text)
         ends.append(end - is_text)
         at = end + 1
+    is_text = [kind in (scan.TEXT, scan.ESCAPED) for kind in kinds]
+    others = sum(kind != scan.NULL for kind in kinds) - sum(is_text)
     return Found(
-        data, np.array(kinds, np.uint8), np.array(starts, np.int32), np.array(ends, np.int32)
+        data,
+        np.array(kinds, np.uint8),
+        np.array(starts, np.int32),
+        np.array(ends, np.int32),
+        sum(is_text),
+        others,
     )
 
 
