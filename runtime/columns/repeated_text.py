@@ -87,7 +87,8 @@ class RepeatedText(Column):
         return RepeatedText(distinct, np.concatenate(codes), valid)
 
 
-_NOTHING = pa.array([""])
+# One empty text. Made of a list it would load pandas, where that is installed.
+_NOTHING = pa.StringArray.from_buffers(1, pa.py_buffer(np.zeros(2, np.int32)), pa.py_buffer(b""))
 
 
 def no_texts(rows: int) -> RepeatedText:

@@ -21,6 +21,7 @@ from cqc.runtime.expressions.function_faults import FunctionFaults
 from cqc.runtime.run.chunk_feed import ChunkFeed
 from cqc.runtime.run.declared_sinks import DeclaredSinks
 from cqc.runtime.run.driver import Driver, Observer
+from cqc.runtime.run.memory_pool import TidyRun
 from cqc.runtime.run.standing import FilesRead, standing_of
 from cqc.runtime.sinks import open_sink
 from cqc.runtime.sinks.left_out_rows import LeftOut
@@ -128,6 +129,7 @@ class LocalRun:
             if name in self._used and not relation.is_stream and name not in self._places
         ]
         self._reading = FilesRead()
+        self._tidy = TidyRun()
         self._on_close: list[Callable[[], None]] = []
         self._left_out = LeftOut(self.engine, options, self._open_beside)
         try:
@@ -210,6 +212,8 @@ class LocalRun:
     def count(self, batch: MicroBatch) -> None:
         """A micro-batch is done; nothing is remembered of it, and what it found may be sent."""
         self._sinks.counted()
+        if self._options.rows_per_batch is None and self._reading.all_bytes >= _MUCH_BYTES:
+            self._tidy.counted()
 
     def count_end(self) -> None:
         """The input has ended; nothing is remembered of it."""

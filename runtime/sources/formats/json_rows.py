@@ -17,7 +17,7 @@ from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.array_addresses import address
 from cqc.runtime.columns.lent_memory import LentMemory
 from cqc.runtime.columns.repeated_text import Repetition, no_texts
-from cqc.runtime.intake.typed_batch import Absent, Intake, Reject
+from cqc.runtime.intake.typed_batch import Absent, Conversion, Intake, Reject
 from cqc.runtime.sources.formats import json_scan as scan
 from cqc.runtime.sources.formats import json_values as values
 from cqc.runtime.sources.formats.json_columns import Found, column_of_found
@@ -37,7 +37,7 @@ _BOM = b"\xef\xbb\xbf"
 _LINE_REASONS = ("not JSON", "not UTF-8", "not an object")
 _ROWS, _CELLS = 65_536, 2_097_152  # that are looked at in one go
 _FIRST_ROWS = 64  # most texts are short
-_ROOM = LentMemory(2)  # one for whoever reads ahead, and one for whoever reads now
+_ROOM = LentMemory(1)  # whoever reads ahead has it, and others seldom need one
 _SAMPLE = 20_000  # bytes of a row that are kept to look for a column that no row has
 
 
@@ -80,19 +80,20 @@ class JsonRows:
             raise TypeError("neither an array nor an object")
 
     def lines(
-        self, text: bytes, *, keep_rejects: bool = False, goes_on: bool = False
+        self, text: bytes | memoryview, *, keep_rejects: bool = False, goes_on: bool = False
     ) -> Iterator[TypedBatch]:
         """The rows of a text with an object on each line that is not blank.
 
         Args:
-            text: the lines.
+            text: the lines; nothing of it is kept.
             keep_rejects: whether rejects have their rows.
             goes_on: whether other text came before, so that no mark of the encoding can stand here.
         """
-        text = text if goes_on else text.removeprefix(_BOM)
+        if not goes_on and text[: len(_BOM)] == _BOM:
+            text = text[len(_BOM) :]
         data = np.frombuffer(text, np.uint8)
         room, place = self._room, address(data)
-        at, most = 0, text.count(b"\n") + 1
+        at, most = 0, scan.count_lines(place, len(data)) if len(data) else 0
         while at < len(data):
             piece, kinds, starts, ends = self._outputs(most)
             fit = kinds.shape[1]
@@ -109,7 +110,7 @@ class JsonRows:
             _ROOM.give_back(piece)
             if rows:
                 first = text[lines[0, 0] : min(lines[0, 1], lines[0, 0] + _SAMPLE)]
-                taken.absent = self._absent(room, first)
+                taken.absent = self._absent(room, bytes(first))
             yield taken
 
     def _object(self, data: NDArray[np.uint8], at: int) -> Iterator[TypedBatch]:
@@ -193,7 +194,8 @@ class JsonRows:
                 seen[at] = 1
         texts, others = np.zeros((2, len(seen)), np.int64)
         tally(found[0], rows, seen, texts, others)
-        conversions, nothing = [], no_texts(rows)
+        conversions: list[Conversion] = []
+        nothing = no_texts(rows)
         for number, declared in enumerate(self._relation.declared):
             at = self._entries.of_column[number]
             is_read = self._wanted is None or number in self._wanted
@@ -212,16 +214,18 @@ class JsonRows:
         return self._intake.assemble(conversions, rows + len(rejects), row_of, rejects)
 
 
-def _rows_of(text: bytes, lines: NDArray[np.int64]) -> Callable[[int], Any]:
+def _rows_of(text: bytes | memoryview, lines: NDArray[np.int64]) -> Callable[[int], Any]:
     """The object on the line of each row, as it came."""
-    return lambda row: row_of_line(text[lines[row, 0] : lines[row, 1]])
+    return lambda row: row_of_line(bytes(text[lines[row, 0] : lines[row, 1]]))
 
 
-def _reject_of(text: bytes, begin: int, end: int, reason: int, *, keep: bool) -> Reject:
+def _reject_of(
+    text: bytes | memoryview, begin: int, end: int, reason: int, *, keep: bool
+) -> Reject:
     """What becomes of a line that holds no row."""
     if not keep:
         return Reject(_LINE_REASONS[reason], None)
-    parsed = parse_line(decoded(text[begin:end]))
+    parsed = parse_line(decoded(bytes(text[begin:end])))
     shown = parsed.row if isinstance(parsed, Reject) else parsed
     return Reject(_LINE_REASONS[reason], shown)
 

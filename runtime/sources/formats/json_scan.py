@@ -391,6 +391,16 @@ def _end_of_line(text, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def count_lines(text, end):  # type: ignore[no-untyped-def]
+    """How many lines a text of so many bytes has."""
+    lines = at = 0
+    while at < end:
+        at = _end_of_line(text, at, end) + 1
+        lines += 1
+    return lines
+
+
+@njit(cache=True, nogil=True)
 def scan_lines(text, at, end, names, room, kinds, starts, ends, lines, wrong_lines):  # type: ignore[no-untyped-def]
     """Read lines until the outputs are full or the text ends.
 

@@ -19,7 +19,7 @@ from cqc.runtime.intake.typed_batch import Absent, Intake, join_taken
 from cqc.runtime.kernel import is_plain
 from cqc.runtime.sources.formats.json_line import row_of_line
 from cqc.runtime.sources.formats.json_rows import JsonRows
-from cqc.runtime.sources.formats.long_lines import LongLine, line_pieces
+from cqc.runtime.sources.formats.long_lines import LongLine, lent_pieces, line_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cqc.runtime.intake.typed_batch import TypedBatch
 
 BLOCK_BYTES = 4 * 1024 * 1024
-_FILE_BYTES = 2 * BLOCK_BYTES  # of a file at a time: each column costs something a block
+_MANY_COLUMNS = 100  # each costs something a block, so blocks are larger then
 _BOM = b"\xef\xbb\xbf"
 _PATIENCE = 2
 _NEWLINE, _OPEN, _CLOSE = b"\n{}"
@@ -41,16 +41,18 @@ def read_jsonl(
     """The rows of one file; `wanted`: positions of the columns that somebody reads (None: all), others may be NULL."""
     del name  # nothing in a file of this kind concerns the file as a whole
     reader = JsonLinesReader(relation, wanted)
-    blocks = line_blocks(file, _FILE_BYTES)
-    mark = _BOM
+    is_wide = len(relation.declared) > _MANY_COLUMNS
+    blocks = lent_pieces(file, 2 * BLOCK_BYTES if is_wide else BLOCK_BYTES)
+    is_first = True
     # Neither a block nor its rows are held while somebody works on them: there are as many readers as files.
     while (block := next(blocks, None)) is not None:
-        taken = [
-            reader.reject(block)
-            if isinstance(block, LongLine)
-            else reader.read(block.removeprefix(mark))
-        ]
-        mark = b""
+        if isinstance(block, LongLine):
+            taken = [reader.reject(block)]
+        else:
+            has_mark = is_first and block.text[: len(_BOM)] == _BOM
+            taken = [reader.read(block.text[len(_BOM) :] if has_mark else block.text)]
+            block.give_back()
+        is_first = False
         del block
         yield taken.pop()
 
@@ -75,10 +77,11 @@ class JsonLinesReader:
             explicit_schema=pa.schema(schema), unexpected_field_behavior="error"
         )
 
-    def read(self, block: bytes) -> TypedBatch:
-        """The rows of a block."""
+    def read(self, block: bytes | memoryview) -> TypedBatch:
+        """The rows of a block, of which nothing is kept."""
         # A file that surprised twice running is of another kind; trying on would read it twice.
         if is_plain() and self._surprises < _PATIENCE:
+            block = bytes(block)
             table = self._by_arrow(block)
             self._surprises = self._surprises + 1 if table is None else 0
             if table is not None:

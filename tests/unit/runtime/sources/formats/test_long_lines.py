@@ -21,7 +21,7 @@ from cqc.runtime.run.batch_run import BatchRun
 from cqc.runtime.run.durable.durable_run import DurableRun
 from cqc.runtime.run.finite_run import LocalRun
 from cqc.runtime.sources.formats import long_lines
-from cqc.runtime.sources.formats.long_lines import LongLine, line_pieces
+from cqc.runtime.sources.formats.long_lines import LongLine, lent_pieces, line_pieces
 from tests.support.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -48,6 +48,34 @@ LINES = st.lists(
     st.binary(max_size=20).map(lambda line: b"x" + line.replace(b"\n", b"").replace(b"\r", b"")),
     max_size=6,
 )
+
+
+@settings(max_examples=200)
+@given(LINES, st.booleans(), st.integers(1, 9))
+def test_lent_pieces_tell_what_pieces_tell(lines: list[bytes], closed: bool, size: int) -> None:
+    data = b"\n".join(lines) + (b"\n" if closed else b"")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_lines, "LONGEST_LINE", 12)
+        expected: list[bytes | LongLine] = [b""]
+        for piece in line_pieces(io.BytesIO(data), size):
+            _append(expected, piece)
+        found: list[bytes | LongLine] = [b""]
+        for lent in lent_pieces(io.BytesIO(data), size):
+            _append(found, lent if isinstance(lent, LongLine) else bytes(lent.text))
+            if not isinstance(lent, LongLine):
+                lent.give_back()
+    assert found == expected
+
+
+def _append(pieces: list[bytes | LongLine], piece: bytes | LongLine) -> None:
+    """Add a piece; where one ends and the next begins is nobody's concern, nor how much of a long line is shown."""
+    last = pieces[-1]
+    if isinstance(piece, LongLine):
+        pieces.append(LongLine(piece.beginning[:1], piece.size, piece.has_end))
+    elif isinstance(last, bytes):
+        pieces[-1] = last + piece
+    else:
+        pieces.append(piece)
 
 
 @settings(max_examples=200)
