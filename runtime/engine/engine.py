@@ -37,6 +37,7 @@ from cqc.runtime.engine.counters import EngineCounters
 from cqc.runtime.engine.derived_streams import DerivedStreams
 from cqc.runtime.engine.frames import check_form, frame_of, frames_of
 from cqc.runtime.engine.packet_path import PacketPath
+from cqc.runtime.engine.parts import EngineParts
 from cqc.runtime.engine.past_warnings import past_warnings
 from cqc.runtime.engine.relations import Relations
 from cqc.runtime.engine.running_queries import RunningQueries
@@ -140,7 +141,7 @@ class Engine(EngineCounters):
         self._views = DerivedStreams(
             self._relations, self._circuit, self._pulls, self._absent, self._decided
         )
-        self._path = PacketPath(
+        parts = EngineParts(
             self._relations,
             self._circuit,
             self._deliveries,
@@ -149,18 +150,9 @@ class Engine(EngineCounters):
             self._absent,
             self._decided,
             self._alerts,
-            keep_past=keep_past,
-            collect=collect,
         )
-        self._queries = RunningQueries(
-            self._circuit,
-            self._deliveries,
-            self._pulls,
-            self._views,
-            self._absent,
-            self._decided,
-            self._alerts,
-        )
+        self._path = PacketPath(parts, keep_past=keep_past, collect=collect)
+        self._queries = RunningQueries(parts, self._path.queries_changed)
         self._finished = False
         self._ends: list[dict[str, int]] = []  # how far the streams were when an input had ended
         with COLLECTOR.is_still():
@@ -316,6 +308,7 @@ class Engine(EngineCounters):
         self._relations.declare(relation)
         self._circuit.declare(name)
         self._pulls.declare(name)
+        self._path.queries_changed()
         for taken in rows:
             self._path.insert(name, self._relations.lines[name].accept(taken))
 

@@ -2,10 +2,14 @@
 
 A micro-batch goes stream by stream, in the order of declaration, so every combination appears exactly once, with the tuple
 that was processed last. What it found waits in `results` until somebody drains it.
+
+Which parts of the engine take part in that is decided when queries come and go (`queries_changed`): a micro-batch of a program
+without views, alerts or EXISTS does not ask for them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,68 +24,69 @@ from cqc.runtime.join.execute.join_node import push_packet
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cqc.runtime.alerts.alert_queries import AlertQueries
     from cqc.runtime.columns.packet import Packet
-    from cqc.runtime.deliver.deliver import Deliveries
     from cqc.runtime.deliver.results import ResultBlock, ResultGroup
-    from cqc.runtime.engine.absent_queries import AbsentQueries
-    from cqc.runtime.engine.circuit import Circuit
-    from cqc.runtime.engine.derived_streams import DerivedStreams
-    from cqc.runtime.engine.relations import Relations
+    from cqc.runtime.engine.parts import EngineParts
+    from cqc.runtime.filter.selections import Selections
     from cqc.runtime.join.execute.join_node import JoinNode
     from cqc.runtime.lineage.matches import Found
-    from cqc.runtime.pull.pull_queries import PullQueries
-    from cqc.runtime.windows.decided_queries import DecidedQueries
+    from cqc.runtime.state.shared_state import SharedState
 
 _MOST_FOUND = 1 << 20  # rows of findings that wait to be delivered together
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPath:
+    """Where the packets of one stream go, until queries come or go; the operators are lists that the circuit changes."""
+
+    state: SharedState
+    joins: Sequence[JoinNode]
+    selections: Sequence[Selections]
+    keep_all: bool  # somebody may ask for any of its tuples
+    keep_wanted: bool  # not so, but for any that a filter lets pass
+    is_watched: bool  # by alerts
 
 
 class PacketPath:
     """Lets packets go through the operators of one engine.
 
     Args:
-        relations: the streams and tables.
-        circuit: the operators.
-        deliveries: push queries, and what they select.
-        pulls: queries with BEGIN-END.
-        views: the views that push queries read.
-        absent: queries whose rows depend on what is not there.
-        decided: queries whose rows wait for the watermark.
-        alerts: queries of CREATE ALERT.
+        parts: the engine's.
         keep_past: keep tuples for pull queries that are registered later.
         collect: with False results are counted and do not wait to be drained.
     """
 
-    def __init__(
-        self,
-        relations: Relations,
-        circuit: Circuit,
-        deliveries: Deliveries,
-        pulls: PullQueries,
-        views: DerivedStreams,
-        absent: AbsentQueries,
-        decided: DecidedQueries,
-        alerts: AlertQueries,
-        *,
-        keep_past: bool,
-        collect: bool,
-    ) -> None:
-        self._views = views
-        self._relations = relations
-        self._states = relations.states
-        self._circuit = circuit
-        self._deliveries = deliveries
-        self._pulls = pulls
-        self._absent = absent
-        self._decided = decided
-        self._alerts = alerts
+    def __init__(self, parts: EngineParts, *, keep_past: bool, collect: bool) -> None:
+        self._views = parts.views
+        self._relations = parts.relations
+        self._states = parts.relations.states
+        self._circuit = parts.circuit
+        self._deliveries = parts.deliveries
+        self._pulls = parts.pulls
+        self._absent = parts.absent
+        self._decided = parts.decided
+        self._alerts = parts.alerts
+        self._paths: dict[str, StreamPath] = {}  # by folded name, as far as packets came
+        self._is_guarded = False  # something of what is found may wait for what is not there
+        self._has_views = False
+        self._waits = False  # for the watermark: rows of windows and OVER, and alerts
+        self._is_held = False  # something of what is found, by those
         self._replays = False  # what is found was held before
         self._keep_past = keep_past
         self._collect = collect
-        self.purge = Purge(relations, circuit, pulls, absent, keep_past=keep_past)
+        self.purge = Purge(parts, keep_past=keep_past)
         self.results: ResultQueue[tuple[list[ResultGroup], list[ResultBlock]]] = ResultQueue()
         self.silenced: dict[str, str] = {}  # queries that went too far, and why
         self._has_begun = False  # a tuple of a stream has come
+
+    def queries_changed(self) -> None:
+        """Queries or streams came or went: look anew at who takes part in a micro-batch."""
+        self._paths.clear()
+        self.purge.queries_changed()
+        self._has_views = len(self._views) > 0
+        self._waits = len(self._decided) + len(self._alerts) > 0
+        self._is_held = len(self._decided) > 0 or self._has_views
+        self._is_guarded = len(self._absent) > 0 or self._has_views
 
     def work_on(self, packets: Mapping[str, Packet]) -> None:
         """Process one micro-batch: a packet for each stream or table (folded names) that has rows in it.
@@ -115,7 +120,8 @@ class PacketPath:
                 if found and sum(len(each) for each in found) > _MOST_FOUND:
                     groups += self._deliveries.deliver_all(found)
                     found = []
-        found += self._make_views()
+        if self._has_views:
+            found += self._make_views()
         found += self._late_findings()
         if found:
             groups += self._deliveries.deliver_all(found)
@@ -127,15 +133,12 @@ class PacketPath:
 
     def process(self, name: str, packet: Packet, *, more: bool = False) -> list[Found]:
         """What a packet of one stream finds for push queries; `more`: another one of its micro-batch follows."""
-        state = self._states[name]
-        joins = self._circuit.joins_of(name)
-        keep_all = self._pulls.needs(name) or (
-            self._keep_past and name not in self._relations.derived
-        )
+        path = self._paths.get(name) or self._find_path(name)
+        state, joins, keep_all = path.state, path.joins, path.keep_all
         first = state.head
-        selected = [each.process(packet, first) for each in self._circuit.selections_of(name)]
+        selected = [each.process(packet, first) for each in path.selections]
         wanted = None
-        if not keep_all and self._absent.needs(name):
+        if path.keep_wanted:
             wanted = np.zeros(len(packet), np.bool_)
             for each in selected:
                 wanted |= each.wanted()
@@ -146,9 +149,23 @@ class PacketPath:
             for each in selected:
                 each.were_kept(wanted)
         found += selected
-        if not self._replays and self._alerts.watches(name):
+        if path.is_watched and not self._replays:
             self._alerts.observe(name, packet, found)
         return self._note(found) if found else found
+
+    def _find_path(self, name: str) -> StreamPath:
+        keep_all = self._pulls.needs(name) or (
+            self._keep_past and name not in self._relations.derived
+        )
+        found = self._paths[name] = StreamPath(
+            self._states[name],
+            self._circuit.joins_of(name),
+            self._circuit.selections_of(name),
+            keep_all,
+            not keep_all and self._absent.needs(name),
+            self._alerts.watches(name),
+        )
+        return found
 
     def insert(self, name: str, packet: Packet) -> None:
         """Keep rows of a table."""
@@ -222,7 +239,8 @@ class PacketPath:
 
     def _late_findings(self, *, at_end: bool = False) -> list[Found]:
         """What operators that wait for the watermark find now."""
-        found = self._advance(self._circuit.row_joins)
+        joins = self._circuit.row_joins
+        found = self._advance(joins) if joins else []
         if len(self._absent):
             decided = self._absent.advance(self._relations.watermarks(), at_end=at_end)
             found = found + (decided if self._collect else [])
@@ -259,7 +277,7 @@ class PacketPath:
 
     def _decisions(self) -> list[ResultBlock]:
         """What the watermark decides now."""
-        if not len(self._decided) + len(self._alerts):
+        if not self._waits:
             return []
         watermarks = self._relations.watermarks()
         blocks = self._decided.due(watermarks) if len(self._decided) else []
@@ -270,10 +288,11 @@ class PacketPath:
         found = [each for each in found if len(each)]
         for each in found:
             self._pulls.receive(each)
-            self._absent.receive(each)
-            if not self._replays:
+            if self._is_guarded:
+                self._absent.receive(each)
+            if self._is_held and not self._replays:
                 self._decided.receive(each)
-        if found and len(self._views):
+        if found and self._has_views:
             self._views.receive(found)
         return found if self._collect and not self._deliveries.is_empty else []
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cqc.runtime.engine.absent_queries import AbsentQueries
-    from cqc.runtime.engine.circuit import Circuit
-    from cqc.runtime.engine.relations import Relations
-    from cqc.runtime.pull.pull_queries import PullQueries
+    from collections.abc import Sequence
+
+    from cqc.runtime.engine.parts import EngineParts
+    from cqc.runtime.state.shared_state import SharedState
 
 _WORTH_SHIFT = 3  # an eighth more than after the last purge is worth the next one
 
@@ -21,48 +21,60 @@ class Purge:
     """Forgets the tuples of one engine.
 
     Args:
-        relations: the streams and tables.
-        circuit: knows how long joins need tuples.
-        pulls: know how long queries with BEGIN-END may ask for them.
-        absent: know how long they decide about what is missing.
+        parts: the circuit knows how long joins need tuples, pull queries how long they may ask for them, and queries with
+            EXISTS and outer joins how long they decide about what is missing.
         keep_past: keep tuples for pull queries that are registered later.
     """
 
-    def __init__(
-        self,
-        relations: Relations,
-        circuit: Circuit,
-        pulls: PullQueries,
-        absent: AbsentQueries,
-        *,
-        keep_past: bool,
-    ) -> None:
-        self._relations = relations
-        self._circuit = circuit
-        self._pulls = pulls
-        self._absent = absent
+    def __init__(self, parts: EngineParts, *, keep_past: bool) -> None:
+        self._relations = parts.relations
+        self._circuit = parts.circuit
+        self._pulls = parts.pulls
+        self._absent = parts.absent
         self._keep_past = keep_past
         self._kept = 0  # how many tuples were left by the last purge
+        # The streams, and whether their past is asked for; found anew when queries come or go.
+        self._streams: list[tuple[str, SharedState, bool]] | None = None
+        self._past_is_asked = keep_past
 
     def after_batch(self) -> None:
         """Forget what is not needed, if that is worth a look."""
-        past_is_asked = self._keep_past or any(map(self._pulls.needs, self._relations.states))
-        if not past_is_asked and self._relations.kept < self._kept + (self._kept >> _WORTH_SHIFT):
+        streams = self._streams
+        if streams is None:
+            streams = self._streams = self._find_streams()
+        if not self._past_is_asked and self._relations.kept < self._kept + (
+            self._kept >> _WORTH_SHIFT
+        ):
             return
-        self._purge_now()
-        self._kept = self._relations.kept
+        self._purge_now(streams)
+        if not self._past_is_asked:
+            self._kept = self._relations.kept
 
     def look_again(self) -> None:
         """A query has left: look after the next micro-batch."""
         self._kept = 0
 
-    def _purge_now(self) -> None:
+    def queries_changed(self) -> None:
+        """Queries or streams came or went."""
+        self._streams = None
+
+    def _find_streams(self) -> list[tuple[str, SharedState, bool]]:
+        relations, needs = self._relations, self._pulls.needs
+        self._past_is_asked = self._keep_past or any(map(needs, relations.states))
+        self._kept = min(self._kept, relations.kept)
+        return [
+            (name, state, needs(name) or (self._keep_past and name not in relations.derived))
+            for name, state in relations.states.items()
+            if relations.is_stream(name)
+        ]
+
+    def _purge_now(self, streams: Sequence[tuple[str, SharedState, bool]]) -> None:
         watermarks = self._relations.watermarks()
         has_absent = len(self._absent) > 0
         if has_absent:
             self._absent.forget(watermarks)
-        for name, state in self._relations.states.items():
-            if not self._relations.is_stream(name) or not len(state):
+        for name, state, is_asked in streams:
+            if state.head == state.first:
                 continue
             limits = [
                 join.purge_before(name, watermarks)
@@ -70,8 +82,7 @@ class Purge:
             ]
             if has_absent:
                 limits += self._absent.limits(name, watermarks)
-            keeps_past = self._keep_past and name not in self._relations.derived
-            if keeps_past or self._pulls.needs(name):
+            if is_asked:
                 limits.append(self._pulls.purge_before(name))
             known = [limit for limit in limits if limit is not None]
             if known and len(known) == len(limits):

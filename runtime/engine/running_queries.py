@@ -16,18 +16,12 @@ from cqc.runtime.join.execute.bounded_queues import TooMuchFound
 from cqc.runtime.join.execute.result_limits import Flood
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from cqc.compiler.graph.nodes import QueryNode
     from cqc.compiler.meaning.normal import NormalQuery
-    from cqc.runtime.alerts.alert_queries import AlertQueries
-    from cqc.runtime.deliver.deliver import Deliveries
     from cqc.runtime.deliver.results import ResultBlock
-    from cqc.runtime.engine.absent_queries import AbsentQueries
-    from cqc.runtime.engine.circuit import Circuit
-    from cqc.runtime.engine.derived_streams import DerivedStreams
-    from cqc.runtime.pull.pull_queries import PullQueries
-    from cqc.runtime.windows.decided_queries import DecidedQueries
+    from cqc.runtime.engine.parts import EngineParts
 
 
 def is_put_together(query: NormalQuery) -> bool:
@@ -44,25 +38,18 @@ def is_put_together(query: NormalQuery) -> bool:
 class RunningQueries:
     """The queries of one engine, in its operators and in its book."""
 
-    def __init__(
-        self,
-        circuit: Circuit,
-        deliveries: Deliveries,
-        pulls: PullQueries,
-        views: DerivedStreams,
-        absent: AbsentQueries,
-        decided: DecidedQueries,
-        alerts: AlertQueries,
-    ) -> None:
+    def __init__(self, parts: EngineParts, changed: Callable[[], None]) -> None:
+        """`changed` is called when a query has come or gone."""
         self.book = QueryBook()
-        self._views = views
-        self._absent = absent
+        self._changed = changed
+        self._views = parts.views
+        self._absent = parts.absent
         self._asked: dict[str, QueryNode] = {}  # pull queries with outer joins or EXISTS
-        self._circuit = circuit
-        self._deliveries = deliveries
-        self._pulls = pulls
-        self._decided = decided
-        self._alerts = alerts
+        self._circuit = parts.circuit
+        self._deliveries = parts.deliveries
+        self._pulls = parts.pulls
+        self._decided = parts.decided
+        self._alerts = parts.alerts
 
     def add(self, query: NormalQuery, text: str | None, since: Mapping[str, int]) -> None:
         """Answer a query from now on.
@@ -75,6 +62,12 @@ class RunningQueries:
         Raises:
             RunError: when the retained past has too much for it; nothing changes then.
         """
+        try:
+            self._add(query, text, since)
+        finally:
+            self._changed()
+
+    def _add(self, query: NormalQuery, text: str | None, since: Mapping[str, int]) -> None:
         watch = self._circuit.watch
         watch.forget(query.name)
         if query.pull is not None and is_put_together(query):
@@ -140,6 +133,12 @@ class RunningQueries:
 
     def remove(self, name: str, watermarks: Mapping[str, int]) -> list[ResultBlock]:
         """Drop a query and what only it used; an alert that fires is resolved by that at its watermark."""
+        try:
+            return self._remove(name, watermarks)
+        finally:
+            self._changed()
+
+    def _remove(self, name: str, watermarks: Mapping[str, int]) -> list[ResultBlock]:
         self._circuit.watch.forget(name)
         if name in self._absent:
             results, node = self.results(name), self.node(name)

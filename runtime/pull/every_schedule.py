@@ -138,6 +138,9 @@ class Schedule:
         self._queues: dict[tuple[str, ...], Queue] = {}
         self._streams: dict[str, tuple[str, ...]] = {}  # by query name
 
+    def __len__(self) -> int:
+        return len(self._streams)
+
     def add(
         self, name: str, period: Period, lines: Mapping[str, AnyLine], *, alone: bool = False
     ) -> None:

@@ -304,7 +304,9 @@ class PullQueries:
     def purge_before(self, stream: str) -> int | None:
         """Tuples of the stream older than this are beyond the retention; None when everything is kept."""
         line = self._lines[stream]
-        due_us = self._periodic.schedule.oldest_due_us(bases_of([line.relation]))
+        schedule, due_us = self._periodic.schedule, None
+        if len(schedule):
+            due_us = schedule.oldest_due_us(bases_of([line.relation]))
         before_us = self.retention.purge_before(stream, line.latest_us, due_us)
         if before_us is not None:
             self.kept.purge(stream, before_us)
