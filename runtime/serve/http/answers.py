@@ -1,4 +1,7 @@
-"""Answers as clients want them: JSON, CSV, or an Arrow stream, by the request's Accept header."""
+"""Answers as clients want them: JSON, CSV, or an Arrow stream, by the request's Accept header.
+
+The latest results are such an answer too, for those who look once and do not want to watch.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cqc.runtime.pull.pull_query import Invocation
+    from cqc.runtime.serve.records.result_log import ResultLog
     from cqc.runtime.serve.registry import Entry
 
 JSON, CSV = "application/json", "text/csv"
@@ -82,3 +86,22 @@ _WRITERS: dict[str, Callable[[Entry, Invocation], bytes]] = {
     CSV: _write_csv,
     ARROW_STREAM: _write_arrow,
 }
+
+
+def wants_json(accept: str) -> bool:
+    """Whether an Accept header names JSON before events and before anything at all."""
+    for choice in accept.split(","):
+        kind = choice.partition(";")[0].strip().lower()
+        if kind in (JSON, "text/event-stream", "text/*", "*/*"):
+            return kind == JSON
+    return False
+
+
+def last_results(log: ResultLog, epoch: str, query: int | None, most: int) -> bytes:
+    """The latest results, the newest first, each with its id; and from where to watch on."""
+    following = log.next_number - 1
+    parts = [
+        b'{"id": "%s-%d", %s' % (epoch.encode(), number, line[1:])
+        for number, line in log.last(query, most)
+    ]
+    return b'{"results": [%s], "next": "%s-%d"}' % (b", ".join(parts), epoch.encode(), following)

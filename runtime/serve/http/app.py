@@ -14,20 +14,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Header, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
 from starlette.convertors import StringConvertor, register_url_convertor
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
-from cqc.compiler.diagnostics.diagnostic import CompileError, render_json
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.errors import RunError
 from cqc.runtime.serve.console import CONSOLE
 from cqc.runtime.serve.http.access import CALLER
 from cqc.runtime.serve.http.alert_info import alert_lines, alert_list
-from cqc.runtime.serve.http.answers import choose_form, write_answer
+from cqc.runtime.serve.http.answers import JSON, choose_form, last_results, wants_json, write_answer
 from cqc.runtime.serve.http.bodies import FEW_BYTES, check_kind, read_body
 from cqc.runtime.serve.http.events import EventResponse, Watchers, events, find_place
 from cqc.runtime.serve.http.exposition import (
@@ -39,7 +35,6 @@ from cqc.runtime.serve.http.exposition import (
     sink_lines,
     text_of,
 )
-from cqc.runtime.serve.http.last_results import JSON, last_results, wants_json
 from cqc.runtime.serve.http.models import (
     AlertList,
     Answer,
@@ -59,6 +54,7 @@ from cqc.runtime.serve.http.models import (
     SinkTested,
     Statements,
 )
+from cqc.runtime.serve.http.problems import add_problem_answers
 from cqc.runtime.serve.http.query_info import info_of, utc_text
 from cqc.runtime.serve.http.statements_api import execute_all
 from cqc.runtime.serve.http.tokens import Caller, Role
@@ -156,7 +152,7 @@ class Api:
             redirect_slashes=False,
         )
         self._add_routes()
-        self._add_error_answers()
+        add_problem_answers(self.app, self._report)
         self.app.openapi = self._document  # type: ignore[method-assign]  # how FastAPI lets one add to it
 
     def _document(self) -> dict[str, Any]:
@@ -249,20 +245,6 @@ class Api:
                 path, functools.partial(_console_file, file), methods=["GET"],
                 response_class=Response, name=f"console {file}", include_in_schema=False,
             )  # fmt: skip
-
-    def _add_error_answers(self) -> None:
-        add = self.app.add_exception_handler
-        add(Refusal, _refused)
-        add(CompileError, _with_diagnostics)
-        add(RequestValidationError, _not_valid)
-        add(HTTPException, _http_problem)
-        add(ClientDisconnect, _hung_up)
-        add(Exception, self._met_a_bug)
-
-    def _met_a_bug(self, request: Request, error: Exception) -> Response:
-        message = f"this is a bug in cqc ({type(error).__name__}: {error})"
-        self._report(f"{request.method} {request.url.path}: {message}")
-        return _problem(500, message)
 
     # Queries
 
@@ -598,49 +580,3 @@ def _check_text(field: str, value: str, most: int) -> None:
         value.encode()
     except UnicodeEncodeError as error:
         raise Refusal(Status.INVALID, f"{field} is not text: it holds half a character") from error
-
-
-# Errors as answers; written in ASCII, so that nothing a client sent can make the answer unwritable.
-
-
-def _problem(status: int, message: str, diagnostics: list[Any] | None = None) -> JSONResponse:
-    headers = {"retry-after": "1"} if status in (Status.BUSY, Status.TOO_MANY) else None
-    content = {"error": message.encode(errors="replace").decode(), "diagnostics": diagnostics or []}
-    return JSONResponse(content, status, headers)
-
-
-def _refused(request: Request, error: Exception) -> Response:
-    del request
-    assert isinstance(error, Refusal)
-    return _problem(error.status, str(error))
-
-
-def _with_diagnostics(request: Request, error: Exception) -> Response:
-    del request
-    assert isinstance(error, CompileError)
-    found = [{**json.loads(render_json(each)), "detail": each.detail} for each in error.diagnostics]
-    message = "the query has errors" if len(found) != 1 else found[0]["message"]
-    return _problem(Status.INVALID, message, found)
-
-
-def _not_valid(request: Request, error: Exception) -> Response:
-    del request
-    assert isinstance(error, RequestValidationError)
-    parts = [
-        f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
-        for each in error.errors()[:5]
-    ]
-    return _problem(Status.INVALID, "; ".join(parts))
-
-
-def _hung_up(request: Request, error: Exception) -> Response:
-    del request, error
-    return _problem(Status.MALFORMED, "the body is not whole")  # nobody is there to read it
-
-
-def _http_problem(request: Request, error: Exception) -> Response:
-    del request
-    assert isinstance(error, HTTPException)
-    answer = _problem(error.status_code, str(error.detail))
-    answer.headers.update(error.headers or {})
-    return answer

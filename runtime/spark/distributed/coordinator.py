@@ -9,8 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
-from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,14 +25,15 @@ from cqc.runtime.deliver.results import ResultBlock, in_time_order
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.engine.query_book import QueryHandle
 from cqc.runtime.errors import RunError
-from cqc.runtime.expressions.function_faults import FunctionFaults, noted_in
+from cqc.runtime.expressions.function_faults import noted_in
 from cqc.runtime.files.sealed import ADVICE
 from cqc.runtime.intake.intake_warnings import intake_warnings
 from cqc.runtime.intake.stream_input import StreamCount
 from cqc.runtime.intake.typed_batch import Absent
 from cqc.runtime.pull.pull_plan import PullPlan
 from cqc.runtime.pull.pull_window import instant_us
-from cqc.runtime.spark.distributed.leaps import Leaps, LeapState, known_before
+from cqc.runtime.spark.distributed.coordinator_state import CoordinatorState
+from cqc.runtime.spark.distributed.leaps import Leaps, known_before
 from cqc.runtime.spark.distributed.messages.spec import (
     Ask,
     Change,
@@ -64,51 +64,6 @@ if TYPE_CHECKING:
     from cqc.runtime.spark.distributed.stages.wire import PartialAnswer
 
 PAST_REASON = "queries that come later may look back at any tuple"
-
-
-@dataclass(slots=True)
-class CoordinatorState:
-    """All that is known between two micro-batches."""
-
-    clocks: dict[str, ClockState]
-    latest_us: dict[str, int] = field(default_factory=dict)
-    counts: dict[str, StreamCount] = field(default_factory=dict)
-    results: Counter[str] = field(default_factory=Counter)
-    warnings: list[str] = field(default_factory=list)
-    changes: list[str] = field(default_factory=list)
-    failures: int = 0
-    faults: FunctionFaults = field(default_factory=FunctionFaults)
-    tuples_sent: int = 0
-    bytes_sent: int = 0
-    cells_met: int = 0  # how often a cell had something to do
-    cells_rebuilt: int = 0  # how often it was not at hand
-    leaps: LeapState | None = None  # where rows were, for queries with EVERY
-    aside: dict[str, Any] = field(default_factory=dict)  # rows that are far ahead (`ahead`)
-
-    def to_json(self) -> dict[str, Any]:
-        # `asdict` makes a Counter of a Counter's items.
-        plain = replace(
-            self,
-            results=dict(self.results),  # type: ignore[arg-type]  # as JSON has it
-            counts={
-                name: count.plain()  # type: ignore[misc]  # likewise
-                for name, count in self.counts.items()
-            },
-        )
-        return {**asdict(plain), "faults": self.faults.to_json()}
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> CoordinatorState:
-        given = dict(data)
-        given["clocks"] = {name: ClockState(**each) for name, each in given["clocks"].items()}
-        given["counts"] = {
-            name: StreamCount.from_plain(each) for name, each in given["counts"].items()
-        }
-        given["results"] = Counter(given["results"])
-        given["faults"] = FunctionFaults.from_json(given.get("faults", {}))
-        if given.get("leaps") is not None:
-            given["leaps"] = LeapState.from_json(given["leaps"])
-        return CoordinatorState(**given)
 
 
 @dataclass(slots=True)

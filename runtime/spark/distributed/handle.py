@@ -24,7 +24,8 @@ from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import ADVICE, read_sealed_json, write_sealed, write_sealed_json
 from cqc.runtime.intake.typed_batch import join_taken
 from cqc.runtime.sinks.parquet import table_of_block
-from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
+from cqc.runtime.spark.distributed.coordinator import Coordinator
+from cqc.runtime.spark.distributed.coordinator_state import CoordinatorState
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.messages.files import write_whole
 from cqc.runtime.spark.distributed.messages.plain_data import to_text

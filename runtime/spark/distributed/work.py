@@ -31,7 +31,8 @@ from cqc.runtime.run.input_plan import add_ranges
 from cqc.runtime.run.query_set import QuerySet, texts_of
 from cqc.runtime.sources.range import Range
 from cqc.runtime.spark.distributed.ahead import AheadReader
-from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
+from cqc.runtime.spark.distributed.coordinator import Coordinator
+from cqc.runtime.spark.distributed.coordinator_state import CoordinatorState
 from cqc.runtime.spark.distributed.messages.feed_lines import opened_line
 from cqc.runtime.spark.distributed.messages.files import write_whole
 from cqc.runtime.spark.distributed.messages.plain_data import to_text

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cqc.runtime.serve.http.last_results import wants_json
+from cqc.runtime.serve.http.answers import wants_json
 from tests.integration.serve.running import events_of, running
 
 JSON = {"accept": "application/json"}

@@ -19,7 +19,8 @@ from cqc.runtime.columns.convert.arrow_out import to_arrow
 from cqc.runtime.deliver.results import results_of
 from cqc.runtime.intake.typed_batch import Intake
 from cqc.runtime.sinks.protocol import shape_of_query
-from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
+from cqc.runtime.spark.distributed.coordinator import Coordinator
+from cqc.runtime.spark.distributed.coordinator_state import CoordinatorState
 from cqc.runtime.spark.distributed.messages.spec import Header, Layout, Spec, digest
 from cqc.runtime.spark.distributed.stages.cell import Cells
 from cqc.runtime.spark.distributed.stages.stage_one import StageOne

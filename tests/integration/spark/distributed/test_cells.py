@@ -12,7 +12,7 @@ import pytest
 
 import cqc
 from cqc.runtime.deliver.results import results_of
-from cqc.runtime.spark.distributed.coordinator import CoordinatorState
+from cqc.runtime.spark.distributed.coordinator_state import CoordinatorState
 from tests.integration.spark.distributed.cluster import Cluster, ClusterExecutor
 from tests.language.executors import EngineExecutor
 from tests.language.test_language import GOOD, run_case

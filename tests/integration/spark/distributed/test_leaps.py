@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cqc
-from cqc.runtime.spark.distributed.coordinator import Coordinator, CoordinatorState
+from cqc.runtime.spark.distributed.coordinator import Coordinator
+from cqc.runtime.spark.distributed.coordinator_state import CoordinatorState
 from tests.integration.spark.distributed.cluster import Cluster
 
 if TYPE_CHECKING:
