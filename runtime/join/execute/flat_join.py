@@ -320,7 +320,7 @@ def warm() -> None:
 def _warm_company(lineage: NDArray[np.uint64]) -> None:
     times, places = np.zeros(2, np.int64), np.zeros(1, np.int64)
     mask = np.zeros(lineage.shape[1], np.uint64)
-    times_by_slot(lineage, times, places, mask)
+    times_by_slot(lineage, times, np.arange(2), mask)
     starts = np.zeros(64 * len(mask) + 1, np.int64)
     needs, spans_us = (starts, places, places), (places, places)
     slots_in_company(lineage, times, mask, needs, spans_us, times)
