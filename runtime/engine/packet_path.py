@@ -136,19 +136,22 @@ class PacketPath:
         path = self._paths.get(name) or self._find_path(name)
         state, joins, keep_all = path.state, path.joins, path.keep_all
         first = state.head
-        selected = [each.process(packet, first) for each in path.selections]
-        wanted = None
-        if path.keep_wanted:
+        found: list[Found] = []
+        if not path.keep_wanted:
+            # A join may give up; what filters count would then be told and never delivered. So they come after it.
+            if joins or keep_all:
+                found += push_packet(state, joins, packet, keep_all=keep_all, more=more)
+            found += [each.process(packet, first) for each in path.selections]
+        else:
+            selected = [each.process(packet, first) for each in path.selections]
             wanted = np.zeros(len(packet), np.bool_)
             for each in selected:
                 wanted |= each.wanted()
-        found: list[Found] = []
-        if joins or keep_all or wanted is not None:
             found += push_packet(state, joins, packet, keep_all=keep_all, more=more, wanted=wanted)
-        if wanted is not None and state.head - first < len(packet):
-            for each in selected:
-                each.were_kept(wanted)
-        found += selected
+            if state.head - first < len(packet):
+                for each in selected:
+                    each.were_kept(wanted)
+            found += selected
         if path.is_watched and not self._replays:
             self._alerts.observe(name, packet, found)
         return self._note(found) if found else found

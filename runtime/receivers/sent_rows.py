@@ -136,6 +136,8 @@ def rows_of(results: Sequence[Sent]) -> SentRows:
     """Results by column, whatever they were before."""
     if isinstance(results, SentRows):
         return results
+    if not results:
+        return NO_ROWS
     queries: dict[tuple[str, Columns], int] = {}
     of = [queries.setdefault((each.query, each.columns), len(queries)) for each in results]
     return SentRows(
@@ -147,7 +149,9 @@ def rows_of(results: Sequence[Sent]) -> SentRows:
     )
 
 
-NO_ROWS = rows_of([])
+# Arrow would load pandas to make an array of a list, also of an empty one; this is made in every run.
+_NO_TEXTS = pa.nulls(0, pa.string())
+NO_ROWS = SentRows(np.zeros(0, np.int64), _NO_TEXTS, _NO_TEXTS, np.zeros(0, np.int64), [])
 
 
 def joined(parts: Sequence[SentRows]) -> SentRows:

@@ -25,6 +25,7 @@ def shared() -> Iterator[Running]:
 def test_rows_pushed_over_http_give_answers_and_results() -> None:
     with running() as service:
         pushed = service.push("s", {"ts": 1, "k": 1, "x": 5.0}, {"ts": 2, "k": 2, "x": 11})
+        assert pushed.pop("warnings") == ["no row of s had name"]
         assert pushed == {"read": 2, "accepted": 2, "late": 0, "rejected": 0, "reasons": {}}
         assert service.invoke("total")["rows"] == [{"n": 2, "x": 16.0}]
         assert service.invoke("total", at="1")["rows"] == [{"n": 1, "x": 5.0}]

