@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,7 +155,7 @@ class Durable:
         least = self._high_water.before
         for files, first, last, kind in (
             (self._rows_files, least.first_rows, least.last_rows, "rows"),
-            (self._result_files, 0, least.last_results, "results"),
+            (self._result_files, least.first_results, least.last_results, "results"),
         ):
             numbers = [_number(file) for file in files]
             begin = min(first or numbers[0], numbers[0]) if numbers else last
@@ -361,15 +362,16 @@ class Durable:
 
     # Segments
 
-    def _note(self, *, without: int = 0) -> None:
-        """Write down how far the files are on the disk; `without` the first few of rows."""
-        rows, results = self._rows_files[without:], self._result_files
+    def _note(self, *, without_rows: int = 0, without_results: int = 0) -> None:
+        """Write down how far the files are on the disk; without the first few, which are about to be deleted."""
+        rows, results = self._rows_files[without_rows:], self._result_files[without_results:]
         self._high_water.note(
             Marks(
                 self._tables.size,
                 _number(rows[0]),
                 _number(rows[-1]),
                 self._rows.size,
+                _number(results[0]),
                 _number(results[-1]),
                 self._results.size,
             )
@@ -426,24 +428,18 @@ class Durable:
         return self._engine.heads()
 
     def _delete_old(self, oldest_result: int) -> None:
-        forgotten = 0
-        while forgotten < len(self._rows_files) - 1 and self._is_forgotten(
-            self._rows_files[forgotten]
-        ):
-            forgotten += 1
-        if forgotten:  # before they go: what is missing otherwise is damage
-            self._note(without=forgotten)
-            self._high_water.sync()
-        for _ in range(forgotten):
-            self._rows_files.pop(0).unlink()
-        deleted = forgotten > 0
-        while len(self._result_files) > 1 and (
-            self._last_result.get(self._result_files[0], 0) < oldest_result
-        ):
-            self._result_files.pop(0).unlink()
-            deleted = True
-        if deleted:
-            sync_folder(self.folder)
+        rows = _leading(self._rows_files, self._is_forgotten)
+        results = _leading(
+            self._result_files, lambda file: self._last_result.get(file, 0) < oldest_result
+        )
+        if not rows and not results:
+            return
+        self._note(without_rows=rows, without_results=results)
+        self._high_water.sync()  # before they go: what is missing otherwise is damage
+        for files, count in ((self._rows_files, rows), (self._result_files, results)):
+            for _ in range(count):
+                files.pop(0).unlink()
+        sync_folder(self.folder)
 
     def _is_forgotten(self, segment: Path) -> bool:
         states, lines = self._engine.states, self._engine.lines
@@ -477,6 +473,11 @@ def _lock(path: Path) -> int:
         os.close(descriptor)
         raise RunError(f"another service uses the checkpoint {path.parent}") from error
     return descriptor
+
+
+def _leading(files: list[Path], may_go: Callable[[Path], bool]) -> int:
+    """How many of the first segments may go; the last one, which is written to, stays."""
+    return sum(1 for _ in takewhile(may_go, files[:-1]))
 
 
 def _segments(folder: Path, kind: str) -> list[Path]:

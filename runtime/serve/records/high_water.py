@@ -20,7 +20,7 @@ from cqc.runtime.files.private_files import FILE_MODE
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FIELDS = struct.Struct("<6Q")
+_FIELDS = struct.Struct("<7Q")
 _SUM = struct.Struct("<I")
 
 
@@ -32,6 +32,7 @@ class Marks:
     first_rows: int = 0
     last_rows: int = 0
     rows: int = 0
+    first_results: int = 0
     last_results: int = 0
     results: int = 0
 

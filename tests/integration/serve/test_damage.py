@@ -17,6 +17,7 @@ from cqc.runtime.errors import RunError
 from cqc.runtime.files.record_file import RecordFile, read_records
 from cqc.runtime.intake.typed_batch import Intake
 from cqc.runtime.serve.journal import Durable
+from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.service import Service
 from tests.integration.serve.test_durable import face, push
 
@@ -32,9 +33,12 @@ CREATE QUERY counted AS SELECT k, COUNT(*) AS n FROM a BEGIN NOW - 30 END NOW GR
 """
 
 
-def start(folder: Path) -> Service:
+def start(folder: Path, limits: Limits | None = None) -> Service:
     return Service(
-        cqc.compile(PROGRAM), durable=Durable(folder, 1_500), now=lambda: 1_700_000_000.0
+        cqc.compile(PROGRAM),
+        limits=limits or Limits(),
+        durable=Durable(folder, 1_500),
+        now=lambda: 1_700_000_000.0,
     )
 
 
@@ -142,6 +146,38 @@ def test_rows_that_have_all_gone_do_not_begin_a_new_life(
     found = outcome(tmp_path / "service")
     assert isinstance(found, str)
     assert "but the rows-*.log that belong to it are not" in found
+
+
+def test_the_oldest_results_that_have_gone_as_a_whole_are_missed(tmp_path: Path) -> None:
+    service = start(tmp_path / "service")
+    for ts in range(20):
+        service.register("SELECT ts, name FROM a", f"q{ts}")
+        push(service, "a", [{"ts": ts, "k": 1, "name": "n" * 600}])
+        service.commit()
+    shutil.copytree(tmp_path / "service", tmp_path / "killed")
+    service.close()
+    oldest, *others = sorted((tmp_path / "killed").glob("results-*.log"))
+    assert len(others) > 2
+    oldest.unlink()
+    found = outcome(tmp_path / "killed")
+    assert isinstance(found, str)
+    assert f"{oldest} is missing" in found
+
+
+def test_results_that_a_service_has_deleted_itself_are_not_missed(tmp_path: Path) -> None:
+    limits = Limits(kept_result_bytes=20_000)
+    service = start(tmp_path / "service", limits)
+    service.register("SELECT ts, name FROM a", "all")
+    for ts in range(60):
+        push(service, "a", [{"ts": ts, "k": 1, "name": "n" * 600}])
+        service.commit()
+    assert not (tmp_path / "service" / "results-00000001.log").exists()
+    shutil.copytree(tmp_path / "service", tmp_path / "killed")
+    seen = face(service)
+    service.close()
+    again = start(tmp_path / "killed", limits)
+    assert face(again) == seen
+    again.close()
 
 
 @pytest.mark.parametrize("torn", [b"\0" * 3000, b"cqc3", None])

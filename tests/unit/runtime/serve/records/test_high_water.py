@@ -11,7 +11,7 @@ from cqc.runtime.serve.records.high_water import HighWater, Marks
 if TYPE_CHECKING:
     from pathlib import Path
 
-MARKS = Marks(1, 2, 3, 2**40, 5, 6)
+MARKS = Marks(1, 2, 3, 2**40, 5, 6, 7)
 
 
 def before(folder: Path) -> Marks:
@@ -22,7 +22,7 @@ def before(folder: Path) -> Marks:
 
 def noted(folder: Path) -> Path:
     water = HighWater(folder)
-    water.note(Marks(9, 9, 9, 9, 9, 9))
+    water.note(Marks(9, 9, 9, 9, 9, 9, 9))
     water.note(MARKS)
     water.sync()
     water.close()
