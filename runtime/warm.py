@@ -4,18 +4,19 @@ Kernels are compiled for the machine on first use and kept next to their source.
 all, has a function `warm` that calls them on a few rows of each layout that occurs; this is the list of those modules.
 
 A kernel that is kept is used again until its own file changes, even when a kernel of another file that became part of it has
-changed. So everything kept is dropped here when any file has changed since the last time, and nothing is done when none has.
+changed. So those whose file imports something that has changed since the last time, directly or not, are dropped and compiled again
+(`kernel_sources`); the others stay.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import sys
-from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from cqc.runtime.kernel_sources import digest_of, digests_of, kept_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,34 +79,44 @@ MODULES = (
 )
 
 
-def digest_of(folder: Path) -> str:
-    """What the kernels of a folder of sources are made of: the sources, Numba and Python."""
-    digest = sha256(f"{version('numba')} {sys.version}".encode())
-    for source in sorted(folder.rglob("*.py")):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
+_ALL = ""  # all sources in one: where that is the same, nobody looks further
 
 
-def forget(folder: Path) -> None:
-    """Drop the compiled kernels of a folder of sources."""
-    for kept in (*folder.rglob("*.nbi"), *folder.rglob("*.nbc")):
-        kept.unlink(missing_ok=True)
+def warm(
+    folder: Path = Path(__file__).parent,
+    modules: Sequence[str] = MODULES,
+    package: str = "cqc.runtime",
+) -> list[str]:
+    """Compile the kernels that are not what they were the last time; the listed modules for which that was done."""
+    if "NUMBA_CACHE_DIR" in os.environ:  # then what is here says nothing
+        return _warm(modules)
+    stamp = folder / "__pycache__" / "kernels.stamp"
+    before, whole = _stamped(stamp), digest_of(folder)
+    if before.get(_ALL) == whole:
+        return []
+    now = {_ALL: whole, **digests_of(folder, package)}
+    for module, kept in kept_of(folder, package):
+        if module not in now or now[module] != before.get(module):
+            kept.unlink(missing_ok=True)
+    changed = _warm([each for each in modules if now.get(each) != before.get(each)])
+    stamp.parent.mkdir(exist_ok=True)
+    stamp.write_text(json.dumps(now))
+    return changed
 
 
-def warm(folder: Path = Path(__file__).parent, modules: Sequence[str] = MODULES) -> bool:
-    """Compile the kernels of all modules, if they are not what they were the last time; whether that was so."""
-    stamp, digest = folder / "__pycache__" / "kernels.stamp", digest_of(folder)
-    is_elsewhere = "NUMBA_CACHE_DIR" in os.environ  # then what is here says nothing
-    if not is_elsewhere and stamp.exists() and stamp.read_text() == digest:
-        return False
-    if not is_elsewhere:
-        forget(folder)
+def _warm(modules: Sequence[str]) -> list[str]:
     for name in modules:
         import_module(name).warm()
-    if not is_elsewhere:
-        stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(digest)
-    return True
+    return list(modules)
+
+
+def _stamped(stamp: Path) -> dict[str, str]:
+    """What the kernels that are kept were made of; nothing where that is not known."""
+    try:
+        found = json.loads(stamp.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import cqc
+from cqc.benchmarks.engine.values.timing import typical_ns
 from cqc.benchmarks.engine.values.workload import DECLARED, ROWS, cases, packet
 from cqc.compiler.meaning.types import DecimalType
 from cqc.runtime.columns.nested import nested_of
@@ -19,21 +20,7 @@ from cqc.runtime.expressions.compile.compile_expression import compile_expressio
 from cqc.runtime.intake.typed_batch import Intake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cqc.runtime.columns.columns import Column
-
-
-def best_ns(run: Callable[[], Any], seconds: float) -> float:
-    """The least CPU time of a run per value, in nanoseconds."""
-    run()
-    best, until = float("inf"), time.process_time() + seconds
-    while True:
-        began = time.process_time_ns()
-        run()
-        best = min(best, (time.process_time_ns() - began) / ROWS)
-        if time.process_time() > until:
-            return best
 
 
 def functions(seconds: float) -> dict[str, float]:
@@ -49,7 +36,7 @@ def functions(seconds: float) -> dict[str, float]:
             made = compiled.run(lambda _, at: columns[at], ROWS)
             _ = values_of(made)
 
-        found[case.name] = best_ns(run, seconds)
+        found[case.name] = typical_ns(run, ROWS, seconds)
     return found
 
 

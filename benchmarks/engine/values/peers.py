@@ -9,21 +9,11 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import partial
 from typing import Any
 
+from cqc.benchmarks.engine.values.timing import typical_ns
 from cqc.benchmarks.engine.values.workload import ROWS, cases, packet
-
-
-def best_ns(run: Any, seconds: float) -> float:
-    """The least CPU time of a run per value, in nanoseconds."""
-    run()
-    best, until = float("inf"), time.process_time() + seconds
-    while True:
-        began = time.process_time_ns()
-        run()
-        best = min(best, (time.process_time_ns() - began) / ROWS)
-        if time.process_time() > until:
-            return best
 
 
 def main(seconds: float) -> dict[str, Any]:
@@ -37,22 +27,24 @@ def main(seconds: float) -> dict[str, Any]:
     connection.register("arrow", table)
     connection.execute("CREATE TABLE packet AS SELECT * FROM arrow")
     frame = pl.DataFrame(pl.from_arrow(table))
+
+    def asked(text: str) -> object:
+        return connection.sql(text).to_arrow_table()
+
     found: dict[str, dict[str, float]] = {"duckdb": {}, "polars": {}}
     missing: list[str] = []
     for case in cases():
         if case.duckdb:
             text = f"SELECT {case.duckdb} AS r FROM packet"
             try:
-                found["duckdb"][case.name] = best_ns(
-                    lambda text=text: connection.sql(text).to_arrow_table(), seconds
-                )
+                found["duckdb"][case.name] = typical_ns(partial(asked, text), ROWS, seconds)
             except duckdb.Error as error:
                 missing.append(f"DuckDB {case.name}: {str(error).splitlines()[0]}")
         if case.polars:
             try:
                 expression = eval(case.polars, {"pl": pl})  # text of this module's own
-                found["polars"][case.name] = best_ns(
-                    lambda wanted=expression: frame.select(wanted), seconds
+                found["polars"][case.name] = typical_ns(
+                    partial(frame.select, expression), ROWS, seconds
                 )
             except (pl.exceptions.PolarsError, AttributeError, TypeError, ValueError) as error:
                 missing.append(f"Polars {case.name}: {str(error).splitlines()[0]}")
