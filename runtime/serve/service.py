@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cqc.compiler.diagnostics.diagnostic import CompileError
@@ -18,13 +18,12 @@ from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.program import Program
 from cqc.runtime.engine.engine import Engine
 from cqc.runtime.errors import RunError
-from cqc.runtime.intake.far_ahead import COMPANY
-from cqc.runtime.intake.intake_warnings import absent_columns, intake_warnings
 from cqc.runtime.join.execute.result_limits import TOO_MANY
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.batch_run import with_guard, with_retention
 from cqc.runtime.run.declared_sinks import DeclaredSinks
 from cqc.runtime.run.driver import NOTHING, Driver, MicroBatch
+from cqc.runtime.serve.accepted import Accepted, accepted
 from cqc.runtime.serve.leaps import Leaps
 from cqc.runtime.serve.limits import Limits
 from cqc.runtime.serve.memory_return import MemoryReturn
@@ -40,7 +39,8 @@ from cqc.runtime.serve.registry import (
     kind_of,
     place_of,
 )
-from cqc.runtime.serve.statements import Statement, statements_of_program
+from cqc.runtime.serve.statements import Statement, compare_statements, statements_of_program
+from cqc.runtime.serve.told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.catalog import Relation
     from cqc.compiler.physical.strategy import Strategy
     from cqc.runtime.deliver.results import ResultBlock
-    from cqc.runtime.intake.stream_input import StreamCount
     from cqc.runtime.intake.typed_batch import TypedBatch
     from cqc.runtime.metrics.engine import DeliveryMetrics
     from cqc.runtime.pull.pull_query import Invocation
@@ -62,21 +61,6 @@ _NAME_IN_USE = "CQ029"
 _OF_A_QUERY = 64 * 1024  # bytes, about: its text, its plan, its place in filters and joins
 # Between looks at what is kept for queries: with thousands of them a look takes milliseconds.
 _PUSHES_BETWEEN_LOOKS = 64
-_ROWS_BEFORE_INTAKE_IS_TOLD = 100  # a few rows may lack anything
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What became of pushed rows."""
-
-    read: int
-    accepted: int
-    late: int
-    rejected: int
-    reasons: dict[str, int]
-    waiting: int = 0  # more of them are set aside now, because they are far ahead
-    nulled: dict[str, int] = field(default_factory=dict)  # fields that did not fit and became NULL
-    warnings: list[str] = field(default_factory=list)  # columns that no row has had so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +123,7 @@ class Service:
         self._found: Counter[int] = Counter()  # results of the last micro-batch, by query number
         self._pieces: list[Piece] = []  # and their lines
         self._leaving: list[Entry] = []
-        self._told_waiting: set[str] = set()
-        self._told_intake: set[str] = set()
-        self._absent_told: dict[str, tuple[tuple[str, ...], list[str]]] = {}  # by stream
+        self._told = Told(report)
         settled = with_guard(with_retention(program))
         self.is_sharing = strategy is None or strategy.sharing
         self.has_idle_timeout = settled.settings.idle_us is not None
@@ -349,7 +331,7 @@ class Service:
             CompileError: when one of them has errors; nothing changes then.
             Refusal: when there would be too many; nothing changes then.
         """
-        leaving, coming = _compare(self.registry.owned_by(owner), statements)
+        leaving, coming = compare_statements(self.registry.owned_by(owner), statements)
         number = len(self.registry) - len(leaving) + len(coming)
         if coming and number > self.limits.queries:
             raise Refusal(
@@ -485,15 +467,17 @@ class Service:
         except RunError as error:
             raise Refusal(Status.CONFLICT, str(error)) from error
         self._stop_crowded()
-        self._tell_waiting(rows)
-        self._tell_intake(rows)
+        lines = {name: self.engine.lines[fold(name)] for name in rows}
+        self._told.tell_waiting(lines.values())
+        self._told.tell_intake(lines.values())
         self._give_back()
         credited = self.engine.credited_seconds - credited
         seconds = time.thread_time() - started
         self.busy_seconds += seconds
         tuples = {fold(name): len(each) for name, each in rows.items()}
         self.registry.share(seconds - credited, self._found, tuples)
-        return replace(_accepted(before, counts), warnings=self._absent_from(rows))
+        lacking = [lines[name] for name, taken in rows.items() if taken.absent is not None]
+        return replace(accepted(before, counts), warnings=self._told.absent_from(lacking))
 
     # What the driver asks for
 
@@ -577,44 +561,6 @@ class Service:
             most = self.limits.kept_rows
             self._stop(name, f"more than {most:,} combinations of its streams would be kept for it")
 
-    def _tell_waiting(self, streams: Iterable[str]) -> None:
-        """Say so when more rows of a stream wait than would confirm each other, if they were close enough; once."""
-        for name in map(fold, streams):
-            line = self.engine.lines[name]
-            if not line.count.waiting:
-                self._told_waiting.discard(name)
-            elif line.count.waiting > COMPANY and name not in self._told_waiting:
-                self._told_waiting.add(name)
-                self._report(
-                    f"{line.count.waiting} rows of {line.relation.name} are far ahead of it and wait; "
-                    "if they are right, MAX_AHEAD is too short for this stream"
-                )
-
-    def _tell_intake(self, streams: Iterable[str]) -> None:
-        """Say what is wrong with the rows of a stream, once each; counts in a sentence change, its first words do not."""
-        for name in map(fold, streams):
-            line = self.engine.lines[name]
-            if line.count.read < _ROWS_BEFORE_INTAKE_IS_TOLD:
-                continue
-            for sentence in intake_warnings(line.relation, line.count, line.latest_us):
-                begins = sentence.partition("(")[0].partition(",")[0]
-                if begins not in self._told_intake:
-                    self._told_intake.add(begins)
-                    self._report(sentence)
-
-    def _absent_from(self, rows: Mapping[str, TypedBatch]) -> list[str]:
-        """What a client should hear of columns that its rows lack, and all rows before them; worked out anew when these change."""
-        said: list[str] = []
-        for name in map(fold, (name for name, taken in rows.items() if taken.absent is not None)):
-            line = self.engine.lines[name]
-            absent = tuple(line.count.absent or ())
-            known = self._absent_told.get(name)
-            if known is None or known[0] != absent:
-                known = absent, [*absent_columns(line.relation, line.count)]
-                self._absent_told[name] = known
-            said += known[1]
-        return said
-
     def look_at_clock(self) -> None:
         """Deliver results that waited only for a stream that is idle now."""
         if self.has_idle_timeout:
@@ -677,37 +623,3 @@ def _texts(views: Mapping[str, Relation]) -> dict[str, str]:
     """What declares each view."""
     declared = {name: each.view.declaration for name, each in views.items() if each.view}
     return {name: "" if node is None else node.span.text for name, node in declared.items()}
-
-
-def _compare(
-    entries: Sequence[Entry], statements: Sequence[Statement]
-) -> tuple[list[Entry], list[Statement]]:
-    """The entries that no statement stands for any more, and the statements that are new."""
-    by_text: dict[str, list[Entry]] = {}
-    for entry in entries:
-        by_text.setdefault(entry.text, []).append(entry)
-    coming: list[Statement] = []
-    for statement in statements:
-        same = by_text.get(statement.text, [])
-        matching = [each for each in same if statement.name in (None, each.name)]
-        if matching:
-            same.remove(matching[0])
-        else:
-            coming.append(statement)
-    return [entry for same in by_text.values() for entry in same], coming
-
-
-def _accepted(before: Sequence[StreamCount], after: Sequence[StreamCount]) -> Accepted:
-    """What changed in the counts of some streams."""
-    pairs = list(zip(before, after, strict=True))
-    reasons: Counter[str] = Counter()
-    for old, new in pairs:
-        reasons.update(new.reasons - old.reasons)
-    read = sum(new.read - old.read for old, new in pairs)
-    late = sum(new.late - old.late for old, new in pairs)
-    waiting = sum(new.waiting - old.waiting for old, new in pairs)
-    taken = read - late - reasons.total() - waiting
-    nulled: Counter[str] = Counter()
-    for old, new in pairs:
-        nulled.update(new.nulled - old.nulled)
-    return Accepted(read, taken, late, reasons.total(), dict(reasons), waiting, dict(nulled))

@@ -13,9 +13,10 @@ from cqc.compiler.parse.parser import parse
 from cqc.compiler.syntax.tree import CreateInstance, CreateQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
 
     from cqc.compiler import Program
+    from cqc.runtime.serve.registry import Entry
 
 _GIVEN_NAME = re.compile(r"q[0-9]+")
 
@@ -91,3 +92,21 @@ def _not_a_query(span: Span) -> Diagnostic:
 def _in_file(diagnostic: Diagnostic, source: SourceFile) -> Diagnostic:
     more = tuple(replace(span, source=source) for span in diagnostic.more)
     return replace(diagnostic, span=replace(diagnostic.span, source=source), more=more)
+
+
+def compare_statements(
+    entries: Sequence[Entry], statements: Sequence[Statement]
+) -> tuple[list[Entry], list[Statement]]:
+    """The entries that no statement stands for any more, and the statements that are new."""
+    by_text: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_text.setdefault(entry.text, []).append(entry)
+    coming: list[Statement] = []
+    for statement in statements:
+        same = by_text.get(statement.text, [])
+        matching = [each for each in same if statement.name in (None, each.name)]
+        if matching:
+            same.remove(matching[0])
+        else:
+            coming.append(statement)
+    return [entry for same in by_text.values() for entry in same], coming
