@@ -9,6 +9,7 @@ is little to do. Whoever calls sees to it that so many bytes are there.
                   which of 64 bytes are such, as the bits of a number: the lowest is that of the first byte
     first_bit     the number of the lowest bit, 64 where there is none
     bytes_of_line how many of 32 bytes come before a newline
+    expect        have bytes brought nearer that will be read soon: those of one column lie far apart
     byte, word    one byte, or 8 of them as a number
     copy, copy_all  some bytes from one place to another, or 32
     int32_at, put_int32 and the like read and write whole numbers
@@ -250,6 +251,31 @@ def _copy_code() -> Any:
     return copy
 
 
+def _expect(address: int) -> None:
+    """Python has no use for it."""
+
+
+def _expect_code() -> Any:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    numbers, line = ir.IntType(32), ir.IntType(8).as_pointer()
+
+    @intrinsic
+    def expect(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(ir.VoidType(), [line, numbers, numbers, numbers])
+            prefetch = builder.module.declare_intrinsic("llvm.prefetch", [line], kind)
+            place = builder.inttoptr(arguments[0], line)
+            builder.call(prefetch, [place, numbers(0), numbers(3), numbers(1)])
+            return context.get_dummy_value()
+
+        return types.void(types.int64), generate
+
+    return expect
+
+
 def _copy_all(source: int, target: int) -> None:
     _copy(source, target, AT_ONCE)
 
@@ -282,6 +308,7 @@ plain_escapes: Any = machine_code(_plain_escapes, lambda: _one_of_code(_PLAIN_ES
 first_bit: Any = machine_code(_first_bit, _first_bit_code)
 copy: Any = machine_code(_copy, _copy_code)
 copy_all: Any = machine_code(_copy_all, _copy_all_code)
+expect: Any = machine_code(_expect, _expect_code)
 byte: Any = machine_code(_byte, lambda: _load_code(8, is_signed=False))
 word: Any = machine_code(_word, lambda: _load_code(64, is_signed=False))
 int32_at: Any = machine_code(

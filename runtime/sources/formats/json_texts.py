@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from cqc.runtime.kernel import njit
-from cqc.runtime.sources.formats.json_bytes import AT_ONCE, byte, clean_bytes, copy, copy_all
+from cqc.runtime.sources.formats.json_bytes import (
+    AT_ONCE,
+    byte,
+    clean_bytes,
+    copy,
+    copy_all,
+    expect,
+)
 from cqc.runtime.sources.formats.json_values import (
     ESCAPED,
     NULL,
@@ -17,6 +24,7 @@ from cqc.runtime.sources.formats.json_values import (
 )
 
 _MINUS, _ZERO, _COLON, _POINT, _T, _Z = b"-0:.TZ"
+_AHEAD = 12  # rows: so much earlier the text of one is asked for
 _STEPS = 16  # for each text, through slots that others have; usual ones take two
 
 
@@ -133,6 +141,8 @@ def gather_text(text, starts, ends, kinds, offsets, out):  # type: ignore[no-unt
     size, address = np.int64(0), np.int64(out.ctypes.data)
     for row in range(len(starts)):
         offsets[row] = size
+        if row + _AHEAD < len(starts):
+            expect(text + starts[row + _AHEAD])
         kind = kinds[row]
         if kind not in (NULL, ESCAPED):
             length = np.int64(ends[row] - starts[row])
@@ -197,6 +207,8 @@ def encode_texts(text, starts, ends, kinds, most, slots, codes, firsts):  # type
     steps = _STEPS * (len(starts) + 64)
     for row in range(len(starts)):
         codes[row] = 0
+        if row + _AHEAD < len(starts):
+            expect(text + starts[row + _AHEAD])
         if kinds[row] == NULL:
             continue
         start, end = starts[row], ends[row]
