@@ -68,6 +68,11 @@ class TimeForm:
     def is_usual(self) -> bool:
         return self == _USUAL
 
+    @property
+    def is_iso(self) -> bool:
+        """Whether texts are ISO 8601; one that says its zone means the same instant everywhere."""
+        return self.unit_us is None and self.pieces is None
+
     def of_text(self, texts: Any) -> Parsed:
         """Microseconds of texts (an Arrow array), and which are no time in this form."""
         if self.unit_us is not None:

@@ -127,22 +127,24 @@ class EngineCounters:
     def columns_read(self, relation: str) -> frozenset[int] | None:
         """Positions of a stream's columns that the queries read which are registered now; None where all may be.
 
-        Known for streams whose queries are conditions and results over one stream. What joins, views and the past are made
+        Known for streams whose queries are conditions and results over one stream, or joins. What views and the past are made
         from is kept, and is kept whole.
         """
         known = self._relations.lines[relation].relation
-        is_alone = not (
-            self._circuit.joins_of(relation)
-            or self._pulls.needs(relation)
+        is_known = not (
+            self._pulls.needs(relation)
+            or self._alerts.watches(relation)
             or self._absent.needs(relation)
             or len(self._views)
             or len(self._decided)
         )
-        if not is_alone or not known.is_stream or known.event_time is None:
+        if not is_known or not known.is_stream or known.event_time is None:
             return None
         columns = {known.event_time} | self._deliveries.columns_read(relation)
         for each in self._circuit.selections_of(relation):
             columns |= each.columns_read()
+        for join in self._circuit.joins_of(relation):
+            columns |= join.members.columns_read(relation)
         return frozenset(columns)
 
     @property

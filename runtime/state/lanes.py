@@ -26,6 +26,9 @@ _SMALL_TEXT = 4096  # bytes that are not worth giving back
 _MANY_ROWS = 256  # of a packet whose texts are not copied at once
 
 
+_NO_NUMBERS = np.zeros(0, np.int64)
+
+
 class Lane:
     """An array of one entry (a scalar or a row) per tuple."""
 
@@ -129,15 +132,17 @@ class TextLane:
 
     Byte offsets grow for ever, like positions; `origin` is the offset of the buffer's first byte. Memory is freed with
     the tuples, whatever the texts are, because nothing is interned. The texts of a large packet are copied when somebody first
-    reads the lane, and never if nobody does before they are purged: until then the packet's own column is kept.
+    reads the lane, and never if nobody does before they are purged: until then the packet's own column is kept. While no text was
+    copied the lane has no arrays: of wide streams hardly any column is ever read.
     """
 
-    __slots__ = ("_bytes", "_end", "_length", "_origin", "_start", "_type", "_waiting")
+    __slots__ = ("_bytes", "_capacity", "_end", "_length", "_origin", "_start", "_type", "_waiting")
 
     def __init__(self, capacity: int, type_: ColumnType = ColumnType.STRING) -> None:
         self._type = type_
-        self._start = Lane(np.zeros(capacity, np.int64))
-        self._length = Lane(np.zeros(capacity, np.int64))
+        self._capacity = capacity
+        self._start = Lane(_NO_NUMBERS)
+        self._length = Lane(_NO_NUMBERS)
         self._bytes = np.zeros(_SMALL_TEXT, np.uint8)
         self._origin = 0
         self._end = 0
@@ -153,6 +158,7 @@ class TextLane:
         self._copy(at, end, column)
 
     def _copy(self, at: int, end: int, column: Column) -> None:
+        self._allocate()
         offsets, data = text_buffers(column.values)
         size = len(data)
         self._reserve(size)
@@ -164,6 +170,11 @@ class TextLane:
             self._length.values[at:end][~column.valid] = -1
         self._end += size
 
+    def _allocate(self) -> None:
+        """Have the arrays from here on."""
+        if not len(self._start.values):
+            self._start.values, self._length.values = np.zeros((2, self._capacity), np.int64)
+
     def _settle(self) -> None:
         """Copy the texts that wait."""
         waiting, self._waiting = self._waiting, []
@@ -173,6 +184,7 @@ class TextLane:
     def read(self, indexes: NDArray[np.int64] | slice) -> Column:
         if self._waiting:
             self._settle()
+        self._allocate()
         length = self._length.values[indexes]
         valid = length >= 0
         offsets = np.zeros(len(length) + 1, np.int64)
@@ -189,10 +201,13 @@ class TextLane:
     def relocate(self, start: int, count: int, capacity: int) -> None:
         if count and not (self._waiting and self._waiting[0][0] <= start):
             self._drop_bytes(int(self._start.values[start]))
-        else:
+            self._start.relocate(start, count, capacity)
+            self._length.relocate(start, count, capacity)
+        else:  # nothing that was copied is kept
             self._drop_bytes(self._end)
-        self._start.relocate(start, count, capacity)
-        self._length.relocate(start, count, capacity)
+            if capacity != len(self._start.values):
+                self._start.values = self._length.values = _NO_NUMBERS
+        self._capacity = capacity
         live = [(at - start, column) for at, column in self._waiting if at + len(column) > start]
         self._waiting = [
             (max(at, 0), column if at >= 0 else cut(column, -at, len(column)))

@@ -56,7 +56,7 @@ from cqc.runtime.expressions.nested.lambdas import HIGHER_ORDER, VARIABLES, fiel
 from cqc.runtime.expressions.patterns.like_patterns import make_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from cqc.runtime.columns.columns import Column
 
@@ -99,12 +99,12 @@ def compile_expression(
     return Compiled(expression.type, Evaluator(replaced or {}).node(expression))
 
 
-def columns_of(expression: Expression) -> set[int]:
-    """The numbers of the columns that an expression is made of, of whatever FROM item."""
+def columns_of(expression: Expression, items: Container[int] | None = None) -> set[int]:
+    """The numbers of the columns that an expression is made of, of some FROM items (all by default)."""
     found, waiting = set[int](), [expression]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, bound.ColumnRef):
+        if isinstance(part, bound.ColumnRef) and (items is None or part.item in items):
             found.add(part.column)
         waiting.extend(bound.children(part))
     return found

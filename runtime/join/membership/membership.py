@@ -173,6 +173,10 @@ class JoinMembership:
         """The slots that are taken."""
         return list(self.table.slots.values())
 
+    def columns_read(self, relation: str) -> set[int]:
+        """The columns of a relation (folded name) that somebody here reads, or more than these."""
+        return set[int]().union(*(part.columns_read(relation) for part in self.parts))
+
     @property
     def used_inputs(self) -> list[JoinInput]:
         """The inputs of the items that some host has, in the order of the items."""

@@ -5,7 +5,11 @@ time, and a text is hashed and compared 8 bytes at a time. Each is given twice: 
 is little to do. Whoever calls sees to it that so many bytes are there.
 
     clean_bytes   how many of 32 bytes come before a quote, a backslash, a control character or one beyond ASCII
+    quotes, backslashes, odd_bytes, plain_escapes
+                  which of 64 bytes are such, as the bits of a number: the lowest is that of the first byte
+    first_bit     the number of the lowest bit, 64 where there is none
     bytes_of_line how many of 32 bytes come before a newline
+    expect        have bytes brought nearer that will be read soon: those of one column lie far apart
     byte, word    one byte, or 8 of them as a number
     copy, copy_all  some bytes from one place to another, or 32
     int32_at, put_int32 and the like read and write whole numbers
@@ -16,6 +20,7 @@ Kernels are told where the text begins in memory, not the array: handing an arra
 from __future__ import annotations
 
 from ctypes import c_int32, c_int64, c_uint8, memmove
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +31,10 @@ from cqc.runtime.kernel import machine_code
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-AT_ONCE = 32
+AT_ONCE, BITS = 32, 64
 _WHOLE: dict[int, Any] = {8: c_uint8, 32: c_int32, 64: c_int64}
 _QUOTE, _BACKSLASH, _NEWLINE, _SPACE = b'"\\\n '
+_PLAIN_ESCAPES = b'"\\/bfnrt'  # what stands behind a backslash and is one character with it
 
 
 def _clean_bytes(address: int) -> int:
@@ -38,6 +44,31 @@ def _clean_bytes(address: int) -> int:
 
 def _bytes_of_line(address: int) -> int:
     return _first(array_at(address, (AT_ONCE,), np.uint8) == _NEWLINE)
+
+
+def _quotes(address: int) -> Any:
+    return _as_bits(array_at(address, (BITS,), np.uint8) == _QUOTE)
+
+
+def _backslashes(address: int) -> Any:
+    return _as_bits(array_at(address, (BITS,), np.uint8) == _BACKSLASH)
+
+
+def _odd_bytes(address: int) -> Any:
+    return _as_bits(array_at(address, (BITS,), np.int8) < _SPACE)
+
+
+def _plain_escapes(address: int) -> Any:
+    return _as_bits(np.isin(array_at(address, (BITS,), np.uint8), list(_PLAIN_ESCAPES)))
+
+
+def _as_bits(mask: Any) -> Any:
+    return np.packbits(mask, bitorder="little").view(np.uint64)[0]
+
+
+def _first_bit(bits: Any) -> int:
+    number = int(bits)
+    return (number & -number).bit_length() - 1 if number else BITS
 
 
 def _first(mask: Any) -> int:
@@ -81,6 +112,57 @@ def _search_code(is_special: Callable[[Any, Any, Callable[[int], Any]], Any]) ->
         return types.int64(types.int64), generate
 
     return search
+
+
+def _bits_code(is_one: Callable[[Any, Any, Callable[[int], Any]], Any]) -> Any:
+    """The code that says which of 64 bytes are such."""
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    numbers, bits = ir.VectorType(ir.IntType(8), BITS), ir.IntType(BITS)
+
+    @intrinsic
+    def which(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            found = builder.load(builder.inttoptr(arguments[0], numbers.as_pointer()), align=1)
+            return builder.bitcast(
+                is_one(builder, found, lambda byte: numbers([byte] * BITS)), bits
+            )
+
+        return types.uint64(types.int64), generate
+
+    return which
+
+
+def _odd_bytes_code() -> Any:
+    # As signed numbers, bytes beyond ASCII are below 0.
+    return _bits_code(
+        lambda builder, found, all_of: builder.icmp_signed("<", found, all_of(_SPACE))
+    )
+
+
+def _one_of_code(letters: bytes) -> Any:
+    def is_one(builder: Any, found: Any, all_of: Callable[[int], Any]) -> Any:
+        equal = [builder.icmp_unsigned("==", found, all_of(letter)) for letter in letters]
+        return reduce(builder.or_, equal)
+
+    return _bits_code(is_one)
+
+
+def _first_bit_code() -> Any:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def first_bit(typing_context: Any, bits: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+        return types.int64(types.uint64), generate
+
+    return first_bit
 
 
 def _clean_bytes_code() -> Any:
@@ -169,6 +251,31 @@ def _copy_code() -> Any:
     return copy
 
 
+def _expect(address: int) -> None:
+    """Python has no use for it."""
+
+
+def _expect_code() -> Any:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    numbers, line = ir.IntType(32), ir.IntType(8).as_pointer()
+
+    @intrinsic
+    def expect(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(ir.VoidType(), [line, numbers, numbers, numbers])
+            prefetch = builder.module.declare_intrinsic("llvm.prefetch", [line], kind)
+            place = builder.inttoptr(arguments[0], line)
+            builder.call(prefetch, [place, numbers(0), numbers(3), numbers(1)])
+            return context.get_dummy_value()
+
+        return types.void(types.int64), generate
+
+    return expect
+
+
 def _copy_all(source: int, target: int) -> None:
     _copy(source, target, AT_ONCE)
 
@@ -194,8 +301,14 @@ def _copy_all_code() -> Any:
 
 clean_bytes: Any = machine_code(_clean_bytes, _clean_bytes_code)
 bytes_of_line: Any = machine_code(_bytes_of_line, _bytes_of_line_code)
+quotes: Any = machine_code(_quotes, lambda: _one_of_code(b'"'))
+backslashes: Any = machine_code(_backslashes, lambda: _one_of_code(b"\\"))
+odd_bytes: Any = machine_code(_odd_bytes, _odd_bytes_code)
+plain_escapes: Any = machine_code(_plain_escapes, lambda: _one_of_code(_PLAIN_ESCAPES))
+first_bit: Any = machine_code(_first_bit, _first_bit_code)
 copy: Any = machine_code(_copy, _copy_code)
 copy_all: Any = machine_code(_copy_all, _copy_all_code)
+expect: Any = machine_code(_expect, _expect_code)
 byte: Any = machine_code(_byte, lambda: _load_code(8, is_signed=False))
 word: Any = machine_code(_word, lambda: _load_code(64, is_signed=False))
 int32_at: Any = machine_code(

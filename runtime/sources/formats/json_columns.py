@@ -288,7 +288,12 @@ def _booleans(
 def _timestamps(
     found: Found, values: NDArray[Any], valid: NDArray[np.bool_], reading: Reading
 ) -> None:
+    if reading.times.is_iso:
+        texts.usual_instants(found.place, found.starts, found.ends, found.kinds, values, valid)
+        if valid.all():
+            return
     rows = found.of_kind(scan.TEXT, scan.ESCAPED)
+    rows = rows[~valid[rows]]
     if len(rows):
         us, bad = reading.times.of_text(found.texts(rows))
         values[rows], valid[rows] = us, ~bad

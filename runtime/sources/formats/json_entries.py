@@ -21,13 +21,14 @@ from cqc.runtime.sources.formats import json_scan as scan
 from cqc.runtime.sources.formats.json_values import MOST_LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
 _CASED = 0x1F000  # no character beyond has a lower case
 _FINAL_SIGMA, _SIGMA = 0x3C2, 0x3C3
 _DOTTED_I = 0x130
+_OTHER_KEYS = 1024  # that nobody declared, and are known all the same
 
 
 @dataclass(slots=True)
@@ -105,18 +106,33 @@ class Entries:
         links = [np.array(each, np.int64) for each in (self._parents, self._children, self._lasts)]
         return slots, *_joined(folded), *_joined(exact), _lower_letters(), *links
 
-    def room(self) -> tuple[Any, ...]:
+    def unread(self, columns: Iterable[int]) -> NDArray[np.uint8]:
+        """Which entries hold nothing but some columns of text, which nobody reads."""
+        found = np.zeros(self.count, np.uint8)
+        unread = np.zeros(len(self.of_column), np.bool_)
+        unread[list(columns)] = True
+        unread &= self.flat_of_column < 0
+        found[self.of_column[unread]] = 1
+        found[self.of_column[~unread]] = 0
+        return found
+
+    def room(self, unread: NDArray[np.uint8] | None = None) -> tuple[Any, ...]:
         """What the scan needs beside, which whoever scans has to keep.
 
         Open brackets; a key as it is and folded; which key each entry has; the objects that are open; what was seen. Then the keys that are
-        known: a table of slots; of each key its object, length, place in the bytes, entry, whether it is spelled as declared, and the number of
-        its own object; the bytes; how many of both there are. Then where some of these are in memory, for rows with known keys only;
-        last, in which row each entry came last.
+        known: a table of slots; of each key its object, length, place in the bytes, entry, whether it is spelled as declared, the number of
+        its own object, where the key is known that came behind it last, and whether it is text that nobody reads (the first of them is no key,
+        but what comes before all keys of a row); the bytes; how many of both there are. Then where some of these are in memory, for rows with
+        known keys only; in which row each entry came last; last, which entries nobody reads (`unread`).
         """
         longest = int(np.diff(self.names[2]).max())
-        keys = 2 * self.count + 64  # others are looked up each time
+        keys = 2 * self.count + _OTHER_KEYS  # others are looked up each time
         slots = np.full(1 << (2 * keys).bit_length(), -1, np.int32)
-        known, texts = np.empty((keys, 6), np.int64), np.empty(32 * keys, np.uint8)
+        known, texts = (
+            np.empty((keys, 8), np.int64),
+            np.empty(32 * keys + 8, np.uint8),
+        )  # 8 are read at a time
+        known[0] = 0
         levels, opened = (
             np.zeros(MOST_LEVELS, np.uint8),
             np.zeros(2 * self.depth + 2, np.int64),
@@ -130,9 +146,10 @@ class Entries:
             np.empty((self.count, 3), np.int64),
             opened,
             seen,
-            (slots, known, texts, np.zeros(2, np.int64)),
+            (slots, known, texts, np.array([1, 0], np.int64)),
             tuple(each if isinstance(each, int) else address(each) for each in places),
             stamps,
+            np.zeros(self.count, np.uint8) if unread is None else unread,
         )
 
 
@@ -157,9 +174,10 @@ def _plain_text(text: str) -> str:
 @functools.cache
 def _lower_letters() -> NDArray[np.int32]:
     """The lower case of each character that has one of its own."""
-    codes = [code for code in range(_CASED) if code != _DOTTED_I]  # which alone becomes two
-    lower = "".join(map(chr, codes)).lower().encode("utf-32-le", "surrogatepass")
     table = np.arange(_CASED, dtype=np.int32)
-    table[codes] = np.frombuffer(lower, np.int32)
+    table[_DOTTED_I] = 0  # it alone becomes two
+    text = table.tobytes().decode("utf-32-le", "surrogatepass").lower()
+    table = np.array(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32))
+    table[_DOTTED_I] = _DOTTED_I
     table[table == _FINAL_SIGMA] = _SIGMA
     return table

@@ -38,6 +38,8 @@ _LINE_REASONS = ("not JSON", "not UTF-8", "not an object")
 _ROWS, _CELLS = 65_536, 2_097_152  # that are looked at in one go
 _FIRST_ROWS = 64  # most texts are short
 _ROOM = LentMemory(1)  # whoever reads ahead has it, and others seldom need one
+_LOOKED_AT = 65_536  # bytes at both ends of a text, that tell how many lines it has
+_MORE_LINES = 1.125  # than they tell, to be on the safe side
 _SAMPLE = 20_000  # bytes of a row that are kept to look for a column that no row has
 
 
@@ -57,7 +59,12 @@ class JsonRows:
         self._reading = self._intake.reading
         self._entries = Entries([column.keys for column in relation.declared])
         self._names = self._entries.names
-        self._room = self._entries.room()
+        unread = [
+            number
+            for number, column in enumerate(relation.declared)
+            if column.type is ColumnType.STRING and wanted is not None and number not in wanted
+        ]
+        self._room = self._entries.room(self._entries.unread(unread))
         self._most_rows = max(1, min(_ROWS, _CELLS // self._entries.count))
 
     def array(self, text: bytes) -> Iterator[TypedBatch]:
@@ -93,9 +100,9 @@ class JsonRows:
             text = text[len(_BOM) :]
         data = np.frombuffer(text, np.uint8)
         room, place = self._room, address(data)
-        at, most = 0, scan.count_lines(place, len(data)) if len(data) else 0
+        at = 0
         while at < len(data):
-            piece, kinds, starts, ends = self._outputs(most)
+            piece, kinds, starts, ends = self._outputs(_lines_in(place + at, len(data) - at))
             fit = kinds.shape[1]
             lines, wrong = np.empty((fit, 2), np.int64), np.empty((fit, 3), np.int64)
             at, rows, wrongs = scan.scan_lines(
@@ -212,6 +219,14 @@ class JsonRows:
                 column_of_found(declared.type, held, self._reading, repetition, is_read=is_read)
             )
         return self._intake.assemble(conversions, rows + len(rejects), row_of, rejects)
+
+
+def _lines_in(place: int, size: int) -> int:
+    """About how many lines there are; mostly a few more."""
+    if size <= _LOOKED_AT:
+        return int(scan.count_lines(place, size))
+    found = scan.count_lines(place, _LOOKED_AT) + scan.count_lines(place + size - _LOOKED_AT, _LOOKED_AT)  # fmt: skip
+    return int(found * (size / (2 * _LOOKED_AT)) * _MORE_LINES) + _FIRST_ROWS
 
 
 def _rows_of(text: bytes | memoryview, lines: NDArray[np.int64]) -> Callable[[int], Any]:

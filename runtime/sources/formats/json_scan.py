@@ -24,6 +24,7 @@ from cqc.runtime.sources.formats.json_bytes import (
     put_byte,
     put_int32,
     put_int64,
+    word,
 )
 from cqc.runtime.sources.formats.json_values import (
     DONE,
@@ -51,7 +52,9 @@ NOT_JSON_LINE, NOT_UTF8_LINE, NOT_AN_OBJECT = range(3)
 _NEWLINE, _RETURN, _TAB, _SPACE = b"\n\r\t "
 _QUOTE, _COMMA, _COLON = b'",:'
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = b"{}[]"
-_KNOWN_BYTES = 48  # what is known of a key: six numbers
+_KNOWN_BYTES = 64  # what is known of a key: eight numbers
+_NEXT = 48  # where among them the key is that came behind it last
+_UNREAD = 56  # and whether it is text that nobody reads
 _DOTTED_I = 0x130  # the one letter that becomes two in lower case
 
 
@@ -122,11 +125,13 @@ def _known_entry(text, key, key_end, node, names, room):  # type: ignore[no-unty
         at = (at + 1) & (len(slots) - 1)
     entry, _, is_exact = _entry_of(text, key, key_end, node, names, room[1], room[2])
     new, start = counts[0], counts[1]
-    if new < len(known) and start + size <= len(texts):
+    if new < len(known) and start + size + 8 <= len(texts):
         slots[at] = new
         known[new, 0], known[new, 1], known[new, 2] = node, size, start
         known[new, 3], known[new, 4] = entry, 1 if is_exact else 0
         known[new, 5] = names[7][entry] if entry >= 0 else -1
+        known[new, 6] = 0
+        known[new, 7] = room[9][entry] if entry >= 0 else 0
         for place in range(size):
             texts[start + place] = byte(text + key + place)
         counts[0], counts[1] = new + 1, start + size
@@ -247,33 +252,81 @@ def _known(text, key, key_end, node, places):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _usual_row(text, begin, stop, lenient, places, row):  # type: ignore[no-untyped-def]
+def _end_of_line(text, at, end):  # type: ignore[no-untyped-def]
+    while at + AT_ONCE <= end:
+        before = bytes_of_line(text + at)
+        at += before
+        if before < AT_ONCE:
+            return at
+    while at < end and byte(text + at) != _NEWLINE:
+        at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _skip_white(text, at, stop, in_line):  # type: ignore[no-untyped-def]
+    """Where white space ends; `in_line`: the end of a line ends it, too."""
+    while at < stop:
+        c = byte(text + at)
+        if c > _SPACE or not (c in (_SPACE, _TAB, _RETURN) or (c == _NEWLINE and not in_line)):
+            break
+        at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _expected(text, key, stop, node, found, keys):  # type: ignore[no-untyped-def]
+    """Where the quote of a key is, if it is the known one that is expected here; else 0."""
+    if found == 0 or int64_at(found) != node:
+        return np.int64(0)
+    size = int64_at(found + 8)
+    end, known = key + size, keys + int64_at(found + 16)
+    if end >= stop or byte(text + end) != _QUOTE:
+        return np.int64(0)
+    if size < 8 and key + 8 <= stop:  # which most keys are: what is behind them does not count
+        differs = word(text + key) ^ word(known)
+        return np.int64(0) if size and differs << np.uint64(64 - 8 * size) else end
+    return end if are_same(text, key, end, known) else np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def _usual_row(text, begin, stop, in_line, places, row):  # type: ignore[no-untyped-def]
     """Read an object whose brace is here, if all its keys were seen before and none of them twice in it: what `_row` does for any.
 
-    Everything is a number here: where tables and outputs are in memory. So a key costs no more than a look at its bytes.
+    Everything is a number here: where tables and outputs are in memory. Rows mostly have the keys of the row before, in the same order:
+    so a key is first compared with the one that came last behind the one before it, and costs no more than a look at its bytes.
 
     Returns:
-        where it ends, or -1: then it must be read by `_row`, and something may be written in its place.
+        where it ends, or -1: then it must be read by `_row`, and something may be written in its place. `in_line`: nothing behind
+        the end of the line was looked at.
     """
+    known, keys = places[2], places[3]
     levels, opened, seen, stamps = places[4], places[5], places[6], places[7]
     kinds, starts, ends, stride = places[8], places[9], places[10], places[11]
     node = np.int64(0)
     depth = 0
-    at = begin + 1
+    at, before, line_end = begin + 1, known, np.int64(-1)
     while True:
-        at = skip_white(text, at, stop)
+        at = _skip_white(text, at, stop, in_line)
         if at + 2 > stop or byte(text + at) != _QUOTE:
             return -1  # an empty object, too
         key = at + 1
-        key_end, flags = end_of_string(text, key, stop, lenient)
-        if flags < 0:
-            return -1
-        at = skip_white(text, key_end, stop)
+        found = int64_at(before + _NEXT)
+        key_end = _expected(text, key, stop, node, found, keys) + 1
+        if key_end == 1:
+            key_end, flags = end_of_string(text, key, stop, in_line)
+            if flags < 0:
+                return -1
+            found = _known(text, key, key_end - 1, node, places)
+            if found == 0:
+                return -1
+            put_int64(before + _NEXT, found)
+        before = found
+        at = _skip_white(text, key_end, stop, in_line)
         if at >= stop or byte(text + at) != _COLON:
             return -1
-        at = skip_white(text, at + 1, stop)
-        found = _known(text, key, key_end - 1, node, places)
-        if found == 0 or at >= stop:
+        at = _skip_white(text, at + 1, stop, in_line)
+        if at >= stop:
             return -1
         entry, child = int64_at(found + 24), int64_at(found + 40)
         if entry >= 0:
@@ -294,18 +347,20 @@ def _usual_row(text, begin, stop, lenient, places, row):  # type: ignore[no-unty
             continue
         start = at
         if c in (_OPEN, _OPEN_LIST):
-            at, kind = end_of_value(text, at, stop, lenient, levels)
+            if in_line and line_end < 0:
+                line_end = _end_of_line(text, at, stop)
+            at, kind = end_of_value(text, at, line_end if in_line else stop, in_line, levels)
         else:
-            at, kind = end_of_scalar(text, at, stop, lenient)
+            at, kind = end_of_scalar(text, at, stop, in_line)
         if kind < 0:
             return -1
-        if entry >= 0:
+        if entry >= 0 and not (int64_at(found + _UNREAD) and kind in (TEXT, ESCAPED, NULL)):
             is_text = 1 if kind in (TEXT, ESCAPED) else 0
             put_byte(kinds + place, kind)
             put_int32(starts + 4 * place, start + is_text)
             put_int32(ends + 4 * place, at - is_text)
         while True:  # a value ends here, and with it perhaps the object it is in
-            at = skip_white(text, at, stop)
+            at = _skip_white(text, at, stop, in_line)
             if at >= stop:
                 return -1
             c = byte(text + at)
@@ -379,18 +434,6 @@ def scan_array(text, at, stop, names, room, kinds, starts, ends):  # type: ignor
 
 
 @njit(cache=True, nogil=True)
-def _end_of_line(text, at, end):  # type: ignore[no-untyped-def]
-    while at + AT_ONCE <= end:
-        before = bytes_of_line(text + at)
-        at += before
-        if before < AT_ONCE:
-            return at
-    while at < end and byte(text + at) != _NEWLINE:
-        at += 1
-    return at
-
-
-@njit(cache=True, nogil=True)
 def count_lines(text, end):  # type: ignore[no-untyped-def]
     """How many lines a text of so many bytes has."""
     lines = at = 0
@@ -412,6 +455,16 @@ def scan_lines(text, at, end, names, room, kinds, starts, ends, lines, wrong_lin
     rows = read = wrongs = 0
     places = _begin_scan(room, kinds, starts, ends)
     while at < end and read < kinds.shape[1]:
+        if byte(text + at) == _OPEN:
+            last = _usual_row(text, at, end, True, places, rows)
+            if last >= 0:
+                next_line = _skip_white(text, last, end, True)
+                if next_line >= end or byte(text + next_line) == _NEWLINE:
+                    lines[rows, 0], lines[rows, 1] = at, last
+                    rows += 1
+                    read += 1
+                    at = next_line + 1
+                    continue
         stop = _end_of_line(text, at, end)
         next_line = stop + 1
         at = skip_white(text, at, stop)
@@ -421,11 +474,7 @@ def scan_lines(text, at, end, names, room, kinds, starts, ends, lines, wrong_lin
             read += 1
             is_object = byte(text + at) == _OPEN
             if is_object:
-                last, wrong = _usual_row(text, at, stop, True, places, rows), 0
-                if last < 0:
-                    last, wrong = _any_row(
-                        text, at, stop, True, names, room, rows, kinds, starts, ends
-                    )
+                last, wrong = _any_row(text, at, stop, True, names, room, rows, kinds, starts, ends)
             else:
                 last, wrong = end_of_value(text, at, stop, True, room[7][4])
             if wrong < 0 or last < stop or not is_object:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from cqc.runtime.kernel import njit
-from cqc.runtime.sources.formats.json_bytes import AT_ONCE, byte, clean_bytes, copy, copy_all
+from cqc.runtime.sources.formats.json_bytes import (
+    AT_ONCE,
+    byte,
+    clean_bytes,
+    copy,
+    copy_all,
+    expect,
+)
 from cqc.runtime.sources.formats.json_values import (
     ESCAPED,
     NULL,
@@ -16,7 +23,8 @@ from cqc.runtime.sources.formats.json_values import (
     is_utf8,
 )
 
-_MINUS, _ZERO = b"-0"
+_MINUS, _ZERO, _COLON, _POINT, _T, _Z = b"-0:.TZ"
+_AHEAD = 12  # rows: so much earlier the text of one is asked for
 _STEPS = 16  # for each text, through slots that others have; usual ones take two
 
 
@@ -45,6 +53,62 @@ def whole_numbers(text, starts, ends, values, fits):  # type: ignore[no-untyped-
         values[row] = 0
         if fits[row]:
             values[row] = -np.int64(total) if negative else np.int64(total)
+
+
+@njit(cache=True, nogil=True)
+def _digits(text, at, count):  # type: ignore[no-untyped-def]
+    """The number that so many digits are, or one below 0."""
+    total = 0
+    for place in range(at, at + count):
+        digit = byte(text + place) - _ZERO
+        if digit < 0 or digit > 9:
+            return -1_000_000
+        total = 10 * total + digit
+    return total
+
+
+@njit(cache=True, nogil=True)
+def usual_instants(text, starts, ends, kinds, us, is_usual):  # type: ignore[no-untyped-def]
+    """The microseconds of texts like 2024-05-01T08:00:00.152Z, with up to six digits behind a point or none, and which are like that."""
+    for row in range(len(kinds)):
+        at, size = np.int64(starts[row]), np.int64(ends[row]) - np.int64(starts[row])
+        is_usual[row] = False
+        if kinds[row] != TEXT or size < 20 or size > 27 or size == 21:
+            continue
+        if (
+            byte(text + at + 4) != _MINUS
+            or byte(text + at + 7) != _MINUS
+            or byte(text + at + 10) != _T
+            or byte(text + at + 13) != _COLON
+            or byte(text + at + 16) != _COLON
+            or byte(text + at + size - 1) != _Z
+        ):
+            continue
+        year, month = _digits(text, at, 4), _digits(text, at + 5, 2)
+        day, hour = _digits(text, at + 8, 2), _digits(text, at + 11, 2)
+        minute, second = _digits(text, at + 14, 2), _digits(text, at + 17, 2)
+        micros = 0
+        if size > 20:
+            if byte(text + at + 19) != _POINT:
+                continue
+            micros = _digits(text, at + 20, size - 21)
+            for _ in range(size - 21, 6):
+                micros *= 10
+        if year < 1 or month < 1 or month > 12 or day < 1 or hour < 0 or hour > 23:
+            continue
+        if minute < 0 or minute > 59 or second < 0 or second > 59 or micros < 0:
+            continue
+        is_long = 1 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 0
+        longest = 28 + is_long if month == 2 else 30 + ((month + month // 8) & 1)
+        if day > longest:
+            continue
+        # Days since 1970 by years that begin in March, so that the long day is the last one.
+        y = year - 1 if month <= 2 else year
+        of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+        days = 365 * y + y // 4 - y // 100 + y // 400 + of_year - 719_468
+        seconds = 60 * (60 * (24 * days + hour) + minute) + second
+        us[row] = 1_000_000 * seconds + micros
+        is_usual[row] = True
 
 
 @njit(cache=True, nogil=True)
@@ -77,6 +141,8 @@ def gather_text(text, starts, ends, kinds, offsets, out):  # type: ignore[no-unt
     size, address = np.int64(0), np.int64(out.ctypes.data)
     for row in range(len(starts)):
         offsets[row] = size
+        if row + _AHEAD < len(starts):
+            expect(text + starts[row + _AHEAD])
         kind = kinds[row]
         if kind not in (NULL, ESCAPED):
             length = np.int64(ends[row] - starts[row])
@@ -141,6 +207,8 @@ def encode_texts(text, starts, ends, kinds, most, slots, codes, firsts):  # type
     steps = _STEPS * (len(starts) + 64)
     for row in range(len(starts)):
         codes[row] = 0
+        if row + _AHEAD < len(starts):
+            expect(text + starts[row + _AHEAD])
         if kinds[row] == NULL:
             continue
         start, end = starts[row], ends[row]

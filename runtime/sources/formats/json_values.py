@@ -9,7 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from cqc.runtime.kernel import njit
-from cqc.runtime.sources.formats.json_bytes import AT_ONCE, byte, clean_bytes, put_byte, word
+from cqc.runtime.sources.formats.json_bytes import (
+    BITS,
+    backslashes,
+    byte,
+    first_bit,
+    odd_bytes,
+    plain_escapes,
+    put_byte,
+    quotes,
+    word,
+)
 
 # The kinds of values. 0 is also what a row holds for a key that is not there.
 NULL, FALSE, TRUE, WHOLE, FRACTION, NAN, INFINITY, MINUS_INFINITY, TEXT, ESCAPED = range(10)
@@ -27,6 +37,8 @@ _QUOTE, _BACKSLASH, _COMMA, _COLON = b'"\\,:'
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = b"{}[]"
 _ZERO, _NINE, _MINUS, _PLUS, _POINT, _U = b"09-+.u"
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_ONE, _ALL = np.uint64(1), ~np.uint64(0)
+_ODD_BITS = np.uint64(0xAAAAAAAAAAAAAAAA)
 
 
 @njit(cache=True, nogil=True)
@@ -94,14 +106,38 @@ def is_utf8(text, at, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _plain_bytes(place):  # type: ignore[no-untyped-def]
+    """How many of 64 bytes of a string, of which the first begins a character, are usual characters and escapes of one letter.
+
+    Returns:
+        how many there are before something else or half an escape, and whether there is an escape among them.
+    """
+    ends, slashes = quotes(place) | odd_bytes(place), backslashes(place)
+    if slashes == 0:
+        return first_bit(ends), 0
+    # A backslash behind an odd number of others is escaped, as is what follows a row of an odd number. Rows are added up by carries:
+    # the borrow of a subtraction runs through each, and comes out at an even or an odd place.
+    moved = (((slashes << _ONE) | _ODD_BITS) - slashes) ^ _ODD_BITS
+    escaped, begins = moved ^ slashes, moved & slashes
+    ends = (ends & ~escaped) | odd_bytes(place)
+    ends |= (escaped & ~plain_escapes(place)) >> _ONE
+    ends |= begins & ~(_ALL >> _ONE)  # what this one begins is not here
+    count = first_bit(ends)
+    if count == 0:
+        return count, 0
+    return count, 1 if slashes & (_ALL >> np.uint64(BITS - count)) else 0
+
+
+@njit(cache=True, nogil=True)
 def end_of_string(text, at, stop, lenient):  # type: ignore[no-untyped-def]
     """The end of a string whose first character is here, and what is in it; or where and why it is none."""
     flags = 0
     while at < stop:
-        if at + AT_ONCE <= stop:
-            clean = clean_bytes(text + at)
-            at += clean
-            if clean == AT_ONCE:
+        if at + BITS <= stop:
+            plain, has_escapes = _plain_bytes(text + at)
+            flags |= has_escapes
+            at += plain
+            if plain == BITS:
                 continue
         c = byte(text + at)
         if c == _QUOTE:
@@ -336,15 +372,28 @@ def character(text, at):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def hash_of(text, at, stop):  # type: ignore[no-untyped-def]
     """A number made of some bytes."""
-    code = np.uint64(stop - at)
-    while at + 8 <= stop:
-        code = (code ^ word(text + at)) * _MIX
-        code ^= code >> np.uint64(29)
-        at += 8
-    rest = np.uint64(0)
-    while at < stop:
-        rest = (rest << np.uint64(8)) | np.uint64(byte(text + at))
-        at += 1
+    size = stop - at
+    code = np.uint64(size)
+    if size >= 8:
+        if size >= 64:  # two at a time, as one has to wait for what became of the one before
+            other = _MIX
+            while at + 16 <= stop:
+                code = (code ^ word(text + at)) * _MIX
+                other = (other ^ word(text + at + 8)) * _MIX
+                code ^= code >> np.uint64(29)
+                other ^= other >> np.uint64(29)
+                at += 16
+            code ^= other * _MIX
+        while at + 8 <= stop:
+            code = (code ^ word(text + at)) * _MIX
+            code ^= code >> np.uint64(29)
+            at += 8
+        rest = word(text + stop - 8)
+    else:
+        rest = np.uint64(0)
+        while at < stop:
+            rest = (rest << np.uint64(8)) | np.uint64(byte(text + at))
+            at += 1
     code = (code ^ rest) * _MIX
     return code ^ (code >> np.uint64(32))
 
@@ -353,10 +402,12 @@ def hash_of(text, at, stop):  # type: ignore[no-untyped-def]
 def are_same(text, at, stop, other):  # type: ignore[no-untyped-def]
     """Whether the bytes from `at` to `stop` are those at another place in memory."""
     moved = other - at
-    while at + 8 <= stop:
-        if word(text + at) != word(moved + at):
-            return False
-        at += 8
+    if stop - at >= 8:
+        while at + 8 <= stop:
+            if word(text + at) != word(moved + at):
+                return False
+            at += 8
+        return word(text + stop - 8) == word(moved + stop - 8)
     while at < stop:
         if byte(text + at) != byte(moved + at):
             return False

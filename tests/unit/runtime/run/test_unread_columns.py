@@ -30,7 +30,19 @@ TS, A, B, N, D, T = range(6)
         ("SELECT a FROM S WHERE lower(b) = 'x' OR n IS NULL", {TS, A, B, N}),
         ("SELECT ts FROM S WHERE length(b) > n", {TS, B, N}),
         ("SELECT * FROM S", {TS, A, B, N, D, T}),
-        ("SELECT S.a FROM S, S AS o WHERE S.a = o.a MAXWINDOW 1 SEC", None),
+        ("SELECT S.a FROM S, S AS o WHERE S.a = o.a MAXWINDOW 1 SEC", {TS, A}),
+        (
+            "SELECT S.a FROM S, S AS o WHERE S.b = o.b AND S.n < o.d MAXWINDOW 1 SEC",
+            {TS, A, B, N, D},
+        ),
+        (
+            "SELECT o.a FROM S, S AS o WHERE S.b = 'x' AND length(o.b) > S.n MAXWINDOW 1 SEC",
+            {TS, A, B, N},
+        ),
+        (
+            "SELECT S.a FROM S WHERE EXISTS (SELECT 1 FROM S AS o WHERE o.b = S.b MAXWINDOW 1 SEC)",
+            None,
+        ),
         ("SELECT COUNT(*) AS c FROM S BEGIN 0 END NOW", None),
     ],
 )
@@ -45,6 +57,18 @@ def test_every_query_and_those_over_a_view_count() -> None:
     merged = f"{STREAM} CREATE VIEW v AS SELECT ts, a AS z FROM S WHERE n > 1; SELECT z FROM v;"
     columns = cqc.Engine(cqc.compile(merged)).columns_read("s")
     assert columns is None or columns >= {TS, A, N}
+
+
+def test_of_other_streams_that_are_joined_nothing_is_told() -> None:
+    program = f"{STREAM} CREATE STREAM R (ts BIGINT, a STRING, b STRING, c STRING); SELECT r.c FROM R r, S s WHERE s.a = r.b MAXWINDOW 1 SEC;"
+    engine = cqc.Engine(cqc.compile(program), keep_past=False)
+    assert engine.columns_read("s") == frozenset({TS, A})
+    assert engine.columns_read("r") == frozenset({0, 2, 3})
+
+
+def test_what_an_alert_reads_is_not_known() -> None:
+    alert = "CREATE ALERT hot AS SELECT a FROM S WHERE d > 5 PER b FOR 1 SEC;"
+    assert cqc.Engine(cqc.compile(f"{STREAM} {alert}")).columns_read("s") is None
 
 
 def rows() -> pa.Table:

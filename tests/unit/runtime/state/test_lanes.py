@@ -116,3 +116,17 @@ def test_kernels_get_arrays_that_they_may_write_to() -> None:
     assert writable(mine) is mine
     shared = np.frombuffer(b"\x00" * 8, np.uint8)
     assert writable(shared).flags.writeable
+
+
+def test_a_column_that_nobody_reads_has_no_arrays_until_somebody_does() -> None:
+    lane, texts = TextLane(1024), [f"text {number}" for number in range(700)]
+    column = from_python(T.STRING, texts)
+    empty = lane.nbytes
+    lane.write(0, 700, column)
+    lane.relocate(300, 400, 2048)
+    lane.write(400, 1100, column)
+    assert lane.nbytes - empty == 2 * column.nbytes - cut(column, 0, 300).nbytes
+    assert to_python(lane.read(slice(0, 1100))) == texts[300:] + texts
+    lane.relocate(1100, 0, 1024)
+    lane.write(0, 700, column)
+    assert to_python(lane.read(np.array([699, 0]))) == ["text 699", "text 0"]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.array_addresses import address
@@ -13,6 +17,7 @@ from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.convert.python_columns import column_of_values
 from cqc.runtime.columns.convert.reading import Reading
 from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
+from cqc.runtime.columns.timestamp_text import parse_iso
 from cqc.runtime.sources.formats import json_values as scan
 from cqc.runtime.sources.formats.json_columns import Found, column_of_found
 
@@ -107,3 +112,53 @@ def test_a_column_that_nobody_reads_still_rejects_what_does_not_fit() -> None:
     assert to_python(column) == [None, None]
     assert bad is not None
     assert bad.tolist() == [False, True]
+
+
+TIMES = [
+    "2024-02-29T23:59:59Z",
+    "2023-02-29T00:00:00Z",
+    "1900-02-29T00:00:00.5Z",
+    "2000-02-29T00:00:00.500000Z",
+    "0001-01-01T00:00:00Z",
+    "0000-12-31T00:00:00Z",
+    "9999-12-31T23:59:59.999999Z",
+    "2024-04-31T00:00:00Z",
+    "2024-08-31T00:00:00.123Z",
+    "2024-13-01T00:00:00Z",
+    "2024-00-10T00:00:00Z",
+    "2024-01-00T00:00:00Z",
+    "2024-01-01T24:00:00Z",
+    "2024-01-01T00:60:00Z",
+    "2024-01-01T23:59:60Z",
+    "2024-01-01T00:00:00.Z",
+    "2024-01-01T00:00:00.1234567Z",
+    "2024-01-01T00:00:00+01:00",
+    "2024-01-01T00:00:00.12+01:00",
+    "2024-01-01 00:00:00Z",
+    "2024-01-01T00:00:00",
+    "2024-01-01t00:00:00z",
+    "2024-01-01T00:00:0xZ",
+    "2024-01-01",
+    "-024-01-01T00:00:00Z",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", TIMES)
+def test_instants_are_those_of_their_texts(text: str) -> None:
+    expected, wrong = parse_iso(pa.array([text]))
+    for texts in (
+        [json.dumps(text)],
+        [json.dumps(text), '"2024-05-01T08:00:00.152Z"', "null", "7"],
+    ):
+        column, bad = column_of_found(T.TIMESTAMP, found(texts))
+        assert bool(bad is not None and bad[0]) == bool(wrong[0])
+        assert to_python(column)[0] == (None if wrong[0] else int(expected[0]))
+
+
+@given(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)))
+def test_any_instant_is_read(instant: datetime) -> None:
+    text = f"{instant.isoformat()}Z"
+    expected, _ = parse_iso(pa.array([text]))
+    column, bad = column_of_found(T.TIMESTAMP, found([json.dumps(text)]))
+    assert (to_python(column), bad) == ([int(expected[0])], None)

@@ -80,10 +80,11 @@ def test_escapes_that_are_not_needed_are_noticed(text: bytes, has: bool) -> None
 def test_texts_that_were_made_to_have_one_hash_are_given_up() -> None:
     mix, every = 0x9E3779B97F4A7C15, 2**64 - 1
     written = []
-    for first in range(4_000):  # two words: the second makes up for what the first one changed
-        code = (16 ^ first) * mix & every
+    for first in range(4_000):  # the second word makes up for what the first one changed
+        code = (24 ^ first) * mix & every
         code ^= code >> 29
-        written.append(first.to_bytes(8, "little") + (code ^ 1).to_bytes(8, "little"))
+        words = first, code ^ 1, 5
+        written.append(b"".join(word.to_bytes(8, "little") for word in words))
     data, starts, ends = laid_out(written)
     assert (
         len({int(scan.hash_of(address(data), *each)) for each in zip(starts, ends, strict=True)})
