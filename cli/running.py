@@ -87,13 +87,14 @@ def open_run(program: Program, options: RunOptions) -> Run:
 def _open_local_run(program: Program, options: RunOptions) -> Run:
     """Without Spark; what only some runs need is loaded for those."""
     with loading():
+        from cqc.runtime.run.memory_pool import use_system_memory
+
+        use_system_memory()  # before Arrow is loaded
         from cqc.runtime.run.finite_run import LocalRun
         from cqc.runtime.run.little_input import begin_plain_if_little
-        from cqc.runtime.run.memory_pool import use_system_memory
         from cqc.runtime.sources.connections import is_connection
 
         keep_pandas_out()
-    use_system_memory()
     _leave_signals_alone()
     if not options.follow:
         begin_plain_if_little(program, options)
@@ -108,6 +109,9 @@ def _open_local_run(program: Program, options: RunOptions) -> Run:
             from cqc.runtime.run.batch_run import BatchRun
 
         return BatchRun(program, options)
+    from cqc.compiler.parse.parser import forget_shapes
+
+    forget_shapes()  # nothing is compiled while it runs
     with no_garbage():
         return LocalRun(program, options)
 

@@ -52,6 +52,7 @@ MODULES = (
     "cqc.runtime.join.execute.fused_insert",
     "cqc.runtime.join.execute.demand_join",
     "cqc.runtime.filter.visit_order",
+    "cqc.runtime.filter.known_texts",
     "cqc.runtime.filter.literal_search",
     "cqc.runtime.filter.packet_hits",
     "cqc.runtime.filter.bits.interval_sweep",

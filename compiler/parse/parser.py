@@ -17,7 +17,7 @@ from cqc.compiler.parse.collector import COLLECTOR
 from cqc.compiler.parse.mistakes.mend import mend, parses_but_is_wrong
 from cqc.compiler.parse.mistakes.quotes import close_quotes
 from cqc.compiler.syntax import tree as syntax
-from cqc.compiler.syntax.tables import Failure, read_kinds
+from cqc.compiler.syntax.tables import Failure, forget_tables, read_kinds
 from cqc.compiler.syntax.tokens import tokenize_in_parts
 
 if TYPE_CHECKING:
@@ -83,6 +83,12 @@ def _find_maker(kinds: list[str]) -> Make | None:
 @lru_cache(maxsize=1024)  # 10 KB each
 def _kept_maker(shape: str) -> Make | None:
     return _maker(shape.split("\n"))
+
+
+def forget_shapes() -> None:
+    """Give back what is kept for the next text, 30 MB after thousands of queries: there will hardly be one, and it would be made anew."""
+    _kept_maker.cache_clear()
+    forget_tables()
 
 
 def _maker(kinds: list[str]) -> Make | None:

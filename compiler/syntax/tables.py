@@ -151,6 +151,12 @@ def _built() -> Tables:
     return Tables(actions, found.start, found.end)
 
 
+def forget_tables() -> None:
+    """Give the tables back; who needs them later makes them anew."""
+    tables.cache_clear()
+    _built.cache_clear()
+
+
 def read_kinds(kinds: Sequence[str]) -> Piece | Failure:
     """Parse the kinds of a statement's tokens.
 

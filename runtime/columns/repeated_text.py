@@ -103,12 +103,17 @@ def repeated_text(array: Any) -> RepeatedText | None:
         return None
     if distinct.type != pa.string():
         distinct = distinct.cast(pa.string())
-    indices, valid = array.indices, None
-    if indices.null_count:
-        valid = indices.is_valid().to_numpy(zero_copy_only=False)
-        indices = indices.fill_null(0)
-    # A copy, because Arrow's own memory is read-only: kernels would be compiled once more for that.
-    codes = np.array(indices.to_numpy(zero_copy_only=False), np.int32)
+    indices = array.indices
+    if not indices.null_count:
+        # A copy, because Arrow's own memory is read-only: kernels would be compiled once more for that.
+        codes = np.array(indices.to_numpy(zero_copy_only=False), np.int32)
+        return RepeatedText(distinct, codes, None)
+    valid = indices.is_valid().to_numpy(zero_copy_only=False)
+    if indices.type == pa.int32():  # whatever is in the places of NULL becomes 0
+        held = np.frombuffer(indices.buffers()[1], np.int32)
+        codes = held[indices.offset : indices.offset + len(indices)] * valid
+    else:
+        codes = indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
     return RepeatedText(distinct, codes, valid)
 
 

@@ -18,6 +18,7 @@ from cqc.runtime.columns.growing_array import Growing
 from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText, is_long_and_new
 from cqc.runtime.filter.literal_search import together
 from cqc.runtime.filter.text_numbers import TextNumbers
+from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,9 @@ _MOST_NEW = 0.75  # of the texts of a packet: with more, looking them up does no
 _LOOK_AGAIN = 16  # packets after which a column that did not repeat is looked at again
 
 
+_ALL_VALID = np.empty(0, np.bool_)
+
+
 class TextsFound(NamedTuple):
     """The number of each row's text, -1 for NULL; and by number, what is known: its bucket, and the atoms that it hits."""
 
@@ -40,10 +44,8 @@ class TextsFound(NamedTuple):
 
     def buckets_of_rows(self, null: int) -> NDArray[np.int32]:
         """Where the text of each row lies; `null` for NULL."""
-        if not len(self.buckets):
-            return np.full(len(self.numbers), null, np.int32)
-        found: NDArray[np.int32] = self.buckets[self.numbers]
-        found[self.numbers < 0] = null
+        found = np.empty(len(self.numbers), np.int32)
+        buckets_of_numbers(self.numbers, self.buckets, null, found)
         return found
 
 
@@ -86,9 +88,9 @@ class _Column:
             if numbers is None:
                 return None
             self._dictionary, self._dictionary_numbers = distinct, numbers
-        of_rows = self._dictionary_numbers[column.codes]
-        if column.valid is not None:
-            of_rows[~column.valid] = -1
+        valid = _ALL_VALID if column.valid is None else column.valid
+        of_rows = np.empty(len(column), np.int32)
+        numbers_of_codes(column.codes, self._dictionary_numbers, valid, of_rows)
         return self._found(of_rows)
 
     def _found(self, numbers: NDArray[np.int32]) -> TextsFound:
@@ -152,3 +154,29 @@ class KnownTexts:
 
 def _same(one: Any, other: Any) -> bool:
     return len(one) == len(other) and (one is other or bool(one.equals(other)))
+
+
+@njit(cache=True, nogil=True)
+def numbers_of_codes(codes, numbers, valid, out):  # type: ignore[no-untyped-def]
+    """The number of each row's text, by its code; -1 where it is not valid. `valid` may be empty: all are."""
+    if len(valid) == 0:
+        for row in range(len(codes)):
+            out[row] = numbers[codes[row]]
+        return
+    for row in range(len(codes)):
+        out[row] = numbers[codes[row]] if valid[row] else np.int32(-1)
+
+
+@njit(cache=True, nogil=True)
+def buckets_of_numbers(numbers, buckets, null, out):  # type: ignore[no-untyped-def]
+    """The bucket of each row's text, by its number; `null` where that is negative."""
+    for row in range(len(numbers)):
+        number = numbers[row]
+        out[row] = buckets[number] if number >= 0 else np.int32(null)
+
+
+def warm() -> None:
+    """Compile the kernels."""
+    one, found = np.zeros(1, np.int32), np.empty(1, np.int32)
+    numbers_of_codes(one, one, np.ones(1, np.bool_), found)
+    buckets_of_numbers(one, one, 0, found)

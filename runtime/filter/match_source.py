@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import thread_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _NO_NUMBERS = np.empty(0, np.int64)
 _NO_WORDS = np.empty(0, np.uint64)
 _NO_ROWS = np.empty((0, 0), np.uint64)
+_LEAST_NOTES = 512
 
 
 @dataclass(slots=True)
@@ -103,6 +104,22 @@ class Access:
     alone: bool  # no query is outside the lists
 
 
+class _Noted(NamedTuple):
+    """Every match of a packet: each slot's tuples in their order, the slots among each other."""
+
+    slots: NDArray[np.int32]
+    tuples: NDArray[np.int32]
+
+    def positions(self, slots: NDArray[np.int64], slot_count: int) -> NDArray[np.int64]:
+        """The tuples of some slots, one slot after the other."""
+        places = np.full(slot_count, -1, np.int64)
+        places[slots] = np.arange(len(slots))
+        of_notes = places[self.slots]
+        asked = of_notes >= 0
+        order = np.argsort(of_notes[asked], kind="stable")
+        return self.tuples[asked][order].astype(np.int64)
+
+
 class MatchSource:
     """The lineage of one packet, worked out from either side."""
 
@@ -121,12 +138,20 @@ class MatchSource:
         self._ids = ids
         self._costs = costs
         self._expected = 0.0  # seconds, by the access index
+        self._noted: _Noted | None = None  # what was found while it was counted
         self._access = access if access is not None and self._pays(access) else None
 
     def counts(self) -> NDArray[np.int64]:
         counts = np.zeros(self._store.slot_count, np.int64)
-        self._run_all(Outcome(counts, _NO_WORDS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS))
-        self._costs.matches += int(counts.sum())
+        room, noted = max(_LEAST_NOTES, self._tuples), np.zeros(1, np.int64)
+        slots, tuples = np.empty(room, np.int32), np.empty(room, np.int32)
+        self._run_all(
+            Outcome(counts, _NO_WORDS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, slots, tuples, noted)
+        )
+        found, count = int(counts.sum()), int(noted[0])
+        self._costs.matches += found
+        if count == found:  # all of it: there was room, and nothing was found in another way
+            self._noted = _Noted(slots[:count].copy(), tuples[:count].copy())
         return counts
 
     def union(self) -> NDArray[np.uint64]:
@@ -151,6 +176,8 @@ class MatchSource:
         self._packet.sweep(self._store.conjunctions(), programs, _rows_outcome(rows))
 
     def positions(self, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self._noted is not None:
+            return self._noted.positions(slots, self._store.slot_count)
         ends = np.cumsum(counts)
         positions = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
         if 4 * len(slots) >= len(self._store):

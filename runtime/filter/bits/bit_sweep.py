@@ -51,10 +51,11 @@ if TYPE_CHECKING:
 
 NO_TUPLE, EVERY_TUPLE, FIRST_ID = 0, 1, 2
 MOST_PAIRS = 8
-PUSH, AND, OR, XOR, AND_TOP, OR_TOP = range(6)
+PUSH, AND, OR, XOR, AND_TOP, OR_TOP, STOP = range(7)
 _MAPPED_AT_ONCE = 64
 _CACHED_WORDS = 1 << 22  # results above so many words are written past the caches
 _ONE = np.uint64(1)
+NOTHING_NOTED, NO_NOTES = np.empty(0, np.int32), np.zeros(1, np.int64)
 
 
 class Located(NamedTuple):
@@ -80,7 +81,9 @@ class Conjunctions(NamedTuple):
 class Programs(NamedTuple):
     """Queries of any other shape, as code over pairs, and the atoms without which they cannot be TRUE."""
 
-    code: NDArray[np.int32]  # [instructions, 3]: operation and pair
+    code: NDArray[
+        np.int32
+    ]  # [instructions, 3]: operation and pair; STOP: nothing more is to be found where nothing is left
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
     slots: NDArray[np.int32]
@@ -102,6 +105,10 @@ class Outcome(NamedTuple):
         np.int64
     ]  # by slot, where its next position goes; negative for a slot not asked for
     positions: NDArray[np.int64]
+    # What a pass that counts notes beside, as far as there is room: who wants which tuple, by block; and how many notes there are.
+    noted_slots: NDArray[np.int32] = NOTHING_NOTED
+    noted_tuples: NDArray[np.int32] = NOTHING_NOTED
+    noted: NDArray[np.int64] = NO_NOTES
 
 
 @njit(cache=True, nogil=True)
@@ -145,11 +152,12 @@ def sweep(  # type: ignore[no-untyped-def]
                 table, row_of, marked.mapped, conjunctions.rows[group], conjunctions.slots[group],
                 block, scratch, mapped_rows, outcome,
             )  # fmt: skip
-        for program in programs.always:
-            _run_program(table, row_of, marked.mapped, programs, program, block, stack, outcome)
+        _run_programs(
+            table, row_of, marked.mapped, programs, programs.always, len(programs.always), block,
+            stack, outcome,
+        )  # fmt: skip
         count = choose_programs(programs, room, hit, block, stamps, chosen)
-        for program in chosen[:count]:
-            _run_program(table, row_of, marked.mapped, programs, program, block, stack, outcome)
+        _run_programs(table, row_of, marked.mapped, programs, chosen, count, block, stack, outcome)
         forget_hits(table, marked, row_of, room, hit)
 
 
@@ -246,7 +254,7 @@ def _run_conjunctions(  # type: ignore[no-untyped-def]
     numbers = np.uintp(mapped_rows.ctypes.data) if mapped else np.uintp(rows.ctypes.data)
     counts, out, flat = outcome.counts, outcome.rows, rows.ravel()
     places, stride = np.uintp(out.ctypes.data + block * WORDS * 8), out.shape[1] * 8
-    counting, writing = len(counts) > 0, out.shape[0] > 0
+    counting, writing, noting = len(counts) > 0, out.shape[0] > 0, len(outcome.noted_slots) > 0
     past_caches = out.size > _CACHED_WORDS and places % 64 == 0
     other = len(outcome.union) > 0 or len(outcome.cursors) > 0
     for begin in range(0, len(slots), _MAPPED_AT_ONCE):
@@ -267,7 +275,10 @@ def _run_conjunctions(  # type: ignore[no-untyped-def]
                 continue
             conjunction(address, numbers, at, at + width, target)
             if counting:
-                counts[np.uint64(slots[query])] += _population(scratch)
+                count = _population(scratch)
+                counts[np.uint64(slots[query])] += count
+                if count and noting:
+                    _note(scratch, slots[query], block, outcome)
             if other:
                 _hand_out(scratch, slots[query], block, outcome)
 
@@ -298,36 +309,82 @@ def _hand_out(row, slot, block, outcome):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _run_program(table, row_of, mapped, programs, program, block, stack, outcome):  # type: ignore[no-untyped-def]
-    top = -1
-    for at in range(programs.begin[program], programs.end[program]):
-        operation, one, other = programs.code[at, 0], programs.code[at, 1], programs.code[at, 2]
-        if operation >= AND_TOP:
-            top -= 1
-            for word in range(WORDS):
-                if operation == AND_TOP:
-                    stack[top, word] &= stack[top + 1, word]
-                else:
-                    stack[top, word] |= stack[top + 1, word]
-            continue
-        if mapped:
-            one, other = row_of[one], row_of[other]
-        if operation == PUSH:
-            top += 1
-        for word in range(WORDS):
-            leaf = table[one, word] ^ table[other, word]
+def _note(row, slot, block, outcome):  # type: ignore[no-untyped-def]
+    """Note the tuples of a slot. Where there is no room for them fewer are noted than were counted."""
+    at = outcome.noted[0]
+    for word in range(WORDS):
+        left = row[word]
+        while left and at < len(outcome.noted_slots):
+            outcome.noted_slots[at] = slot
+            outcome.noted_tuples[at] = block * BLOCK + word * 64 + lowest_bit(left)
+            at += 1
+            left &= left - _ONE
+    outcome.noted[0] = at
+
+
+@njit(cache=True, nogil=True)
+def _run_programs(table, row_of, mapped, programs, numbers, count, block, stack, outcome):  # type: ignore[no-untyped-def]
+    """Run some programs on a block. Most find nothing, and many of them stop early."""
+    # Plain arrays and unsigned indices only: a slice or a field access inside the loops would count references.
+    code, begins, ends, slots = programs.code, programs.begin, programs.end, programs.slots
+    writing = outcome.rows.shape[0] > 0
+    for place in range(count):
+        program = np.uint64(numbers[np.uint64(place)])
+        top, stopped = np.uint64(0), False
+        for at in range(np.uint64(begins[program]), np.uint64(ends[program])):
+            operation = code[at, 0]
+            if operation == STOP:
+                if _is_nothing(stack):
+                    stopped = True
+                    break
+                continue
+            if operation >= AND_TOP:
+                top -= np.uint64(1)
+                for word in range(np.uint64(WORDS)):
+                    if operation == AND_TOP:
+                        stack[top, word] &= stack[top + np.uint64(1), word]
+                    else:
+                        stack[top, word] |= stack[top + np.uint64(1), word]
+                continue
+            one, other = np.uint64(code[at, 1]), np.uint64(code[at, 2])
+            if mapped:
+                one, other = np.uint64(row_of[one]), np.uint64(row_of[other])
             if operation == PUSH:
-                stack[top, word] = leaf
+                if at > np.uint64(begins[program]):
+                    top += np.uint64(1)
+                for word in range(np.uint64(WORDS)):
+                    stack[top, word] = table[one, word] ^ table[other, word]
             elif operation == AND:
-                stack[top, word] &= leaf
+                for word in range(np.uint64(WORDS)):
+                    stack[top, word] &= table[one, word] ^ table[other, word]
             elif operation == OR:
-                stack[top, word] |= leaf
+                for word in range(np.uint64(WORDS)):
+                    stack[top, word] |= table[one, word] ^ table[other, word]
             else:
-                stack[top, word] ^= leaf
-    slot = programs.slots[program]
+                for word in range(np.uint64(WORDS)):
+                    stack[top, word] ^= table[one, word] ^ table[other, word]
+        if writing or not (stopped or _is_nothing(stack)):
+            _tell(stack[0], slots[program], block, outcome)
+
+
+@njit(cache=True, nogil=True)
+def _tell(row, slot, block, outcome):  # type: ignore[no-untyped-def]
+    """What a program found in a block goes to where it was asked for."""
     if outcome.rows.shape[0]:
         for word in range(WORDS):
-            outcome.rows[slot, block * WORDS + word] = stack[0, word]
+            outcome.rows[slot, block * WORDS + word] = row[word]
     if len(outcome.counts):
-        outcome.counts[slot] += _population(stack[0])
-    _hand_out(stack[0], slot, block, outcome)
+        count = _population(row)
+        outcome.counts[slot] += count
+        if count and len(outcome.noted_slots):
+            _note(row, slot, block, outcome)
+    _hand_out(row, slot, block, outcome)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _is_nothing(stack):  # type: ignore[no-untyped-def]
+    """Whether the lowest row of the stack has no tuple."""
+    united = np.uint64(0)
+    for word in range(np.uint64(WORDS)):
+        united |= stack[np.uint64(0), word]
+    return united == 0

@@ -7,7 +7,10 @@ becomes code for a small stack machine, one row a stack element:
     (a OR b) AND c        PUSH a   OR b   AND c
     (a AND b) OR (c AND d)    PUSH a   AND b   PUSH c   AND d   OR_TOP
 
-The code keeps the shape of the formula: nothing is expanded. Its *guards* are a cheapest set of sparse atoms one of which is
+    a AND (b OR c)        PUSH a   STOP   PUSH b   OR c   AND_TOP
+
+The code keeps the shape of the formula: nothing is expanded. Where all must hold, what costs least is asked first, and no more of the
+code runs where nothing is left of the tuples. Its *guards* are a cheapest set of sparse atoms one of which is
 TRUE wherever the formula is; without a hit of a guard the code need not run.
 """
 
@@ -26,6 +29,7 @@ from cqc.runtime.filter.bits.bit_sweep import (
     OR,
     OR_TOP,
     PUSH,
+    STOP,
     XOR,
 )
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST_ACCESS_PAIRS = 4
+_SHORT_CODE = 4  # instructions: a stop costs about as much as one
 Pair = tuple[int, int]
 Instruction = tuple[int, int, int]
 
@@ -100,7 +105,7 @@ def compile_formula(
         return pairs
     guards = _guards(tree, uses_of)
     instructions: list[Instruction] = []
-    depth = _emit(tree, instructions)
+    depth = _emit_whole(tree, instructions)
     guarded = None if guards is None else tuple(guards)
     return Code(tuple(instructions), depth, guarded, _firm(tree)[:MOST_PAIRS])
 
@@ -158,6 +163,33 @@ def _firm(tree: _Node | Leaf) -> tuple[Pair, ...]:
     return tuple(leaf.pairs[0] for leaf in leaves)
 
 
+def _emit_whole(tree: _Node | Leaf, code: list[Instruction]) -> int:
+    """Append the code of a whole query; returns how much stack it needs. Short code does without stops."""
+    if isinstance(tree, Leaf) or tree.operation != AND:
+        return _emit(tree, code)
+    steps: list[tuple[bool, list[Instruction]]] = []
+    depth = 1
+    for part in tree.parts:
+        own: list[Instruction] = []
+        depth = max(depth, 1 + _emit(part, own))
+        steps.append((_is_single(part), own))
+    if sum(len(own) for is_single, own in steps if not is_single) <= _SHORT_CODE:
+        return _emit(tree, code)
+    steps.sort(key=lambda step: (not step[0], len(step[1])))
+    for place, (is_single, own) in enumerate(steps):
+        if not place:
+            code += own
+        elif is_single:
+            code.append((AND, *own[0][1:]))
+        else:
+            code += [(STOP, NO_TUPLE, NO_TUPLE), *own, (AND_TOP, NO_TUPLE, NO_TUPLE)]
+    return depth
+
+
+def _is_single(part: _Node | Leaf) -> bool:
+    return isinstance(part, Leaf) and len(part.pairs) == 1
+
+
 def _emit(tree: _Node | Leaf, code: list[Instruction]) -> int:
     """Append the code that pushes a formula's row; returns how much stack it needs."""
     if isinstance(tree, Leaf):
@@ -165,10 +197,10 @@ def _emit(tree: _Node | Leaf, code: list[Instruction]) -> int:
         code += [(XOR, *pair) for pair in tree.pairs[1:]]
         return 1
     # Parts with code of their own come first: single pairs then need no stack at all.
-    parts = sorted(tree.parts, key=lambda part: isinstance(part, Leaf) and len(part.pairs) == 1)
+    parts = sorted(tree.parts, key=_is_single)
     depth = _emit(parts[0], code)
     for part in parts[1:]:
-        if isinstance(part, Leaf) and len(part.pairs) == 1:
+        if isinstance(part, Leaf) and _is_single(part):
             code.append((tree.operation, *part.pairs[0]))
         else:
             depth = max(depth, 1 + _emit(part, code))

@@ -67,9 +67,7 @@ def read_parquet(
         )
         columns = _wanted(relation, opened.schema_arrow, name, wanted)
         groups, first = _groups_of_rows(opened, start, stop)
-        for batch in opened.iter_batches(
-            _rows_at_once(opened), row_groups=groups, columns=columns, use_threads=False
-        ):
+        for batch in _batches(opened, groups, columns):
             last = batch.num_rows if stop is None else min(stop - first, batch.num_rows)
             skipped = max(start - first, 0)
             first += batch.num_rows
@@ -82,12 +80,26 @@ def read_parquet(
         raise RunError(f"cannot read {name} as Parquet: {reason}") from error
 
 
-def _rows_at_once(opened: pq.ParquetFile) -> int:
-    """How many rows to read at a time: fewer where they are long."""
+def _batches(opened: pq.ParquetFile, groups: list[int], columns: list[str]) -> Iterator[Any]:
+    """The rows of some row groups, some at a time: fewer where they are long.
+
+    Each row group has dictionaries of its own, and putting columns together by the distinct texts of two takes longer than reading
+    them. So no batch has rows of two groups where these are larger than a batch.
+    """
     metadata = opened.metadata
-    size = sum(metadata.row_group(group).total_byte_size for group in range(opened.num_row_groups))
-    fit = int(BYTES_AT_ONCE * metadata.num_rows // max(size, 1))
-    return max(1, min(ROWS_AT_ONCE, fit))
+    every = [metadata.row_group(group) for group in range(opened.num_row_groups)]
+    size = sum(group.total_byte_size for group in every)
+    fit = max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE * metadata.num_rows // max(size, 1)))
+    alone: list[tuple[list[int], int]] = []
+    for group in groups:
+        parts = -(-every[group].num_rows // fit)  # of about one length
+        alone.append(([group], -(-every[group].num_rows // max(parts, 1))))
+    is_small = all(every[group].num_rows <= fit for group in groups)
+    for some, rows in [(groups, fit)] if is_small else alone:
+        if rows:
+            yield from opened.iter_batches(
+                rows, row_groups=some, columns=columns, use_threads=False
+            )
 
 
 def _repeated(opened: pq.ParquetFile) -> list[str]:

@@ -10,7 +10,7 @@ from lark import Lark
 
 from cqc.compiler.diagnostics.source import SourceFile
 from cqc.compiler.meaning.types import ColumnType
-from cqc.compiler.parse.parser import parse
+from cqc.compiler.parse.parser import forget_shapes, parse
 from cqc.compiler.syntax import tree as syntax
 from cqc.compiler.syntax.tokens import RESERVED
 from cqc.grammar import grammar_text
@@ -452,3 +452,10 @@ def test_every_reserved_word_names_an_option_without_quotes() -> None:
     sink = statement(f"CREATE SINK s WITH ({options})")
     assert isinstance(sink, syntax.CreateSink)
     assert [option.key.text for option in sink.options] == words
+
+
+def test_what_was_kept_for_the_next_text_is_made_anew_when_there_is_one() -> None:
+    before = statement("SELECT a FROM B WHERE a < 3")
+    forget_shapes()
+    assert statement("SELECT a FROM B WHERE a < 3") == before
+    assert parse(SourceFile("test.cq", "SELECT FROM;"))[1] != []

@@ -89,6 +89,23 @@ def test_arrow_dictionaries_of_text_come_in_by_codes() -> None:
         assert to_python(column) == TEXTS
 
 
+@pytest.mark.parametrize("type_", [pa.int8(), pa.int32(), pa.int64()])
+def test_what_is_in_the_place_of_null_is_no_code(type_: pa.DataType) -> None:
+    """Arrow leaves anything there, and a slice begins somewhere in its buffers."""
+    raw = np.array([99, 1, 99, 0, 1, 99], type_.to_pandas_dtype())
+    held = pa.Array.from_buffers(
+        type_,
+        6,
+        [pa.py_buffer(np.packbits([0, 1, 0, 1, 1, 0], bitorder="little")), pa.py_buffer(raw)],
+    )
+    array = pa.DictionaryArray.from_arrays(held, pa.array(["a", "b"]), safe=False)
+    column = repeated_text(array.slice(1, 5))
+    assert column is not None
+    assert column.codes.tolist() == [1, 0, 0, 1, 0]
+    assert column.codes.dtype == np.int32
+    assert to_python(column) == ["b", None, "a", "b", None]
+
+
 def test_a_column_is_encoded_only_while_it_repeats() -> None:
     same = from_python(ColumnType.STRING, ["a", "b"] * 100)
     different = from_python(ColumnType.STRING, [str(number) for number in range(200)])

@@ -73,3 +73,23 @@ def test_both_sides_give_counts_unions_rows_and_positions(costs: Costs) -> None:
     assert positions.tolist() == wanted[3] + wanted[17]
     united = {at for each in wanted for at in each}
     assert np.flatnonzero(lineage.any_tuple()).tolist() == sorted(united)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_positions_are_the_same_whether_they_were_noted_or_are_found_again(dense: bool) -> None:
+    """Where every tuple matches several slots there is no room for all notes."""
+    filters = StreamFilter(INTS, Costs(access=Side(1e9)))
+    least = 0 if dense else 990
+    for slot in range(8):
+        wanted = Interval(least + slot, True, None, False)
+        filters.add(slot, ValueAtom(0, ColumnType.BIGINT, (wanted,), matches_null=False))
+    values = np.arange(2_000) % 1_000
+    packet = packet_of(INTS, [(int(value), 1) for value in values])
+    counted, not_counted = filters.match(packet), filters.match(packet)
+    chosen = np.array([5, 1, 6])
+    expected = [np.flatnonzero(values >= least + slot) for slot in chosen.tolist()]
+    sizes = np.array([len(each) for each in expected])
+    assert counted.counts()[chosen].tolist() == sizes.tolist()
+    for lineage in (counted, not_counted):
+        found = lineage.source.positions(chosen, sizes)
+        assert found.tolist() == np.concatenate(expected).tolist()

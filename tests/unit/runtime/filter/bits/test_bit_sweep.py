@@ -7,12 +7,14 @@ import pytest
 
 from cqc.runtime.filter.bits.bit_sweep import (
     AND,
+    AND_TOP,
     EVERY_TUPLE,
     FIRST_ID,
     MOST_PAIRS,
     NO_TUPLE,
     OR,
     PUSH,
+    STOP,
     Conjunctions,
     Located,
     Outcome,
@@ -121,6 +123,30 @@ def test_programs_combine_pairs_by_any_formula() -> None:
     either = [(PUSH, NO_TUPLE, BELOW_4), (OR, MASK, NO_TUPLE)]
     both = [(PUSH, BELOW_4, BELOW_8), (AND, MASK, NO_TUPLE)]
     assert one.counts(programs=programs_of(either, both))[:2] == [3, 0]
+
+
+def test_code_stops_where_nothing_is_left() -> None:
+    rest = [(PUSH, BELOW_4, BELOW_8), (AND_TOP, NO_TUPLE, NO_TUPLE)]
+    codes = [[(PUSH, MASK, NO_TUPLE), (STOP, NO_TUPLE, NO_TUPLE), *rest]]
+    assert Pass([5, 9, 1, 7]).counts(programs=programs_of(*codes))[0] == 0
+    assert Pass([5, 9, 1, 7], mask=[1, 3]).counts(programs=programs_of(*codes))[0] == 1
+
+
+@pytest.mark.parametrize("room", [400, 100])
+def test_a_pass_that_counts_notes_what_it_finds_as_far_as_there_is_room(room: int) -> None:
+    one = Pass([5, 9, 1, 7, None] * 200)
+    counts, noted = np.zeros(3, np.int64), np.zeros(1, np.int64)
+    slots, tuples = np.empty(room, np.int32), np.empty(room, np.int32)
+    outcome = Outcome(
+        counts, np.empty(0, np.uint64), np.empty((0, 0), np.uint64), NONE_64, NONE_64,
+        slots, tuples, noted,
+    )  # fmt: skip
+    one.run((), outcome, programs_of([(PUSH, BELOW_4, BELOW_8), (AND, EVERY_TUPLE, NO_TUPLE)]))
+    assert counts[0] == 400
+    assert noted[0] == room
+    expected = [at for at in range(1_000) if at % 5 in (0, 3)]
+    assert tuples.tolist() == expected[:room]
+    assert set(slots.tolist()) == {0}
 
 
 def test_guarded_programs_run_only_on_blocks_that_their_atom_hits() -> None:

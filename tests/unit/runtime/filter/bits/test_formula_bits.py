@@ -4,7 +4,7 @@ import pytest
 
 from cqc.compiler.meaning.normal import ALWAYS, NEVER, AllOf, AnyOf, Atom, Formula, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
-from cqc.runtime.filter.bits.bit_sweep import AND, AND_TOP, OR, OR_TOP, PUSH, XOR
+from cqc.runtime.filter.bits.bit_sweep import AND, AND_TOP, OR, OR_TOP, PUSH, STOP, XOR
 from cqc.runtime.filter.bits.formula_bits import Code, Conjunction, Leaf, compile_formula
 
 
@@ -47,6 +47,17 @@ def test_equality_comes_first_and_gives_access() -> None:
 def test_equality_beside_an_atom_that_is_no_comparison_gives_no_access() -> None:
     found = compiled(AllOf((A, B)), points=(1,), masked=(0,))
     assert found == Conjunction(((10, 11), (0, 1)), access=False)
+
+
+def test_what_costs_least_is_asked_first_and_nothing_more_where_nothing_is_left() -> None:
+    longer, long = AnyOf(tuple(map(atom, range(5)))), AnyOf(tuple(map(atom, range(3))))
+    code = compiled(AllOf((longer, A, long, B)))
+    assert isinstance(code, Code)
+    steps = [instruction[0] for instruction in code.instructions]
+    assert steps[:2] == [PUSH, AND]
+    assert steps[2:7] == [STOP, PUSH, OR, OR, AND_TOP]
+    assert steps[7:] == [STOP, PUSH, OR, OR, OR, OR, AND_TOP]
+    assert code.depth == 2
 
 
 def test_always_and_never_are_pairs_of_the_fixed_rows() -> None:

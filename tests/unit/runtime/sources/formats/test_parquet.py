@@ -13,6 +13,7 @@ from cqc.runtime.columns.columns import to_python
 from cqc.runtime.columns.repeated_text import RepeatedText
 from cqc.runtime.errors import RunError
 from cqc.runtime.sources import open_source
+from cqc.runtime.sources.formats import parquet
 from cqc.runtime.sources.formats.parquet import BYTES_AT_ONCE, read_parquet
 from tests.support.relations import relation
 
@@ -79,3 +80,19 @@ def test_columns_that_nobody_reads_are_not_said_to_be_missing(tmp_path: Path) ->
         (taken,) = read_parquet(TIMED, file, "a.parquet", wanted=frozenset({0}))
     assert to_python(taken.columns[1]) == [None]
     assert taken.absent is None
+
+
+def test_no_batch_has_rows_of_two_row_groups_that_are_larger_than_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "ROWS_AT_ONCE", 400)
+    texts = [f"{at % 7}" for at in range(2_500)]
+    table = pa.table({"ts": range(2_500), "x": texts})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1_000)
+    with (tmp_path / "a.parquet").open("rb") as file:
+        chunks = list(read_parquet(TIMED, file, "a.parquet"))
+    assert [len(chunk) for chunk in chunks] == [334, 334, 332, 334, 334, 332, 250, 250]
+    assert xs(chunks) == texts
+    with (tmp_path / "a.parquet").open("rb") as file:
+        some = list(read_parquet(TIMED, file, "a.parquet", 900, 2_100))
+    assert xs(some) == texts[900:2_100]
