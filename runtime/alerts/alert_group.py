@@ -14,17 +14,17 @@ import numpy as np
 from cqc.runtime.alerts.alert_kernels import (
     FIRING,
     INACTIVE,
-    LAST,
-    NO_DATA,
     SINCE,
     TOLD,
     TOLD_RESOLVED,
     expire,
     find_steps,
+    number_lasts,
     take_steps,
 )
 from cqc.runtime.alerts.entries import Entries
 from cqc.runtime.alerts.kept_rows import KeptRows
+from cqc.runtime.columns.columns import take
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
 from cqc.runtime.expressions.compile.compile_expression import compile_expression
 from cqc.runtime.pull.over.ordering import SortKey, sorted_rows
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from cqc.runtime.alerts.alert_plan import AlertPlan, Clears
     from cqc.runtime.columns.columns import Column
 
-_FEW = 32  # entries for each that is looked at: to mark them all is quicker than to sort
 _MANY = 1024  # entries and rows that may be over before they are dropped
 
 
@@ -98,7 +97,9 @@ class AlertGroup:
     ) -> Told | None:
         """Take decided observations. Returns what is to be told."""
         rows = batch.rows
-        key_of_row = self._numbers.of(self.key_columns(rows), len(rows))
+        key_of_row = self._keys_of(batch)
+        if not len(self._numbers):
+            return None
         steps = self._steps(batch, key_of_row, terms)
         if not len(steps):
             return None
@@ -110,7 +111,7 @@ class AlertGroup:
             order = self._in_order(rows, steps, alerts, plans)
         events = np.empty((2 * len(steps), 6), np.int64)
         base = len(self.kept)
-        made = take_steps(
+        made, silent_us = take_steps(
             steps,
             order,
             clear,
@@ -126,11 +127,21 @@ class AlertGroup:
             events,
         )
         found = self._told(events[:made], rows, base)
-        touched = _touched(steps[:, 1], entries.count)
         self._steps_taken += len(steps)
-        self._note_silence(touched, terms)
-        self._keep_lasts(touched, rows, base)
+        self._next_us = min(self._next_us, silent_us)
+        self.kept.append(rows.take(number_lasts(steps, entries.lasts, base, len(rows))))
         return found
+
+    def _keys_of(self, batch: Batch) -> NDArray[np.int64]:
+        """The numbers of the keys of observations; -1 for those of which none was bad, which are most."""
+        rows = batch.rows
+        columns = self.key_columns(rows)
+        bad = np.flatnonzero(np.diff(batch.bad_ends, prepend=0))
+        if 2 * len(bad) > len(rows):
+            return self._numbers.of(columns, len(rows))
+        if len(bad):
+            self._numbers.of([take(column, bad) for column in columns], len(bad))
+        return self._numbers.known(columns, len(rows))
 
     def key_columns(self, rows: Rows) -> list[Column]:
         """What PER says of some observations."""
@@ -166,6 +177,7 @@ class AlertGroup:
                 entries.keys,
                 entries.alert_of,
                 is_live,
+                entries.times,
                 terms,
                 entries.count,
                 steps,
@@ -247,14 +259,6 @@ class AlertGroup:
 
     # Silence and forgetting
 
-    def _note_silence(self, touched: NDArray[np.int64], terms: NDArray[np.int64]) -> None:
-        entries = self.entries
-        no_data = terms[entries.alert_of[touched], NO_DATA]
-        waits = (no_data > 0) & (entries.states[touched] != INACTIVE)
-        if waits.any():
-            until = entries.times[touched[waits], LAST] + no_data[waits]
-            self._next_us = min(self._next_us, int(until.min()))
-
     def silent(self, watermark_us: int, terms: NDArray[np.int64]) -> Told | None:
         """The keys of which nothing was heard for too long."""
         if watermark_us <= self._next_us and watermark_us != ALL_SEEN:
@@ -279,14 +283,6 @@ class AlertGroup:
         """Entries came from elsewhere: look at all of them when the watermark moves."""
         self._next_us = NOTHING_SEEN
 
-    def _keep_lasts(self, touched: NDArray[np.int64], rows: Rows, base: int) -> None:
-        """Keep the last observations of the keys that were touched."""
-        entries = self.entries
-        fresh = touched[entries.lasts[touched] >= base]
-        chosen, back = numbered(entries.lasts[fresh] - base, len(rows))
-        entries.lasts[fresh] = base + back
-        self.kept.append(rows.take(chosen))
-
     def forget(self, now_us: int, terms: NDArray[np.int64]) -> None:
         """Drop what is over, when there is much of it; nothing before `now_us` can come any more."""
         entries = self.entries
@@ -295,8 +291,7 @@ class AlertGroup:
         if self._steps_taken < entries.count:  # to look at all of them would be most of the work
             return
         self._steps_taken = 0
-        needed = entries.remembered(terms, now_us)
-        live = int(needed.sum())
+        needed, live = entries.remembered(terms, now_us)
         if max(entries.count, len(self.kept) // 2, len(self._numbers) // 8) > 2 * live + _MANY:
             self.keep_only(np.flatnonzero(needed))
 
@@ -343,18 +338,6 @@ class AlertGroup:
     def nbytes(self) -> int:
         """What is held."""
         return self.entries.nbytes + self.kept.nbytes + self._numbers.nbytes
-
-
-def _touched(entries: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Each entry once, ascending, of so many that there are."""
-    if count < _FEW * len(entries):
-        is_there = np.zeros(count, np.bool_)
-        is_there[entries] = True
-        return np.flatnonzero(is_there)
-    ordered = np.sort(entries)  # NumPy's own `unique` makes a table of them, which takes longer
-    is_first = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return ordered[is_first]
 
 
 def numbered(values: NDArray[np.int64], below: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -38,6 +38,7 @@ def find_steps(  # type: ignore[no-untyped-def]
     key_of,
     alert_of,
     is_live,
+    times,
     terms,
     count,
     steps,
@@ -50,6 +51,8 @@ def find_steps(  # type: ignore[no-untyped-def]
     made = 0
     for row in range(first, len(keys)):
         key = keys[row]
+        if key < 0:  # nothing was ever bad of it
+            continue
         bad = bad_ends[row - 1] if row else 0
         last_bad = bad_ends[row]
         entry, before = heads[key], -1
@@ -66,6 +69,7 @@ def find_steps(  # type: ignore[no-untyped-def]
                 continue
             if entry < 0 or alert_of[entry] > bad_alerts[bad]:
                 key_of[count], alert_of[count] = key, bad_alerts[bad]
+                times[count] = NEVER
                 links[count] = entry
                 if before < 0:
                     heads[key] = count
@@ -88,9 +92,11 @@ def take_steps(  # type: ignore[no-untyped-def]
     """Let entries live through their steps, in some order; what is told goes to `events`, of which a step has two at most.
 
     An event is (what is told, entry, row of the observation, time, since, count); rows are numbered from `base` on, those before it
-    are kept from earlier.
+    are kept from earlier. Returns how many there are, and up to which watermark no key that was touched is silent for too long.
+    What is written to `lasts` says that a row is one of these, until `number_lasts` knows which of them are kept.
     """
     made = 0
+    following = np.int64(2**63 - 1)
     for at in range(len(order)):
         step = order[at]
         row, entry, is_bad = steps[step, 0], steps[step, 1], steps[step, 2]
@@ -101,8 +107,9 @@ def take_steps(  # type: ignore[no-untyped-def]
         state = states[entry]
         if state != INACTIVE and no_data > 0 and now > times[entry, LAST] + no_data:
             if state == FIRING and marks[entry] & TOLD:
+                last = lasts[entry] if lasts[entry] >= 0 else base - 1 - lasts[entry]
                 made = _tell(
-                    events, made, TOLD_NO_DATA, entry, lasts[entry], times[entry, LAST] + no_data,
+                    events, made, TOLD_NO_DATA, entry, last, times[entry, LAST] + no_data,
                     times[entry, SINCE], counts[entry],
                 )  # fmt: skip
             state = INACTIVE
@@ -152,8 +159,72 @@ def take_steps(  # type: ignore[no-untyped-def]
             )
         states[entry] = state
         times[entry, LAST] = now
-        lasts[entry] = base + row
-    return made
+        lasts[entry] = -1 - row
+        if no_data > 0 and state != INACTIVE:
+            following = min(following, now + no_data)
+    return made, following
+
+
+@njit(cache=True, nogil=True)
+def number_lasts(steps, lasts, base, rows):  # type: ignore[no-untyped-def]
+    """Which of so many rows are the last one of an entry; those are numbered from `base` on, and `lasts` says so."""
+    places = np.full(rows, -1, np.int64)
+    for step in range(len(steps)):
+        last = lasts[steps[step, 1]]
+        if last < 0:
+            places[-1 - last] = 0
+    kept = np.empty(rows, np.int64)
+    count = 0
+    for row in range(rows):
+        if places[row] == 0:
+            places[row] = base + count
+            kept[count] = row
+            count += 1
+    for step in range(len(steps)):
+        entry = steps[step, 1]
+        if lasts[entry] < 0:
+            lasts[entry] = places[-1 - lasts[entry]]
+    return kept[:count]
+
+
+@njit(cache=True, nogil=True)
+def remember(alert_of, terms, times, states, now, needed):  # type: ignore[no-untyped-def]
+    """Mark entries that are pending or firing, or that ONCE EVERY looks back at from `now` on. Returns how many."""
+    count = 0
+    for entry in range(len(alert_of)):
+        once, delivered = terms[alert_of[entry], ONCE], times[entry, DELIVERED]
+        looks_back = once > 0 and delivered != NEVER and delivered + once > now
+        needed[entry] = states[entry] != INACTIVE or looks_back
+        count += needed[entry]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def by_row(rows, alerts, row_count, alert_count):  # type: ignore[no-untyped-def]
+    """Pairs of a row and an alert in the order of rows, then of alerts: where those of each row end, and the alerts."""
+    begins = np.zeros(alert_count + 1, np.int64)
+    for pair in range(len(rows)):
+        begins[alerts[pair] + 1] += 1
+    for alert in range(alert_count):
+        begins[alert + 1] += begins[alert]
+    order = np.empty(len(rows), np.int64)
+    for pair in range(len(rows)):
+        alert = alerts[pair]
+        order[begins[alert]] = pair
+        begins[alert] += 1
+    ends = np.zeros(row_count, np.int64)
+    for pair in range(len(rows)):
+        ends[rows[pair]] += 1
+    total = 0
+    for row in range(row_count):
+        total, ends[row] = total + ends[row], total
+    found = np.empty(len(rows), np.int64)
+    for at in range(len(order)):
+        pair = order[at]
+        row = rows[pair]
+        found[ends[row]] = alerts[pair]
+        ends[row] += 1
+    return ends, found
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -201,6 +272,7 @@ def warm() -> None:
     heads, links = np.full(2, -1, np.int64), np.zeros(4, np.int64)
     key_of, alert_of = np.zeros(4, np.int64), np.zeros(4, np.int64)
     steps, bad = np.zeros((4, 3), np.int64), np.zeros(2, np.int64)
+    times = np.full((4, 4), NEVER, np.int64)
     _, made, count = find_steps(
         0,
         rows,
@@ -212,14 +284,18 @@ def warm() -> None:
         key_of,
         alert_of,
         np.zeros(4, np.bool_),
+        times,
         terms,
         0,
         steps,
     )
-    times, numbers = np.full((4, 4), NEVER, np.int64), np.zeros(4, np.int64)
+    numbers = np.zeros(4, np.int64)
     states, marks, events = np.zeros(4, np.int8), np.zeros(4, np.int8), np.zeros((8, 6), np.int64)
     clear, order = np.zeros(made, np.bool_), np.arange(made)
     state = (times, numbers, states, marks, numbers.copy(), events)
     take_steps(steps[:made], order, clear, rows, 0, alert_of, terms, *state)
+    number_lasts(steps[:made], state[4], 0, len(rows))
+    remember(alert_of[:count], terms, times, states, 0, np.zeros(count, np.bool_))
+    by_row(rows, bad, len(rows), 1)
     expire(5, alert_of[:count], terms, *state)
     link_entries(key_of, alert_of, np.arange(count), heads, links)

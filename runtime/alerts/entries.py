@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cqc.runtime.alerts.alert_kernels import DELIVERED, INACTIVE, NEVER, ONCE, link_entries
+from cqc.runtime.alerts.alert_kernels import link_entries, remember
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class Entries:
         self.keys = np.zeros(_FIRST_SIZE, np.int64)
         self.alert_of = np.zeros(_FIRST_SIZE, np.int64)
         self.links = np.full(_FIRST_SIZE, -1, np.int64)
-        self.times = np.full((_FIRST_SIZE, _TIMES), NEVER, np.int64)
+        self.times = np.zeros((_FIRST_SIZE, _TIMES), np.int64)
         self.counts = np.zeros(_FIRST_SIZE, np.int64)
         self.states = np.zeros(_FIRST_SIZE, np.int8)
         self.marks = np.zeros(_FIRST_SIZE, np.int8)
@@ -38,7 +38,6 @@ class Entries:
         """Room for more entries, and for so many keys."""
         if self.count + more > len(self.alert_of):
             self._resize(2 * (self.count + more))
-        self.times[self.count : self.count + more] = NEVER
         if keys > len(self.heads):
             grown = np.full(2 * keys, -1, np.int64)
             grown[: len(self.heads)] = self.heads
@@ -53,15 +52,11 @@ class Entries:
             grown[: self.count] = old[: self.count]
             setattr(self, name, grown)
 
-    def remembered(self, terms: NDArray[np.int64], now_us: int) -> NDArray[np.bool_]:
-        """Which entries are still needed when only observations from an instant on can come."""
-        once = terms[self.alert_of[: self.count], ONCE]
-        delivered = self.times[: self.count, DELIVERED]
-        looks_back = (once > 0) & (delivered != NEVER)
-        with np.errstate(over="ignore"):
-            looks_back &= np.where(looks_back, delivered + once, NEVER) > now_us
-        found: NDArray[np.bool_] = (self.states[: self.count] != INACTIVE) | looks_back
-        return found
+    def remembered(self, terms: NDArray[np.int64], now_us: int) -> tuple[NDArray[np.bool_], int]:
+        """Which entries are still needed when only observations from an instant on can come, and how many."""
+        needed = np.empty(self.count, np.bool_)
+        live = remember(self.alert_of[: self.count], terms, self.times, self.states, now_us, needed)
+        return needed, live
 
     def keep(self, entries: NDArray[np.int64], keys: NDArray[np.int64], key_count: int) -> None:
         """Only these stay, with other numbers for their keys."""
@@ -69,7 +64,7 @@ class Entries:
         for name in ("alert_of", "times", "counts", "states", "marks", "lasts"):
             own = getattr(self, name)
             kept = own[entries].copy()
-            own[count : self.count] = NEVER if name == "times" else 0
+            own[count : self.count] = 0
             own[:count] = kept
         self.keys[:count] = keys
         self.count = count

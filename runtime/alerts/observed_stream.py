@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.runtime.alerts.alert_group import AlertGroup, Batch
+from cqc.runtime.alerts.alert_kernels import by_row
 from cqc.runtime.alerts.alert_plan import TERMS, Clears
 from cqc.runtime.columns.columns import null_column
 from cqc.runtime.columns.event_time import ALL_SEEN, NOTHING_SEEN
@@ -233,9 +234,8 @@ class ObservedStream:
             own[[plan.number for plan in self.plans.values() if plan.keys == group.keys]] = True
             chosen = own[alerts]
             rows, alerts = rows[chosen], alerts[chosen]
-        order = np.lexsort((alerts, rows))
-        ends = np.cumsum(np.bincount(rows, minlength=len(decided.rows)))
-        return Batch(decided.rows, decided.arrivals, ends, alerts[order])
+        ends, ordered = by_row(rows, alerts, len(decided.rows), len(self.terms))
+        return Batch(decided.rows, decided.arrivals, ends, ordered)
 
     def load_waiting(self, waiting: Waiting) -> None:
         """Go on with observations that waited elsewhere."""

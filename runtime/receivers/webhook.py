@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import http.client
 import json
-import socket
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from cqc.compiler.meaning.source_formats import seconds_of
 from cqc.runtime.errors import RunError
 from cqc.runtime.receivers.alert_payloads import slack_line, webhook_payload
 from cqc.runtime.receivers.exact_values import exact_value
+from cqc.runtime.receivers.http_connection import BadAnswerError, HttpConnection
 from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
 from cqc.runtime.receivers.templates import Template
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 10.0
 _AGAIN = frozenset({408, 425, 429})
+_SAFE = "/?%:@!$&'()*+,;=~-._[]"  # what may be in a path and its query as it is
 _AT_ONCE = 16  # requests under way
 _ROUND = 64  # requests of a query in one round
 
@@ -165,16 +165,20 @@ class Requests:
         parts = urlsplit(options["url"])
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise RunError("url must begin with http:// or https:// and name a host")
-        self._is_tls = parts.scheme == "https"
-        self._host, self._port = parts.hostname, parts.port
-        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._method = options.get("method", "post").upper()
+        self._tls = ssl.create_default_context() if parts.scheme == "https" else None
+        self._host = parts.hostname
+        self._port = parts.port or (80 if self._tls is None else 443)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        method = options.get("method", "post").upper()
+        first = f"{method} {quote(path, safe=_SAFE)} HTTP/1.1"
         self._timeout_s = seconds_of(options.get("timeout", "")) or _TIMEOUT_S
-        self._headers = _headers(options.get("headers", ""))
+        headers = {"Host": parts.netloc.rpartition("@")[2], "Accept-Encoding": "identity"}
+        headers |= _headers(options.get("headers", ""))
         if "token" in options:
-            self._headers["Authorization"] = f"Bearer {options['token']}"
+            headers["Authorization"] = f"Bearer {options['token']}"
+        self._heads = {is_json: _head(first, headers, is_json=is_json) for is_json in (True, False)}
         self._hmac = options.get("hmac")
-        self._free: list[http.client.HTTPConnection] = []
+        self._free: list[HttpConnection] = []
 
     def post(self, body: bytes, key: str, *, is_json: bool) -> None:
         """Send one request and look at the answer.
@@ -183,27 +187,28 @@ class Requests:
             UnreachableError: when it may be tried again later.
             RefusedError: when this request will never be taken.
         """
-        kind = "application/json" if is_json else "text/plain; charset=utf-8"
-        headers = {"Content-Type": kind, "Idempotency-Key": key, **self._headers}
+        more = f"Idempotency-Key: {key}\r\n"
         if self._hmac is not None:
             signature = hmac.new(self._hmac.encode(), body, hashlib.sha256).hexdigest()
-            headers["X-Cqc-Signature"] = f"sha256={signature}"
+            more += f"X-Cqc-Signature: sha256={signature}\r\n"
+        more += f"Content-Length: {len(body)}\r\n\r\n"
         connection = self._free.pop() if self._free else self._connect()
         try:
-            connection.request(self._method, self._path, body, headers)
-            answer = connection.getresponse()
-            answer.read()
-        except (OSError, http.client.HTTPException) as error:
+            answer = connection.ask(b"".join((self._heads[is_json], more.encode(), body)))
+        except (OSError, BadAnswerError) as error:
             connection.close()
             reason = str(error) or type(error).__name__
             raise UnreachableError(f"{self._host} does not answer ({reason})") from error
-        self._free.append(connection)
+        if connection.is_kept:
+            self._free.append(connection)
+        else:
+            connection.close()
         status = answer.status
         if 200 <= status < 300:
             return
         reason = f"{self._host} answered {status} {answer.reason}".rstrip()
         if status >= 500 or status in _AGAIN:
-            after_s = _retry_after(answer.getheader("Retry-After"))
+            after_s = _retry_after(answer.headers.get("retry-after"))
             raise UnreachableError(reason, after_s, status=status)
         raise RefusedError(reason, status)
 
@@ -211,24 +216,29 @@ class Requests:
         while self._free:
             self._free.pop().close()
 
-    def _connect(self) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection
-        if self._is_tls:
-            connection = http.client.HTTPSConnection(
-                self._host,
-                self._port,
-                timeout=self._timeout_s,
-                context=ssl.create_default_context(),
-            )
-        else:
-            connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout_s)
+    def _connect(self) -> HttpConnection:
         try:
-            connection.connect()
-            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return HttpConnection(self._host, self._port, self._timeout_s, self._tls)
         except OSError as error:
             reason = error.strerror or str(error)
             raise UnreachableError(f"{self._host} cannot be reached ({reason})") from error
-        return connection
+
+
+def _head(first: str, headers: Mapping[str, str], *, is_json: bool) -> bytes:
+    """What the heads of all requests begin with; a header that users give replaces ours."""
+    kind = "application/json" if is_json else "text/plain; charset=utf-8"
+    named = {"content-type": ("Content-Type", kind)}
+    named |= {name.lower(): (name, value) for name, value in headers.items()}
+    for ours in ("content-length", "idempotency-key"):
+        named.pop(ours, None)
+    lines = [first, *(f"{name}: {value}" for name, value in named.values())]
+    if not all(line.isprintable() for line in lines):
+        raise RunError("headers cannot have line breaks and other control characters")
+    try:
+        return ("\r\n".join(lines) + "\r\n").encode("latin-1")
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        raise RunError(f"headers cannot have '{character}', which HTTP does not know") from error
 
 
 def _headers(text: str) -> dict[str, str]:

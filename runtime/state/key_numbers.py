@@ -57,11 +57,25 @@ class KeyNumbers:
         if not self._types:
             return np.zeros(length, np.int64)
         self._reserve(length)
+        keys = self._rows(columns, length, adding=True)
+        found, self._used = locate(keys, self._keys, self._table, self._used, True)
+        return np.asarray(found)
+
+    def known(self, columns: Sequence[Column], length: int) -> NDArray[np.int64]:
+        """The number of each row's key; -1 for a key that has none."""
+        if not self._types:
+            return np.zeros(length, np.int64)
+        keys = self._rows(columns, length, adding=False)
+        found, _ = locate(keys, self._keys, self._table, self._used, False)
+        return np.asarray(found)
+
+    def _rows(self, columns: Sequence[Column], length: int, *, adding: bool) -> NDArray[np.int64]:
+        """The keys of rows as whole numbers."""
         keys = np.zeros((length, self._keys.shape[1]), np.int64)
         at = 0
         for column, texts in zip(columns, self._texts, strict=True):
             if texts is not None:
-                keys[:, at] = texts.of(column)
+                keys[:, at] = texts.of(column) if adding else texts.known(column)
                 at += 1
                 continue
             keys[:, at] = keys_of(column, KeyKind.PLAIN)
@@ -70,8 +84,7 @@ class KeyNumbers:
                 keys[missing, at] = 0
                 keys[:, at + 1] = missing
             at += 2
-        found, self._used = locate(keys, self._keys, self._table, self._used, True)
-        return np.asarray(found)
+        return keys
 
     def columns(self, numbers: NDArray[np.int64]) -> tuple[Column, ...]:
         """The keys with these numbers, by column."""

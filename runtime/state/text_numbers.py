@@ -1,6 +1,6 @@
 """A number for each distinct text, for ever: texts lie one behind the other in one buffer and are found by hashing.
 
-It takes the bytes of a text once, and about 24 bytes beside them. NULL is -1.
+It takes the bytes of a text once, and about 24 bytes beside them. NULL is -1, and -2 a text that was only looked for and is not there.
 
     a, b, a     0, 1, 0
 """
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SMALLEST = 256
+UNKNOWN = -2
 
 
 class TextNumbers:
@@ -50,12 +51,26 @@ class TextNumbers:
             if column.valid is not None:
                 numbers[~column.valid] = -1
             return numbers
+        return self._numbered(column, adding=True)
+
+    def known(self, column: Column) -> NDArray[np.int64]:
+        """The number of each text of a column; -2 for a text that has none."""
+        if isinstance(column, RepeatedText):
+            numbers = self.known(Column(column.type, column.distinct))[column.codes]
+            if column.valid is not None:
+                numbers[~column.valid] = -1
+            return numbers
+        return self._numbered(column, adding=False)
+
+    def _numbered(self, column: Column, *, adding: bool) -> NDArray[np.int64]:
         offsets, data = text_buffers(column.values)
         hashes = hash_texts(offsets, writable(data))
-        self._reserve(len(column), len(data))
+        if adding:
+            self._reserve(len(column), len(data))
         numbers, self._used = number_texts(
-            offsets, writable(data), hashes, self._bytes, self._begins, self._table, self._used
-        )
+            offsets, writable(data), hashes, self._bytes, self._begins, self._table, self._used,
+            adding,
+        )  # fmt: skip
         if column.valid is not None:
             numbers[~column.valid] = -1
         return np.asarray(numbers)
@@ -89,8 +104,8 @@ class TextNumbers:
 
 
 @njit(cache=True, nogil=True)
-def number_texts(offsets, data, hashes, stored, begins, table, used):  # type: ignore[no-untyped-def]
-    """The number of each text, and how many there are then. There is room for all."""
+def number_texts(offsets, data, hashes, stored, begins, table, used, adding):  # type: ignore[no-untyped-def]
+    """The number of each text, and how many there are then. There is room for all; without `adding`, none is made."""
     numbers = np.empty(len(hashes), np.int64)
     mask = np.uint64(len(table) - 1)
     for row in range(len(hashes)):
@@ -98,6 +113,9 @@ def number_texts(offsets, data, hashes, stored, begins, table, used):  # type: i
         slot = np.uint64(hashes[row]) & mask
         while True:
             number = table[slot]
+            if number < 0 and not adding:
+                number = UNKNOWN
+                break
             if number < 0:
                 number = used
                 begin = begins[used]
@@ -136,5 +154,6 @@ def warm() -> None:
     """Compile this module's kernels."""
     numbers = TextNumbers()
     numbers.of(text_column(pa.array(["a", "b", "a"])))
+    numbers.known(text_column(pa.array(["a", "c"])))
     numbers.texts(np.zeros(1, np.int64))
     enter_texts(np.zeros(1, np.int64), np.full(4, -1, np.int32))

@@ -37,3 +37,13 @@ def test_an_alert_that_leaves_takes_its_keys_along() -> None:
         ("b", 1, 1, "firing"),
         ("b", 1, 1, "resolved"),
     ]
+
+
+def test_keys_of_which_nothing_is_bad_are_not_kept() -> None:
+    engine = cqc.Engine(cqc.compile(PROGRAM), keep_past=False)
+    engine.push("s", [{"ts": 1, "k": at, "x": int(at == 7)} for at in range(4_000)])
+    engine.push("s", [{"ts": 2, "k": at, "x": 0} for at in range(4_000)])
+    engine.push("s", [{"ts": 3, "k": at, "x": 0} for at in range(4_000)])
+    told = [(each.ts, each.row["k"], each.alert["state"]) for each in engine.drain()]  # type: ignore[index]
+    assert told == [(1, 7, "firing"), (2, 7, "resolved")]
+    assert engine.kept_bytes()["a"] < 20_000

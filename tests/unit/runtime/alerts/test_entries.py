@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cqc.runtime.alerts.alert_kernels import DELIVERED, FIRING, NEVER, ONCE
+from cqc.runtime.alerts.alert_kernels import DELIVERED, FIRING, ONCE, TOLD
 from cqc.runtime.alerts.entries import Entries
 
 
@@ -13,13 +13,6 @@ def filled(count: int) -> Entries:
     entries.keys[:count] = np.arange(count) % 3
     entries.alert_of[:count] = np.arange(count) // 3
     return entries
-
-
-def test_entries_beyond_those_that_are_there_know_nothing() -> None:
-    entries = filled(100)
-    entries.reserve(50, 1)
-    assert (entries.times[100:150] == NEVER).all()
-    assert not entries.states[100:].any()
 
 
 def test_chains_are_in_the_order_of_alerts() -> None:
@@ -37,16 +30,17 @@ def test_what_once_every_looks_back_at_is_remembered() -> None:
     terms = np.zeros((1, 6), np.int64)
     terms[0, ONCE] = 10
     entries.times[0, DELIVERED], entries.states[2] = 5, FIRING
-    assert entries.remembered(terms, 14).tolist() == [True, False, True]
-    assert entries.remembered(terms, 15).tolist() == [False, False, True]
+    assert entries.remembered(terms, 14)[0].tolist() == [True, False, True]
+    assert entries.remembered(terms, 15)[0].tolist() == [False, False, True]
 
 
 def test_those_that_are_kept_leave_nothing_behind() -> None:
     entries = filled(9)
-    entries.times[:9] = 7
+    entries.states[:9], entries.marks[:9] = FIRING, TOLD
     entries.keep(np.array([8, 1]), np.array([0, 1]), 2)
     assert entries.count == 2
     assert entries.alert_of[:2].tolist() == [2, 0]
-    assert (entries.times[2:] == NEVER).all()
+    assert not entries.states[2:].any()
+    assert not entries.marks[2:].any()
     assert entries.heads[0] == 0
     assert entries.nbytes > 0

@@ -173,3 +173,23 @@ def test_results_of_one_query_arrive_in_order(hook: Hook, tmp_path: Path) -> Non
 def test_options_that_cannot_be_are_told(options: dict[str, Any]) -> None:
     with pytest.raises(RunError):
         WebhookReceiver(Setting("hook", options, "p"))
+
+
+def test_a_header_of_the_user_replaces_ours(hook: Hook, tmp_path: Path) -> None:
+    more = ", headers = 'content-type: application/vnd.a+json; Host: hooks.test'"
+    send(tmp_path, hook.url, more, rows=1)
+    ((headers, _),) = hook.bodies
+    assert headers["content-type"] == "application/vnd.a+json"
+    assert "Content-Type" not in headers
+    assert headers["Host"] == "hooks.test"
+
+
+@pytest.mark.parametrize("headers", ['{"X-Team": "a\\nX-Env: b"}', "X-Team: \u4e2d"])
+def test_headers_that_cannot_be_sent_are_refused_at_once(headers: str, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="headers cannot have"):
+        send(tmp_path, "http://127.0.0.1:9/", f", headers = '{headers}'", rows=1)
+
+
+def test_a_path_with_other_letters_is_quoted(hook: Hook, tmp_path: Path) -> None:
+    told = send(tmp_path, f"{hook.url}/in caf\u00e9?a=%20b&c=1", rows=1)
+    assert (told.sent, told.failures) == (1, 0)

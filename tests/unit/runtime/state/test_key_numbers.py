@@ -41,6 +41,19 @@ def test_several_columns_are_one_key() -> None:
 
 def test_without_columns_there_is_one_key() -> None:
     assert KeyNumbers([]).of([], 3).tolist() == [0, 0, 0]
+    assert KeyNumbers([]).known([], 2).tolist() == [0, 0]
+
+
+def test_to_look_for_keys_makes_none() -> None:
+    keys = KeyNumbers([ColumnType.STRING, ColumnType.BIGINT])
+    ones = Column(ColumnType.BIGINT, np.ones(3, np.int64), np.array([True, True, False]))
+    assert keys.of([texts("a", None, "b"), ones], 3).tolist() == [0, 1, 2]
+    assert keys.known([texts(None, "b", "c"), ones], 3).tolist() == [1, -1, -1]
+    repeated = repeated_text(pa.array(["c", "a", "a"]).dictionary_encode())
+    assert repeated is not None
+    assert keys.known([repeated, ones], 3).tolist() == [-1, 0, -1]
+    assert len(keys) == 3
+    assert keys.of([texts("a", None, "c"), ones], 3).tolist() == [0, 1, 3]
 
 
 def test_many_keys_are_told_apart_while_the_tables_grow() -> None:

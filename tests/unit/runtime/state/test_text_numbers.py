@@ -26,3 +26,11 @@ def test_texts_are_found_again_after_growth() -> None:
     assert numbers.of(text_column(pa.array(texts))).tolist() == first.tolist()
     assert numbers.texts(np.array([first[17], first[4_999]])).to_pylist() == ["user17", "user4999"]
     assert numbers.nbytes < 60 * len(numbers)
+
+
+def test_to_look_for_a_text_gives_it_no_number() -> None:
+    numbers = TextNumbers()
+    assert numbers.known(text_column(pa.array(["a", None]))).tolist() == [-2, -1]
+    numbers.of(text_column(pa.array(["b", "a"])))
+    assert numbers.known(text_column(pa.array(["c", "a", "", None]))).tolist() == [-2, 1, -2, -1]
+    assert len(numbers) == 2
