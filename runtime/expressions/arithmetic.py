@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cqc.compiler.meaning.bound import ArithmeticOp
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.expressions.division import remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,18 +93,11 @@ def _multiply(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:
     return product, _where_any(failed)
 
 
-def _remainder(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:
-    zero = np.asarray(right == 0)
-    # -1 divides everything; asked of the least BIGINT, the processor would trap.
-    divisor = np.where(zero | (right == -1), 1, right)
-    return np.asarray(np.fmod(left, divisor)), _where_any(zero)
-
-
 _WHOLE: dict[ArithmeticOp, Callable[[Any, Any], Outcome]] = {
     ArithmeticOp.ADD: _add,
     ArithmeticOp.SUBTRACT: _subtract,
     ArithmeticOp.MULTIPLY: _multiply,
-    ArithmeticOp.MODULO: _remainder,
+    ArithmeticOp.MODULO: remainder,
 }
 
 
