@@ -46,6 +46,7 @@ MODULES = (
     "cqc.runtime.columns.repeated_text",
     "cqc.runtime.expressions.edit_distance",
     "cqc.runtime.expressions.nested.collection_functions",
+    "cqc.runtime.expressions.nested.lists",
     "cqc.runtime.expressions.rounding",
     "cqc.runtime.columns.bytes.text_bytes",
     "cqc.runtime.lineage.bitmaps",

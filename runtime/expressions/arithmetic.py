@@ -70,11 +70,17 @@ def _where_any(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
 
 def _add(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:
     total = np.asarray(left + right)
+    if np.ndim(left) == 0:
+        left, right = right, left
+    if np.ndim(right) == 0:  # the sum lies on the side of it where it belongs
+        return total, _where_any(total < left if right >= 0 else total > left)
     return total, _where_any(((left ^ total) & (right ^ total)) < 0)
 
 
 def _subtract(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:
     difference = np.asarray(left - right)
+    if np.ndim(right) == 0:
+        return difference, _where_any(difference > left if right >= 0 else difference < left)
     return difference, _where_any(((left ^ right) & (left ^ difference)) < 0)
 
 
