@@ -48,6 +48,7 @@ MODULES = (
     "cqc.runtime.expressions.nested.collection_functions",
     "cqc.runtime.expressions.nested.lists",
     "cqc.runtime.expressions.rounding",
+    "cqc.runtime.columns.bytes.digit_texts",
     "cqc.runtime.columns.bytes.text_bytes",
     "cqc.runtime.lineage.bitmaps",
     "cqc.runtime.join.execute.fused_insert",
