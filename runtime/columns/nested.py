@@ -133,8 +133,20 @@ def inner_of_column(column: Column) -> Any:
     return pa.array(column.values, type=inner_type(column.type), mask=missing, from_pandas=False)
 
 
+def flat_of(lists: Any) -> Any:
+    """The elements of all lists; those of a NULL belong to nobody."""
+    if not len(lists) or lists.null_count:
+        return lists.flatten()
+    first, last = lists.offsets[0].as_py(), lists.offsets[-1].as_py()
+    return lists.values.slice(first, last - first)
+
+
 def offsets_of(lists: Any) -> NDArray[np.int64]:
-    """Where the elements of each list begin among those of `lists.flatten()`, and where the last ends."""
+    """Where the elements of each list begin among those of `flat_of`, and where the last ends."""
+    if len(lists) and not lists.null_count:
+        held: NDArray[np.int64] = lists.offsets.to_numpy().astype(np.int64)
+        held -= int(held[0])
+        return held
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -192,7 +204,7 @@ def _texts_of(type_: ColumnType, array: Any) -> Any:
 
 
 def _lists(element: ColumnType, array: Any) -> Any:
-    inner = _texts_of(element, array.flatten())
+    inner = _texts_of(element, flat_of(array))
     joined = pc.binary_join(lists_of(offsets_of(array), inner, None), ",")
     return pc.binary_join_element_wise("[", joined, "]", "")
 
@@ -253,7 +265,7 @@ def _coded_type(type_: ColumnType) -> pa.DataType:
 def _from_coded(type_: ColumnType, array: Any) -> Any:
     if isinstance(type_, ArrayType | MapType):
         inner = type_.element if isinstance(type_, ArrayType) else parts_type(type_)
-        values = _from_coded(inner, array.flatten())
+        values = _from_coded(inner, flat_of(array))
         return lists_of(offsets_of(array), values, _validity(array))
     if isinstance(type_, StructType):
         names = [field.name for field in array.type]

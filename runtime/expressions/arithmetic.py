@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cqc.compiler.meaning.bound import ArithmeticOp
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.expressions.division import remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,11 +70,17 @@ def _where_any(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
 
 def _add(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:
     total = np.asarray(left + right)
+    if np.ndim(left) == 0:
+        left, right = right, left
+    if np.ndim(right) == 0:  # the sum lies on the side of it where it belongs
+        return total, _where_any(total < left if right >= 0 else total > left)
     return total, _where_any(((left ^ total) & (right ^ total)) < 0)
 
 
 def _subtract(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:
     difference = np.asarray(left - right)
+    if np.ndim(right) == 0:
+        return difference, _where_any(difference > left if right >= 0 else difference < left)
     return difference, _where_any(((left ^ right) & (left ^ difference)) < 0)
 
 
@@ -92,18 +99,11 @@ def _multiply(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:
     return product, _where_any(failed)
 
 
-def _remainder(left: NDArray[np.int64], right: NDArray[np.int64]) -> Outcome:
-    zero = np.asarray(right == 0)
-    # -1 divides everything; asked of the least BIGINT, the processor would trap.
-    divisor = np.where(zero | (right == -1), 1, right)
-    return np.asarray(np.fmod(left, divisor)), _where_any(zero)
-
-
 _WHOLE: dict[ArithmeticOp, Callable[[Any, Any], Outcome]] = {
     ArithmeticOp.ADD: _add,
     ArithmeticOp.SUBTRACT: _subtract,
     ArithmeticOp.MULTIPLY: _multiply,
-    ArithmeticOp.MODULO: _remainder,
+    ArithmeticOp.MODULO: remainder,
 }
 
 

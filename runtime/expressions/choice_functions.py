@@ -12,9 +12,10 @@ import numpy as np
 
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.choosing import choose
 from cqc.runtime.columns.columns import Column, null_column
 from cqc.runtime.columns.comparisons import compare
-from cqc.runtime.expressions.expression_kernels import case_node, choose, is_known, spread
+from cqc.runtime.expressions.expression_kernels import case_node, is_known, spread
 
 if TYPE_CHECKING:
     from cqc.runtime.expressions.expression_kernels import Frame, Node
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
 
 def _coalesce(nodes: list[Node], type_: ColumnType) -> Node:
     def node(frame: Frame) -> Column:
-        missing = np.ones(frame.rows, dtype=np.bool_)
-        result = null_column(type_, frame.rows)
-        for argument in nodes:
-            column = argument(frame.narrowed(missing))
-            taken = missing & is_known(column)
-            result = choose(taken, column, result)
-            missing = missing & ~taken
+        result, missing = null_column(type_, frame.rows), np.ones(frame.rows, dtype=np.bool_)
+        for at, argument in enumerate(nodes):
+            column = argument(frame.narrowed(missing) if at else frame)
+            result = choose(missing, column, result) if at else spread(column, frame.rows)
+            missing = missing & ~is_known(column)
             if not missing.any():
                 break
         return result

@@ -19,13 +19,14 @@ import pyarrow.compute as pc
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.bytes.byte_columns import with_others
 from cqc.runtime.columns.bytes.digests import crc32_of, md5_of, sha1_of, sha256_of
-from cqc.runtime.columns.bytes.text_bytes import (
+from cqc.runtime.columns.bytes.digit_texts import (
     base64_of,
-    first_points,
     hex_of_base64,
     hex_of_numbers,
     hex_of_texts,
+    lower_digits,
 )
+from cqc.runtime.columns.bytes.text_bytes import first_points
 from cqc.runtime.columns.bytes.urls import url_decoded, url_encoded
 from cqc.runtime.columns.sortable_columns import bytes_of_hex
 from cqc.runtime.expressions.casts import cast
@@ -93,18 +94,10 @@ def _hex(column: Column) -> PartialOutcome:
     return _as_given(hex_of_texts(_rows_of(shown.values)), shown), None, None
 
 
-_DIGITS_ALONE = r"^(?:[0-9a-fA-F]{2})*$"
-
-
 def _unhex(column: Column) -> PartialOutcome:
     """BINARY is held as hexadecimal digits, so these stay what they are."""
-    texts = column.values
-    odd = pc.equal(pc.bit_wise_and(pc.binary_length(texts), 1), 1)
-    whole = pc.if_else(odd, pc.binary_join_element_wise("0", texts, ""), texts)
-    there = pc.fill_null(pc.match_substring_regex(whole, _DIGITS_ALONE), False)
-    if isinstance(there, pa.Scalar):
-        return pc.ascii_lower(whole), None, np.asarray(there.as_py())
-    return pc.ascii_lower(whole), None, there.to_numpy(zero_copy_only=False)
+    made, there = lower_digits(_rows_of(column.values))
+    return _as_given(made, column), None, np.asarray(_as_given(there, column))
 
 
 @lru_cache(maxsize=1)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cqc.compiler.diagnostics.record import record
 from cqc.compiler.meaning.bound import ComparisonOp
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.choosing import choose
 from cqc.runtime.columns.columns import (
     DTYPES,
     Column,
@@ -280,32 +281,37 @@ def _is_in(values: NDArray[Any], numbers: NDArray[Any]) -> Mask:
     return np.asarray(found)
 
 
-def choose(mask: Mask, chosen: Column, other: Column) -> Column:
-    """`chosen` where the mask is true, else `other`."""
-    if chosen.type.held_as_text:
-        made = pc.if_else(pa.array(mask), chosen.values, other.values)
-        return text_column(made, chosen.type)
-    values = np.where(mask, chosen.values, other.values)
-    if chosen.valid is None and other.valid is None:
-        return Column(chosen.type, values)
-    return Column(chosen.type, values, np.where(mask, is_known(chosen), is_known(other)))
-
-
 def case_node(branches: list[tuple[Node, Node]], otherwise: Node, type_: ColumnType) -> Node:
     def node(frame: Frame) -> Column:
-        remaining = np.ones(frame.rows, dtype=np.bool_)
-        result = null_column(type_, frame.rows)
+        arms: list[tuple[Mask, Column]] = []
+        remaining: Mask | None = None  # None: all rows
         for condition_node, value_node in branches:
-            condition = condition_node(frame.narrowed(remaining))
-            taken = remaining & condition.values & is_known(condition)
+            rest = frame if remaining is None else frame.narrowed(remaining)
+            taken = _rows_of_truth(condition_node(rest), frame.rows)
+            if remaining is not None:
+                taken = taken & remaining
             if taken.any():
-                result = choose(taken, value_node(frame.narrowed(taken)), result)
-                remaining = remaining & ~taken
-        if remaining.any():
-            result = choose(remaining, otherwise(frame.narrowed(remaining)), result)
-        return result
+                arms.append((taken, value_node(frame.narrowed(taken))))
+                remaining = ~taken if remaining is None else remaining & ~taken
+                if not remaining.any():
+                    break
+        if not frame.rows:
+            return null_column(type_, 0)
+        if remaining is None or remaining.any():
+            result = otherwise(frame if remaining is None else frame.narrowed(remaining))
+        else:
+            _, result = arms.pop()
+        for taken, column in arms:
+            result = choose(taken, column, result)
+        return spread(result, frame.rows)
 
     return node
+
+
+def _rows_of_truth(column: Column, rows: int) -> Mask:
+    """Where a column is TRUE."""
+    true = column.values if column.valid is None else column.values & column.valid
+    return true if np.ndim(true) else np.full(rows, true)
 
 
 def user_call_node(function: UserFunction, nodes: list[Node]) -> Node:

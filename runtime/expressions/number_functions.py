@@ -14,9 +14,11 @@ import pyarrow.compute as pc
 
 from cqc.compiler.meaning.bound import ArithmeticOp
 from cqc.compiler.meaning.types import ColumnType
+from cqc.runtime.columns.choosing import choose
 from cqc.runtime.columns.columns import Column, text_column
 from cqc.runtime.expressions.arithmetic import Outcome, absolute, arithmetic, whole_from_double
-from cqc.runtime.expressions.expression_kernels import choose, is_known, spread
+from cqc.runtime.expressions.division import positive_remainder, quotient
+from cqc.runtime.expressions.expression_kernels import is_known, spread
 from cqc.runtime.expressions.kernel import elementwise
 from cqc.runtime.expressions.nested.decimal_functions import (
     absolute_decimal,
@@ -187,27 +189,18 @@ def _pmod(left: Column, right: Column) -> Outcome:
     """The remainder, with the divisor added where it is negative, and the remainder taken again."""
     if is_decimal(left):
         return decimal_remainder(left, right, positive=True)
+    if ColumnType.DOUBLE not in (left.type, right.type):
+        return positive_remainder(left.values, right.values)
     rest, failed = arithmetic(ArithmeticOp.MODULO, left, right)
-    if left.type is ColumnType.DOUBLE or right.type is ColumnType.DOUBLE:
-        with np.errstate(all="ignore"):
-            again = np.fmod(rest + right.values, right.values)
-        return np.where(rest < 0, again, rest), failed
-    divisor = np.where(right.values == 0, 1, right.values)
-    with np.errstate(all="ignore"):  # the sum may wrap around, as it does in Java
-        again = np.fmod(rest + divisor, np.where(divisor == -1, 1, divisor))
+    with np.errstate(all="ignore"):
+        again = np.fmod(rest + right.values, right.values)
     return np.where(rest < 0, again, rest), failed
 
 
 def _div(left: Column, right: Column) -> Outcome:
-    if is_decimal(left):
-        return decimal_quotient(left, right)
-    zero = np.asarray(right.values == 0)
-    beyond = np.asarray((left.values == np.iinfo(np.int64).min) & (right.values == -1))
-    divisor = np.where(zero | beyond, 1, right.values)
-    with np.errstate(all="ignore"):
-        quotient = np.asarray((left.values - np.fmod(left.values, divisor)) // divisor)
-    failed = np.asarray(zero | beyond)
-    return quotient, failed if failed.any() else None
+    return (
+        decimal_quotient(left, right) if is_decimal(left) else quotient(left.values, right.values)
+    )
 
 
 def _width_bucket(value: Column, least: Column, most: Column, buckets: Column) -> PartialOutcome:

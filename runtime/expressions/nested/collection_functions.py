@@ -18,6 +18,7 @@ from cqc.runtime.columns.comparisons import compare
 from cqc.runtime.columns.nested import (
     column_of_inner,
     field_of,
+    flat_of,
     inner_of_column,
     inner_type,
     lists_of,
@@ -26,8 +27,10 @@ from cqc.runtime.columns.nested import (
     offsets_of,
     structs_of,
 )
-from cqc.runtime.expressions.nested.lambdas import picked, rows_of_elements, value_at_key
+from cqc.runtime.expressions.nested.lambdas import picked, value_at_key
+from cqc.runtime.expressions.nested.lists import Lists, extreme_numbers, rows_of_elements
 from cqc.runtime.expressions.nested.spread import spread
+from cqc.runtime.expressions.row_by_row import is_constant
 from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
@@ -41,36 +44,15 @@ if TYPE_CHECKING:
 _BIGINT = ColumnType.BIGINT
 
 
-class Lists:
-    """The elements of an array column, with the row of each."""
-
-    def __init__(self, column: Column) -> None:
-        assert isinstance(column.type, ArrayType)
-        self.column = column
-        self.valid = column.is_valid()
-        nested = nested_of(column)
-        self.offsets = offsets_of(nested)
-        self.lengths = np.diff(self.offsets)
-        self.flat = nested.flatten()
-        self.rows = rows_of_elements(self.offsets)
-        self.elements = column_of_inner(column.type.element, self.flat)
-        self.known = np.broadcast_to(is_known(self.elements), self.rows.shape)
-
-    def kept(
-        self, order: NDArray[np.int64], counts: NDArray[np.int64], type_: ColumnType
-    ) -> Column:
-        """Arrays of some elements, by their places row after row, so many a row."""
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        inner = self.flat.take(pa.array(order))
-        return nested_column(type_, lists_of(offsets, inner, self.column.valid))
-
-
-def _node(make: Callable[..., Column]) -> NodeMaker:
-    """A node of a function of whole columns, the first argument of which is not constant."""
+def _node(make: Callable[..., Column], *, takes_constants: bool = False) -> NodeMaker:
+    """A node of a function of whole columns; constants are spread over the rows, but for a function that takes them behind its first argument."""
 
     def maker(nodes: list[Node], type_: ColumnType) -> Node:
         def node(frame: Frame) -> Column:
-            return make(frame, type_, *[spread(each(frame), frame.rows) for each in nodes])
+            columns = [each(frame) for each in nodes]
+            count = 1 if takes_constants else len(columns)
+            columns[:count] = [spread(each, frame.rows) for each in columns[:count]]
+            return make(frame, type_, *columns)
 
         return node
 
@@ -97,35 +79,37 @@ def _size(frame: Frame, type_: ColumnType, x: Column) -> Column:
 
 def _element_at(frame: Frame, type_: ColumnType, x: Column, at: Column) -> Column:
     if isinstance(x.type, MapType):
-        return value_at_key(x, at, type_)
-    assert isinstance(x.type, ArrayType)
-    nested = nested_of(x)
-    offsets = offsets_of(nested)
-    lengths = np.diff(offsets)
-    asked = x.is_valid() & at.is_valid()
-    place = np.where(at.values < 0, lengths + at.values, at.values - 1)
-    there = asked & (at.values != 0) & (place >= 0) & (place < lengths)
-    failed = asked & ~there
-    if failed.any():
-        frame.fail(failed)
-    elements = column_of_inner(x.type.element, nested.flatten())
-    return picked(elements, offsets[:-1] + np.where(there, place, 0), there)
+        return value_at_key(x, spread(at, frame.rows), type_)
+    lists = Lists(x)
+    number = at.values
+    behind = np.where(number < 0, lists.lengths, -1) if np.any(number < 0) else -1
+    place = number + behind
+    there = (place >= 0) & (place < lists.lengths)
+    if at.valid is not None:
+        there = there & at.valid
+    if not there.all():
+        failed = x.is_valid() & is_known(at) & ~there
+        if failed.any():
+            frame.fail(failed)
+    return picked(lists.elements, lists.offsets[:-1] + place, there)
 
 
 def _equal_to(lists: Lists, value: Column) -> NDArray[np.bool_]:
     """Which elements equal the value of their row."""
-    return np.asarray(
-        compare(ComparisonOp.EQ, lists.elements, take(value, lists.rows)) & lists.known
-    )
+    beside = value if is_constant(value) else take(value, lists.rows)
+    equal = compare(ComparisonOp.EQ, lists.elements, beside)
+    if lists.elements.valid is not None:
+        equal = equal & lists.known
+    return np.broadcast_to(equal, (len(lists.flat),))
 
 
 def _array_contains(frame: Frame, type_: ColumnType, x: Column, value: Column) -> Column:
     lists = Lists(x)
-    found = np.zeros(len(x), np.bool_)
-    found[lists.rows[_equal_to(lists, value)]] = True
-    has_null = np.zeros(len(x), np.bool_)
-    has_null[lists.rows[~lists.known]] = True
-    return _masked(type_, found, lists.valid & value.is_valid() & (found | ~has_null))
+    found = lists.any_of(_equal_to(lists, value))
+    valid = lists.valid & is_known(value)
+    if lists.elements.valid is not None:
+        valid = valid & (found | ~lists.any_unknown())
+    return _masked(type_, found, valid)
 
 
 def _array_position(frame: Frame, type_: ColumnType, x: Column, value: Column) -> Column:
@@ -133,7 +117,7 @@ def _array_position(frame: Frame, type_: ColumnType, x: Column, value: Column) -
     hits = np.flatnonzero(_equal_to(lists, value))[::-1]
     places = np.zeros(len(x), np.int64)
     places[lists.rows[hits]] = hits - lists.offsets[lists.rows[hits]] + 1
-    return _masked(type_, places, lists.valid & value.is_valid())
+    return _masked(type_, places, lists.valid & is_known(value))
 
 
 def _array_join(
@@ -198,7 +182,7 @@ def _extreme(*, greatest: bool) -> Callable[..., Column]:
     def make(frame: Frame, type_: ColumnType, x: Column) -> Column:
         lists = Lists(x)
         if not lists.elements.type.held_as_text:
-            return _extreme_number(lists, greatest=greatest)
+            return _masked(lists.elements.type, *extreme_numbers(lists, greatest=greatest))
         places = np.flatnonzero(lists.known)
         order = np.lexsort((ranks(lists.elements)[places], lists.rows[places]))
         places = places[order]
@@ -213,36 +197,21 @@ def _extreme(*, greatest: bool) -> Callable[..., Column]:
     return make
 
 
-def _extreme_number(lists: Lists, *, greatest: bool) -> Column:
-    """The same for numbers: one pass over the elements that are known."""
-    values = lists.elements.values[lists.known]
-    counts = np.bincount(lists.rows[lists.known], minlength=len(lists.lengths))
-    there = counts > 0
-    found = np.zeros(len(counts), values.dtype)
-    if there.any():
-        starts = (np.cumsum(counts) - counts)[there]
-        pick: Any = np.maximum if greatest else np.fmin  # NaN is greatest
-        if values.dtype == np.bool_:
-            pick = np.logical_or if greatest else np.logical_and
-        found[there] = pick.reduceat(values, starts)
-    return _masked(lists.elements.type, found, there)
-
-
 def _slice(frame: Frame, type_: ColumnType, x: Column, start: Column, length: Column) -> Column:
     lists = Lists(x)
-    valid = lists.valid & start.is_valid() & length.is_valid()
+    valid = lists.valid & is_known(start) & is_known(length)
     failed = valid & ((start.values == 0) | (length.values < 0))
     if failed.any():
         frame.fail(failed)
         valid = valid & ~failed
-    begin = np.where(start.values < 0, lists.lengths + start.values, start.values - 1)
-    outside = (begin < 0) | (begin >= lists.lengths) | ~valid
-    begin = np.where(outside, 0, begin)
-    count = np.where(outside, 0, np.minimum(length.values, lists.lengths - begin))
-    position = np.arange(len(lists.rows)) - lists.offsets[lists.rows]
-    inside = (position >= begin[lists.rows]) & (position < (begin + count)[lists.rows])
-    order = np.flatnonzero(inside)
+    begin = start.values + np.where(start.values < 0, lists.lengths, -1)
+    inside = (begin >= 0) & (begin < lists.lengths) & valid
+    count = np.where(inside, np.minimum(length.values, lists.lengths - begin), 0)
+    before = np.cumsum(count) - count  # elements of the rows before
+    order = np.arange(int(count.sum())) + np.repeat(lists.offsets[:-1] + begin - before, count)
     made = lists.kept(order, count, type_)
+    if valid.all():
+        return made
     nested = pc.if_else(pa.array(valid), nested_of(made), pa.scalar(None, inner_type(type_)))
     return nested_column(type_, nested)
 
@@ -267,8 +236,7 @@ def _sort_array(
 def _flatten(frame: Frame, type_: ColumnType, x: Column) -> Column:
     lists = Lists(x)
     inner = lists.flat
-    has_null = np.zeros(len(x), np.bool_)
-    has_null[lists.rows[~lists.known]] = True
+    has_null = lists.any_unknown()
     offsets = offsets_of(inner)[lists.offsets]
     valid = lists.valid & ~has_null
     if has_null.any():  # their elements belong to nobody
@@ -278,8 +246,8 @@ def _flatten(frame: Frame, type_: ColumnType, x: Column) -> Column:
             lists.rows[keep], weights=np.diff(offsets_of(inner))[keep], minlength=len(x)
         )
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return nested_column(type_, lists_of(offsets, rest.flatten(), valid))
-    return nested_column(type_, lists_of(offsets, inner.flatten(), valid))
+        return nested_column(type_, lists_of(offsets, flat_of(rest), valid))
+    return nested_column(type_, lists_of(offsets, flat_of(inner), valid))
 
 
 def _array(frame: Frame, type_: ColumnType, *values: Column) -> Column:
@@ -318,7 +286,7 @@ def _map(frame: Frame, type_: ColumnType, *values: Column) -> Column:
 def _part_of_map(number: int) -> Callable[..., Column]:
     def make(frame: Frame, type_: ColumnType, x: Column) -> Column:
         nested = nested_of(x)
-        inner = field_of(nested.flatten(), number)
+        inner = field_of(flat_of(nested), number)
         return nested_column(type_, lists_of(offsets_of(nested), inner, x.valid))
 
     return make
@@ -342,14 +310,14 @@ PARTIAL_KERNELS: dict[str, PartialKernel] = {}
 
 NODES: dict[str, NodeMaker] = {
     "size": _node(_size),
-    "element_at": _node(_element_at),
-    "array_contains": _node(_array_contains),
-    "array_position": _node(_array_position),
+    "element_at": _node(_element_at, takes_constants=True),
+    "array_contains": _node(_array_contains, takes_constants=True),
+    "array_position": _node(_array_position, takes_constants=True),
     "array_join": _node(_array_join),
     "array_distinct": _node(_array_distinct),
     "array_max": _node(_extreme(greatest=True)),
     "array_min": _node(_extreme(greatest=False)),
-    "slice": _node(_slice),
+    "slice": _node(_slice, takes_constants=True),
     "sort_array": _node(_sort_array),
     "flatten": _node(_flatten),
     "array": _node(_array),

@@ -18,12 +18,14 @@ from cqc.runtime.columns.comparisons import compare
 from cqc.runtime.columns.nested import (
     column_of_inner,
     field_of,
+    flat_of,
     inner_of_column,
     lists_of,
     nested_column,
     nested_of,
     offsets_of,
 )
+from cqc.runtime.expressions.nested.lists import Lists, rows_of_elements
 from cqc.runtime.expressions.nested.spread import spread
 
 if TYPE_CHECKING:
@@ -31,14 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cqc.runtime.expressions.expression_kernels import Frame, Node
+    from cqc.runtime.expressions.expression_kernels import ColumnSource, Frame, Node
 
 VARIABLES = -3  # the item number under which the variables of lambdas are asked for
-
-
-def rows_of_elements(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The row of each element."""
-    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
 def field_node(whole: Node, number: int, type_: ColumnType) -> Node:
@@ -48,7 +45,7 @@ def field_node(whole: Node, number: int, type_: ColumnType) -> Node:
         column = spread(whole(frame), frame.rows)
         nested = nested_of(column)
         if isinstance(column.type, ArrayType):
-            inner = field_of(nested.flatten(), number)
+            inner = field_of(flat_of(nested), number)
             return nested_column(type_, lists_of(offsets_of(nested), inner, column.valid))
         return column_of_inner(type_, field_of(nested, number))
 
@@ -60,26 +57,26 @@ def item_node(whole: Node, index: Node, type_: ColumnType) -> Node:
 
     def node(frame: Frame) -> Column:
         column = spread(whole(frame), frame.rows)
-        wanted = spread(index(frame), frame.rows)
+        wanted = index(frame)
         if isinstance(column.type, MapType):
-            return value_at_key(column, wanted, type_)
+            return value_at_key(column, spread(wanted, frame.rows), type_)
         assert isinstance(column.type, ArrayType)
-        nested = nested_of(column)
-        offsets = offsets_of(nested)
-        there = (wanted.values >= 0) & (wanted.values < np.diff(offsets))
-        there = there & is_known(wanted)
-        elements = column_of_inner(column.type.element, nested.flatten())
-        return picked(elements, offsets[:-1] + np.where(there, wanted.values, 0), there)
+        lists = Lists(column)
+        there = (wanted.values >= 0) & (wanted.values < lists.lengths) & is_known(wanted)
+        return picked(lists.elements, lists.offsets[:-1] + wanted.values, there)
 
     return node
 
 
 def picked(elements: Column, places: NDArray[np.int64], there: NDArray[np.bool_]) -> Column:
     """The elements at some places, NULL where there is none."""
-    if not len(elements) or not there.any():
-        return null_column(elements.type, len(places))
     inner = inner_of_column(elements)
-    found = inner.take(pa.array(np.where(there, places, 0), mask=~there))
+    if there.all():
+        found = inner.take(pa.array(places))
+    elif len(elements) and there.any():
+        found = inner.take(pa.array(np.where(there, places, 0), mask=~there))
+    else:
+        return null_column(elements.type, len(places))
     return column_of_inner(elements.type, found)
 
 
@@ -88,7 +85,7 @@ def value_at_key(column: Column, wanted: Column, type_: ColumnType) -> Column:
     assert isinstance(column.type, MapType)
     nested = nested_of(column)
     offsets = offsets_of(nested)
-    entries = nested.flatten()
+    entries = flat_of(nested)
     rows = rows_of_elements(offsets)
     keys = column_of_inner(column.type.key, field_of(entries, 0))
     equal = compare(ComparisonOp.EQ, keys, take(wanted, rows)) & np.broadcast_to(
@@ -104,51 +101,57 @@ class _Elements:
     """The elements of an array column, and the frame in which a body is evaluated on them."""
 
     def __init__(self, frame: Frame, array: Node, first: int) -> None:
-        self.column = spread(array(frame), frame.rows)
-        assert isinstance(self.column.type, ArrayType)
-        self.nested = nested_of(self.column)
-        self.offsets = offsets_of(self.nested)
-        self.flat = self.nested.flatten()
-        self.rows = rows_of_elements(self.offsets)
-        elements = column_of_inner(self.column.type.element, self.flat)
-        rows, offsets = self.rows, self.offsets
-        known: dict[tuple[int, int], Column] = {(VARIABLES, first): elements}
+        self.lists = lists = Lists(spread(array(frame), frame.rows))
+        active = None if frame.active is None else frame.active[lists.rows]
+        if lists.column.valid is not None and active is not None:
+            active = active & lists.valid[lists.rows]
+        columns = _columns_of_elements(frame, lists, first)
+        self.frame = replace(frame, columns=columns, rows=len(lists.flat), active=active)
 
-        def columns(item: int, column: int) -> Column:
-            found = known.get((item, column))
-            if found is None:
-                if (item, column) == (VARIABLES, first + 1):
-                    found = Column(ColumnType.BIGINT, np.arange(len(rows)) - offsets[rows])
-                else:
-                    found = take(frame.columns(item, column), rows)
-                known[item, column] = found
-            return found
+    def truth(self, body: Node) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
+        """Where the body is TRUE, and where it is NULL (None: nowhere)."""
+        made = spread(body(self.frame), self.frame.rows)
+        if made.valid is None:
+            return made.values, None
+        return made.values & made.valid, ~made.valid
 
-        active = None if frame.active is None else frame.active[rows]
-        if self.column.valid is not None and active is not None:
-            active = active & self.column.valid[rows]
-        self.frame = replace(frame, columns=columns, rows=len(rows), active=active)
+    def decided(
+        self,
+        type_: ColumnType,
+        held: NDArray[np.bool_],
+        result: bool,
+        unknown: NDArray[np.bool_] | None,
+    ) -> Column:
+        """The result where it is held, which one element decides; NULL where it is not and an element is unknown."""
+        valid = self.lists.column.valid
+        if unknown is not None:
+            valid = self.lists.valid & (held | ~self.lists.any_of(unknown))
+        return Column(type_, held if result else ~held, valid)
 
-    def truth(self, body: Node) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Where the body is TRUE, and where it is NULL."""
-        made = spread(body(self.frame), len(self.rows))
-        known = np.broadcast_to(is_known(made), self.rows.shape)
-        return made.values & known, ~known
 
-    def any_of(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The rows one of whose elements is marked."""
-        found = np.zeros(len(self.column), np.bool_)
-        found[self.rows[marked]] = True
+def _columns_of_elements(frame: Frame, lists: Lists, first: int) -> ColumnSource:
+    """The columns that a body sees: its variables, and those of the row of each element."""
+    known: dict[tuple[int, int], Column] = {(VARIABLES, first): lists.elements}
+
+    def columns(item: int, column: int) -> Column:
+        found = known.get((item, column))
+        if found is None:
+            if (item, column) == (VARIABLES, first + 1):
+                places = np.arange(len(lists.flat)) - lists.offsets[lists.rows]
+                found = Column(ColumnType.BIGINT, places)
+            else:
+                found = take(frame.columns(item, column), lists.rows)
+            known[item, column] = found
         return found
+
+    return columns
 
 
 def _exists(array: Node, body: Node, first: int, type_: ColumnType) -> Node:
     def node(frame: Frame) -> Column:
         elements = _Elements(frame, array, first)
         true, unknown = elements.truth(body)
-        held = elements.any_of(true)
-        valid = elements.column.is_valid() & (held | ~elements.any_of(unknown))
-        return Column(type_, held, None if valid.all() else valid)
+        return elements.decided(type_, elements.lists.any_of(true), True, unknown)
 
     return node
 
@@ -157,9 +160,8 @@ def _forall(array: Node, body: Node, first: int, type_: ColumnType) -> Node:
     def node(frame: Frame) -> Column:
         elements = _Elements(frame, array, first)
         true, unknown = elements.truth(body)
-        failed = elements.any_of(~true & ~unknown)
-        valid = elements.column.is_valid() & (failed | ~elements.any_of(unknown))
-        return Column(type_, ~failed, None if valid.all() else valid)
+        false = ~true if unknown is None else ~(true | unknown)
+        return elements.decided(type_, elements.lists.any_of(false), False, unknown)
 
     return node
 
@@ -168,9 +170,11 @@ def _filter(array: Node, body: Node, first: int, type_: ColumnType) -> Node:
     def node(frame: Frame) -> Column:
         elements = _Elements(frame, array, first)
         true, _ = elements.truth(body)
-        kept = elements.flat.filter(pa.array(true))
+        kept = elements.lists.flat.filter(pa.array(true))
         before = np.concatenate([[0], np.cumsum(true)])
-        return nested_column(type_, lists_of(before[elements.offsets], kept, elements.column.valid))
+        return nested_column(
+            type_, lists_of(before[elements.lists.offsets], kept, elements.lists.column.valid)
+        )
 
     return node
 
@@ -178,8 +182,10 @@ def _filter(array: Node, body: Node, first: int, type_: ColumnType) -> Node:
 def _transform(array: Node, body: Node, first: int, type_: ColumnType) -> Node:
     def node(frame: Frame) -> Column:
         elements = _Elements(frame, array, first)
-        made = inner_of_column(spread(body(elements.frame), len(elements.rows)))
-        return nested_column(type_, lists_of(elements.offsets, made, elements.column.valid))
+        made = inner_of_column(spread(body(elements.frame), elements.frame.rows))
+        return nested_column(
+            type_, lists_of(elements.lists.offsets, made, elements.lists.column.valid)
+        )
 
     return node
 

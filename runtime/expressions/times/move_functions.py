@@ -15,6 +15,7 @@ from cqc.compiler.meaning.times.time_units import FIXED_US, MONTHS, WEEKDAYS
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import Column
 from cqc.runtime.expressions.arithmetic import Outcome, arithmetic
+from cqc.runtime.expressions.division import towards_zero
 from cqc.runtime.expressions.times import calendar
 from cqc.runtime.expressions.times.by_word import by_word
 from cqc.runtime.expressions.times.calendar import DAY_US, MINUTE_US, SECOND_US, day_and_clock
@@ -124,26 +125,28 @@ def _timestampdiff(unit: Column, start: Column, end: Column) -> PartialOutcome:
 def _between(unit: str, start: Column, end: Column) -> PartialOutcome:
     """Whole units from start to end, towards zero."""
     unit = unit.upper()
+    if unit in FIXED_US:
+        with np.errstate(all="ignore"):
+            lies = np.asarray(end.values - start.values)
+            beyond = ((end.values ^ start.values) & (end.values ^ lies)) < 0
+        if not beyond.any():
+            return towards_zero(lies, FIXED_US[unit]), None, None
     (day_1, clock_1), (day_2, clock_2) = (day_and_clock(part.values) for part in (start, end))
     if unit in MONTHS:
         days = day_2 - ((day_2 > day_1) & (clock_2 < clock_1))
         days = days + ((day_2 < day_1) & (clock_2 > clock_1))
         (month_1, in_1), (month_2, in_2) = (calendar.month_number(part) for part in (day_1, days))
-        months = _towards_zero((month_2 * 32 + in_2) - (month_1 * 32 + in_1), 32)
-        return _towards_zero(months, MONTHS[unit]), None, None
+        months = towards_zero((month_2 * 32 + in_2) - (month_1 * 32 + in_1), 32)
+        return towards_zero(months, MONTHS[unit]), None, None
     days, clock = day_2 - day_1, clock_2 - clock_1
     up, down = (days > 0) & (clock < 0), (days < 0) & (clock > 0)
     days, clock = days - up + down, clock + np.where(up, DAY_US, 0) - np.where(down, DAY_US, 0)
     size = FIXED_US[unit]
     if size >= DAY_US:
-        return _towards_zero(days, size // DAY_US), None, None
+        return towards_zero(days, size // DAY_US), None, None
     beyond = np.asarray(np.abs(days.astype(np.float64)) * (DAY_US // size) >= 2.0**63)
-    made = np.where(beyond, 0, days) * (DAY_US // size) + _towards_zero(clock, size)
+    made = np.where(beyond, 0, days) * (DAY_US // size) + towards_zero(clock, size)
     return np.asarray(made), beyond, None
-
-
-def _towards_zero(number: Any, size: int) -> Any:
-    return np.asarray(np.sign(number) * (np.abs(number) // size))
 
 
 def _make_date(year: Column, month: Column, day: Column) -> Outcome:

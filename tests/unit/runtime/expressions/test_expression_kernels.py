@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from cqc.compiler.meaning.bound import ArithmeticOp
@@ -16,7 +15,6 @@ from cqc.runtime.expressions.expression_kernels import (
     Failures,
     Frame,
     case_node,
-    choose,
     column_node,
     connective_node,
     constant,
@@ -129,13 +127,6 @@ def test_in_a_list_is_the_or_of_equalities(
 ) -> None:
     node = in_constants_node(column_node(0, 0), [constant(value, type_) for value in listed])
     assert values(node, frame(from_python(type_, column))) == expected
-
-
-def test_a_column_is_chosen_by_row() -> None:
-    mask = np.array([True, False])
-    for type_, one, other in ((T.STRING, ["a", "b"], [None, "d"]), (T.BIGINT, [1, 2], [3, None])):
-        made = choose(mask, from_python(type_, one), from_python(type_, other))
-        assert to_python(made) == [one[0], other[1]]
 
 
 def test_a_constant_is_spread() -> None:

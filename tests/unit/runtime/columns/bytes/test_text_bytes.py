@@ -1,22 +1,15 @@
 """Kernels over the bytes of texts, beside what Python makes of each text."""
 
-import base64
 import random
-import re
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from cqc.runtime.columns.bytes import byte_columns
 from cqc.runtime.columns.bytes.text_bytes import (
-    base64_of,
     binary_of_numbers,
     first_points,
-    hex_of_base64,
-    hex_of_numbers,
-    hex_of_texts,
     holds,
     last_points,
     places,
@@ -65,65 +58,10 @@ def test_first_code_points_of_every_length() -> None:
     assert first_points(_cut([*texts])).tolist() == [ord(text[0]) if text else 0 for text in texts]
 
 
-def test_base64_is_cut_into_lines() -> None:
-    texts = ["x" * size for size in (*range(5), 56, 57, 58, 113, 114, 115, 300)]
-    texts += _random_texts("abé日𝄞\n", 90)
-    made = base64_of(_cut([*texts])).to_pylist()
-    for text, shown in zip(texts, made, strict=True):
-        whole = base64.b64encode(text.encode()).decode()
-        assert shown == "\r\n".join(re.findall(".{1,76}", whole))
-    raw = pa.array([b"\xff\xfe\xfd", b"", b"\x00"], pa.binary())
-    assert base64_of(raw).to_pylist() == ["//79", "", "AA=="]
-
-
-def _java_bytes(text: str) -> str | None:
-    """The rules of Java's decoder for MIME, one text at a time."""
-    digits, padding, rest = text.partition("=")
-    digits = re.sub("[^A-Za-z0-9+/]+", "", digits)
-    over = len(digits) % 4
-    if over == 1 or (padding and (over == 0 or re.search("[A-Za-z0-9+/]", rest))):
-        return None
-    if padding and over == 2 and not rest.startswith("="):
-        return None
-    return base64.b64decode(digits + "=" * (-over % 4)).hex()
-
-
-def test_base64_is_read_as_java_reads_it() -> None:
-    texts = _random_texts("aZ9+/=\r -é", 9, 4000) + _random_texts("aZ9+/", 30)
-    texts += ["YQ==", "YQ=", "YQ", "YWI=", "YWJj", "YWJj=", "Y", "=", "YQ==x", "YQ==-", "YQ=-="]
-    made, failed = hex_of_base64(_cut([*texts]))
-    expected = [_java_bytes(text) for text in texts]
-    assert [
-        None if bad else shown for shown, bad in zip(made.to_pylist(), failed, strict=True)
-    ] == expected
-    assert 100 < sum(each is None for each in expected) < len(texts) - 100
-
-
-def test_hexadecimal_digits_of_texts_and_of_numbers() -> None:
-    texts = _random_texts("abé日𝄞\n", 9)
-    assert hex_of_texts(_cut([*texts])).to_pylist() == [
-        text.encode().hex().upper() for text in texts
-    ]
-    numbers = [0, 1, 15, 16, 255, -1, -(2**63), 2**63 - 1, 2**60, 2**60 - 1, -(2**60)]
-    shown = [format(number & (2**64 - 1), "X") for number in numbers]
-    assert hex_of_numbers(np.array(numbers)).to_pylist() == shown
-
-
 @pytest.mark.parametrize("texts", [pa.array([], pa.string()), pa.array([None, ""], pa.string())])
 def test_nothing_at_all_is_no_trouble(texts: Any) -> None:
-    empty = [""] * len(texts)
-    assert base64_of(texts).to_pylist() == empty
-    assert hex_of_base64(texts)[0].to_pylist() == empty
-    assert hex_of_texts(texts).to_pylist() == empty
     assert first_points(texts).tolist() == [0] * len(texts)
     assert places(pa.scalar("a"), texts, None, len(texts)).tolist() == [0] * len(texts)
-    assert hex_of_numbers(np.zeros(0, np.int64)).to_pylist() == []
-
-
-def test_what_has_no_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_columns, "MOST", 3)
-    with pytest.raises(OverflowError):
-        hex_of_texts(pa.array(["ab"]))
 
 
 CONSTANTS = {
