@@ -8,6 +8,7 @@ The standard library's client makes an e-mail message of each answer's header li
 from __future__ import annotations
 
 import socket
+from string import hexdigits
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 1 << 16
 _MOST_LINES = 200  # of one head
 _PIECE = 1 << 16
+_LONGEST_BODY = 1 << 20  # a longer one is not waited for: the connection is given up instead
+_HEXADECIMAL = frozenset(hexdigits)
 _NO_BODY = frozenset({204, 304})
 _CONTINUE, _FIRST_FINAL, _SWITCHING = 100, 200, 101
 
@@ -103,7 +106,12 @@ class HttpConnection:
         if status in _NO_BODY or status == _SWITCHING:
             self.is_kept = self.is_kept and status != _SWITCHING
         elif "chunked" in headers.get("transfer-encoding", "").lower():
+            left = _LONGEST_BODY
             while size := self._chunk_size():
+                left -= size
+                if left < 0:
+                    self.is_kept = False
+                    return
                 self._skip(size)
                 self._line()
             self._headers()
@@ -111,16 +119,18 @@ class HttpConnection:
             length = headers["content-length"]
             if not (length.isascii() and length.isdigit()):
                 raise BadAnswerError(f"'{length[:80]}' is no Content-Length")
-            self._skip(int(length))
+            if int(length) > _LONGEST_BODY:
+                self.is_kept = False
+            else:
+                self._skip(int(length))
         else:  # it goes on until the server closes, and says nothing that matters
             self.is_kept = False
 
     def _chunk_size(self) -> int:
         text = self._line().partition(";")[0].strip()
-        try:
-            return int(text, 16)
-        except ValueError:
-            raise BadAnswerError(f"'{text[:80]}' is no size of a chunk") from None
+        if not text or not set(text) <= _HEXADECIMAL:
+            raise BadAnswerError(f"'{text[:80]}' is no size of a chunk")
+        return int(text, 16)
 
     def _skip(self, size: int) -> None:
         while size:

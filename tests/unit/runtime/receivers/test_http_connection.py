@@ -78,6 +78,8 @@ def test_the_next_request_goes_over_the_same_connection(
         b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n\r\nuntil the end",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nand so on",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffff\r\nand so on",
     ],
 )
 def test_a_connection_that_ends_is_not_kept(answer: bytes, server: Server) -> None:
@@ -97,6 +99,7 @@ def test_a_connection_that_ends_is_not_kept(answer: bytes, server: Server) -> No
         b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort",
         b"HTTP/1.1 200 OK\r\nContent-Length: -9\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc",
         b"HTTP/1.1 200 OK\r\n" + 300 * b"X: y\r\n",
         b"HTTP/1.1 200 " + (1 << 17) * b"x",
     ],
