@@ -88,9 +88,7 @@ def test_hexadecimal_digits_are_told_from_other_texts() -> None:
 
 def test_base64_with_strange_bytes_between_is_read() -> None:
     text = base64.b64encode(bytes(range(256))).decode()
-    texts = [
-        text[:at] + mark + text[at:] for at in range(40) for mark in ("\r\n", "-", "é", " .")
-    ]
+    texts = [text[:at] + mark + text[at:] for at in range(40) for mark in ("\r\n", "-", "é", " .")]
     made, failed = hex_of_base64(pa.array(texts))
     assert set(made.to_pylist()) == {bytes(range(256)).hex()}
     assert not failed.any()
