@@ -35,8 +35,7 @@ from cqc.runtime.expressions.nested.lists import (
     first_in_short_rows,
     rows_of_elements,
 )
-from cqc.runtime.expressions.nested.spread import spread
-from cqc.runtime.expressions.row_by_row import is_constant
+from cqc.runtime.expressions.nested.spread import is_constant, spread
 from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
