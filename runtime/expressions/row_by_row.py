@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.runtime.columns.columns import Column
+from cqc.runtime.expressions.nested.spread import is_constant as is_constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,17 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cqc.runtime.expressions.kernel import PartialKernel, PartialOutcome
-
-
-def is_constant(column: Column | None) -> bool:
-    """Whether a column stands for one value on every row; so does an argument that is left out."""
-    if type(column) not in (Column, type(None)):
-        return False  # one with a form of its own, which would make texts when asked for values
-    if column is None or isinstance(column.values, pa.Scalar):
-        return True
-    if isinstance(column.values, pa.Array):
-        return False  # NumPy would make objects of its texts to count the dimensions
-    return np.ndim(column.values) == 0
 
 
 def constant_text(column: Column) -> str:

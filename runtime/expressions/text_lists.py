@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cqc.runtime.columns.bytes.byte_columns import bytes_of
+from cqc.runtime.columns.bytes.text_bytes import between_marks
 from cqc.runtime.columns.columns import Column, spread
 from cqc.runtime.columns.nested import lists_of, nested_column
 from cqc.runtime.expressions.regular_expressions import compiled, never_empty
@@ -87,7 +89,7 @@ _MARKS = ("\x00", "\x01", "\x02", "\x1f")  # what texts do not hold; one is enou
 def _extracted_column(text: Column, given: list[Column]) -> Any:
     """What a group of each match holds, of a whole column; None where Arrow would find something else.
 
-    Each match is replaced by its group between two marks; split at the marks, every second part is a group.
+    Each match is replaced by its group between two marks.
     """
     pattern, group = given[0], given[1] if len(given) > 1 else None
     if is_constant(text) or not (is_constant(pattern) and is_constant(group)):
@@ -97,19 +99,14 @@ def _extracted_column(text: Column, given: list[Column]) -> Any:
     if program is None or not never_empty(source) or not 0 <= wanted <= min(program.groups, 9):
         return None
     texts = text.values
-    free = (mark for mark in _MARKS if not pc.any(pc.match_substring(texts, mark)).as_py())
-    mark = next(free, None)
+    held, _ = bytes_of(texts)
+    mark = next((mark for mark in _MARKS if not (held == ord(mark)).any()), None)
     if mark is None:
         return None
     marked = pc.replace_substring_regex(texts, source, f"{mark}\\{wanted}{mark}")
-    lists = pc.split_pattern(marked, mark)
-    starts = lists.offsets.to_numpy()
-    counts = np.diff(starts) // 2
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    places = np.repeat(starts[:-1] + 1 - 2 * offsets[:-1], counts) + 2 * np.arange(offsets[-1])
+    offsets, parts = between_marks(marked, ord(mark))
     valid = None if not texts.null_count else texts.is_valid().to_numpy(zero_copy_only=False)
-    return lists_of(offsets, lists.values.take(pa.array(places)), valid)
+    return lists_of(offsets, parts, valid)
 
 
 def _list_node(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cqc.runtime.columns.bytes.byte_columns import bytes_of, texts_of
+from cqc.runtime.columns.bytes.byte_columns import bytes_of, offsets_of, texts_of
 from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
@@ -35,6 +35,17 @@ def holds(part: str, texts: pa.Array) -> NDArray[np.bool_]:
         np.frombuffer(part.encode() or b"\0", np.uint8).copy(), bool(part), *bytes_of(texts), found
     )
     return found
+
+
+def between_marks(texts: pa.Array, mark: int) -> tuple[NDArray[np.int64], pa.StringArray]:
+    """What stands between the first and the second byte of a kind, between the third and the fourth and so on; and where the parts of each text begin."""
+    data, starts = bytes_of(texts)
+    marks = np.flatnonzero(data == mark)
+    begins, ends = marks[::2] + 1, marks[1::2]
+    offsets = offsets_of(ends - begins)
+    made, rows = np.empty(offsets[-1], np.uint8), np.zeros(len(starts), np.int64)
+    _copy(data, starts, (begins, offsets), made, rows)
+    return rows, texts_of(offsets, made)
 
 
 def last_points(texts: pa.Array, count: int) -> pa.StringArray:
@@ -116,6 +127,19 @@ def _holds(part, is_some, data, starts, found):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _copy(data, starts, parts, made, rows):  # type: ignore[no-untyped-def]
+    begins, offsets = parts
+    at = 0
+    for row in range(len(starts) - 1):
+        while at < len(begins) and begins[at] < starts[row + 1]:
+            begin, to = begins[at], offsets[at]
+            for place in range(offsets[at + 1] - to):
+                made[to + place] = data[begin + place]
+            at += 1
+        rows[row + 1] = at
+
+
+@njit(cache=True, nogil=True)
 def _tail(data, starts, count, offsets, made):  # type: ignore[no-untyped-def]
     to = 0
     for row in range(len(starts) - 1):
@@ -166,3 +190,4 @@ def warm() -> None:
     binary_of_numbers(np.array([-1, 255]))
     holds("c", texts)
     last_points(texts, 1)
+    between_marks(texts, 0)

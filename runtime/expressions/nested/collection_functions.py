@@ -28,9 +28,14 @@ from cqc.runtime.columns.nested import (
     structs_of,
 )
 from cqc.runtime.expressions.nested.lambdas import picked, value_at_key
-from cqc.runtime.expressions.nested.lists import Lists, extreme_numbers, rows_of_elements
-from cqc.runtime.expressions.nested.spread import spread
-from cqc.runtime.expressions.row_by_row import is_constant
+from cqc.runtime.expressions.nested.lists import (
+    SHORT,
+    Lists,
+    extreme_numbers,
+    first_in_short_rows,
+    rows_of_elements,
+)
+from cqc.runtime.expressions.nested.spread import is_constant, spread
 from cqc.runtime.kernel import njit
 
 if TYPE_CHECKING:
@@ -154,9 +159,14 @@ def ranks(column: Column) -> NDArray[np.int64]:
 
 def _array_distinct(frame: Frame, type_: ColumnType, x: Column) -> Column:
     lists = Lists(x)
-    numbers = np.where(lists.known, _numbered(lists.elements), -1) + 1
-    first = np.empty(len(numbers), np.bool_)
-    _first_in_row(lists.rows, numbers, np.full(len(numbers) + 2, -1, np.int64), first)
+    if lists.lengths.max(initial=0) <= SHORT:
+        first = first_in_short_rows(lists)
+    else:
+        numbers = np.where(lists.known, _numbered(lists.elements), -1) + 1
+        first = np.empty(len(numbers), np.bool_)
+        _first_in_row(lists.rows, numbers, np.full(len(numbers) + 2, -1, np.int64), first)
+    if first.all():
+        return nested_column(type_, nested_of(x))
     places = np.flatnonzero(first)
     return lists.kept(places, np.bincount(lists.rows[places], minlength=len(x)), type_)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cqc.compiler.meaning.types import ArrayType, ColumnType
+from cqc.runtime.columns.bytes.byte_columns import bytes_of
 from cqc.runtime.columns.columns import Column, is_known
 from cqc.runtime.columns.nested import (
     column_of_inner,
@@ -28,6 +29,7 @@ _TYPES = {
     pa.int64(): ColumnType.BIGINT,
     pa.float64(): ColumnType.DOUBLE,
     pa.bool_(): ColumnType.BOOLEAN,
+    pa.string(): ColumnType.STRING,
 }
 
 
@@ -108,6 +110,57 @@ def _fixed(values: NDArray[Any]) -> NDArray[Any]:
     return made
 
 
+SHORT = 16  # elements of a row that are compared with each other
+
+
+def first_in_short_rows(lists: Lists) -> NDArray[np.bool_]:
+    """Which elements are there for the first time in their row, by comparing those of a row with each other; NULL is a value, and so is NaN."""
+    values, first = lists.elements.values, np.empty(len(lists.flat), np.bool_)
+    known = _fixed(lists.known)
+    if lists.elements.type.held_as_text:
+        _first_text(lists.offsets, *bytes_of(values), known, first)
+        return first
+    if values.dtype == np.float64:
+        values = np.where(np.isnan(values), np.nan, values + 0.0).view(np.int64)
+    _first_number(lists.offsets, _fixed(values.astype(np.int64)), known, first)
+    return first
+
+
+@njit(cache=True, nogil=True)
+def _first_number(offsets, numbers, known, first):  # type: ignore[no-untyped-def]
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            is_first = True
+            for other in range(offsets[row], at):
+                if known[other] == known[at] and (not known[at] or numbers[other] == numbers[at]):
+                    is_first = False
+                    break
+            first[at] = is_first
+
+
+@njit(cache=True, nogil=True)
+def _first_text(offsets, data, starts, known, first):  # type: ignore[no-untyped-def]
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            is_first = True
+            begin, size = starts[at], starts[at + 1] - starts[at]
+            for other in range(offsets[row], at):
+                if known[other] != known[at]:
+                    continue
+                if known[at]:
+                    since = starts[other]
+                    if starts[other + 1] - since != size:
+                        continue
+                    same = 0
+                    while same < size and data[since + same] == data[begin + same]:
+                        same += 1
+                    if same < size:
+                        continue
+                is_first = False
+                break
+            first[at] = is_first
+
+
 @njit(cache=True, nogil=True)
 def _any_in_row(offsets, marked, found):  # type: ignore[no-untyped-def]
     for row in range(len(found)):
@@ -145,8 +198,10 @@ def _extreme_in_row(offsets, values, asked, greatest, made):  # type: ignore[no-
 
 def warm() -> None:
     """Compile this module's kernels."""
-    for values in (pa.array([1]), pa.array([1.0]), pa.array([True])):
+    for values in (pa.array([1]), pa.array([1.0]), pa.array([True]), pa.array(["a"])):
         made = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), values)
         lists = Lists(nested_column(ArrayType(_TYPES[values.type]), made))
         lists.any_of(lists.known)
-        extreme_numbers(lists, greatest=True)
+        first_in_short_rows(lists)
+        if values.type != pa.string():
+            extreme_numbers(lists, greatest=True)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from cqc.runtime.columns.bytes.text_bytes import (
+    between_marks,
     binary_of_numbers,
     first_points,
     holds,
@@ -119,3 +120,13 @@ def test_parts_ends_and_bits_of_texts() -> None:
     numbers = [0, 1, 5, -1, 2**63 - 1, -(2**63)]
     made = binary_of_numbers(np.array(numbers)).to_pylist()
     assert made == [format(each & (2**64 - 1), "b") for each in numbers]
+
+
+def test_what_stands_between_marks() -> None:
+    rows = ["a|b|c|é日|", "", None, "||", "|x||y|z", "no"]
+    for column in (_cut([*rows]), pa.array(rows[:0], pa.string()), pa.array(["no"])):
+        texts = column.to_pylist()
+        offsets, parts = between_marks(column, ord("|"))
+        expected = [(text or "").split("|")[1::2] for text in texts]
+        assert parts.to_pylist() == [part for each in expected for part in each]
+        assert np.diff(offsets).tolist() == [len(each) for each in expected]

@@ -11,7 +11,12 @@ import pytest
 from cqc.compiler.meaning.types import ArrayType
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.nested import nested_column
-from cqc.runtime.expressions.nested.lists import Lists, extreme_numbers, rows_of_elements
+from cqc.runtime.expressions.nested.lists import (
+    Lists,
+    extreme_numbers,
+    first_in_short_rows,
+    rows_of_elements,
+)
 
 ROWS = [[1, 2], [], None, [3], [None], [5, None, 4], [7]]
 
@@ -60,3 +65,31 @@ def test_the_extremes_of_a_row(
             at = len(rows) // 2
             value = found.tolist()[at] if there[at] else None
             assert repr(value) == repr(expected)
+
+
+@pytest.mark.parametrize(
+    ("type_", "arrow", "rows"),
+    [
+        (T.BIGINT, pa.int64(), [[1, 1, 2**62, None, 1, None], None, [], [1], [0, None, 0]]),
+        (T.DOUBLE, pa.float64(), [[0.0, -0.0, 1.5], [math.nan, -math.nan, None], [1.5, 2.5]]),
+        (T.BOOLEAN, pa.bool_(), [[True, False, True, None, False], [False, None]]),
+        (
+            T.STRING,
+            pa.string(),
+            [["a", "", "é", "ab", "a", None, "é", ""], None, ["a"], [None] * 2],
+        ),
+    ],
+)
+def test_what_is_there_for_the_first_time(
+    type_: T, arrow: pa.DataType, rows: list[list[object] | None]
+) -> None:
+    def key(value: object) -> object:
+        return "NaN" if isinstance(value, float) and math.isnan(value) else value
+
+    expected = [
+        key(value) not in [key(each) for each in row[:at]]
+        for row in rows
+        if row
+        for at, value in enumerate(row)
+    ]
+    assert first_in_short_rows(lists_of(rows, type_, arrow)).tolist() == expected
