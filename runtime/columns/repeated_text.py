@@ -70,6 +70,13 @@ class RepeatedText(Column):
         valid = None if self.valid is None else self.valid[positions]
         return RepeatedText(self.distinct, self.codes[positions], valid)
 
+    def of_own_texts(self) -> RepeatedText:
+        """The same column without the texts that no row has, where there are many."""
+        if len(self.distinct) <= len(self.codes):
+            return self
+        used, codes = np.unique(self.codes, return_inverse=True)
+        return RepeatedText(self.distinct.take(pa.array(used)), codes.astype(np.int32), self.valid)
+
     def followed_by(self, others: Sequence[Column]) -> RepeatedText | None:
         """This column and others behind it, by the distinct texts of all of them; None where some are kept in another way."""
         columns = [self, *(other for other in others if isinstance(other, RepeatedText))]
@@ -80,6 +87,9 @@ class RepeatedText(Column):
             valid = np.concatenate([column.is_valid() for column in columns])
         distinct, codes = self.distinct, [column.codes for column in columns]
         if any(column.distinct is not distinct for column in columns):
+            # The rest of a chunk has the texts of all of it; taken along from chunk to chunk they would become ever more.
+            columns = [column.of_own_texts() for column in columns]
+            codes = [column.codes for column in columns]
             coded = pa.concat_arrays([column.distinct for column in columns]).dictionary_encode()
             distinct, numbers = coded.dictionary, coded.indices.to_numpy()
             starts = np.cumsum([0, *(len(column.distinct) for column in columns[:-1])])

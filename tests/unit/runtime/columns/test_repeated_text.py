@@ -10,6 +10,7 @@ import pytest
 
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.columns.columns import (
+    Column,
     concatenate,
     cut,
     from_python,
@@ -156,3 +157,14 @@ def test_long_texts_that_are_all_new_are_left_as_they_are() -> None:
         encoded = Repetition().encode(column)
         assert isinstance(encoded, RepeatedText)
         assert to_python(encoded) == to_python(column)
+
+
+def test_texts_that_no_row_has_are_not_taken_along() -> None:
+    joined: Column = repeated([f"text {number}" for number in range(50)])
+    for begin in range(0, 500, 50):
+        more = repeated([f"text {number}" for number in range(begin, begin + 50)])
+        rest = cut(joined, len(joined) - 2, len(joined))
+        joined = concatenate([rest, more])
+        assert isinstance(joined, RepeatedText)
+        assert len(joined.distinct) <= 52
+        assert to_python(joined) == to_python(rest) + to_python(more)

@@ -58,3 +58,39 @@ def test_more_keys_than_are_kept_are_read_all_the_same(count: int) -> None:
     others = ", ".join(f'"k{number}": {number}' for number in range(count))
     for _ in range(2):
         assert rows_of(reader, ['{"ts": 5, ' + others + ', "name": "last"}'])[0][:2] == (5, "last")
+
+
+def names_of(text: bytes) -> list[Any]:
+    assert RELATION is not None
+    found: list[Any] = []
+    for part in JsonRows(RELATION).lines(text):
+        found += to_python(part.columns[1])
+        found += ["rejected"] * len(part.rejects)
+    return found
+
+
+@given(st.lists(st.text('ab\\"/\n\té\U0001f600', max_size=150), max_size=4), st.booleans())
+def test_strings_are_read_whatever_is_escaped(texts: list[str], ascii_only: bool) -> None:
+    lines = [json.dumps({"name": text, "ts": 1}, ensure_ascii=ascii_only) for text in texts]
+    assert names_of("\n".join(lines).encode() + b"\n" * 80) == texts
+
+
+@given(st.text('\\\\\\"abnu0/', max_size=150), st.text("x", max_size=70))
+def test_what_is_no_string_is_told_from_one(written: str, before: str) -> None:
+    line = f'{{"ts": 1, "name": "{before}{written}"}}'
+    try:
+        expected = json.loads(line)["name"]
+    except ValueError:
+        expected = "rejected"
+    rest = b'{"ts": 2, "name": "next"}'
+    assert names_of(line.encode() + b"\n" + rest + b"\n" * 80) in (
+        [expected, "next"],
+        ["next", expected],
+    )
+
+
+@pytest.mark.parametrize("broken", ['{"a": [1,', '{"ts": 1,', '{"name": "a', '{"ts":', '{"a": {"b":'])  # fmt: skip
+def test_no_object_goes_on_in_the_next_line(broken: str) -> None:
+    first, last = '{"ts": 1, "name": "first", "a": 0}', '{"ts": 2, "name": "last"}'
+    text = f"{first}\n{broken}\n2]}}\n{last}".encode()
+    assert sorted(names_of(text + b"\n" * 80)) == ["first", "last", "rejected", "rejected"]
