@@ -82,6 +82,8 @@ class RepeatedText(Column):
         columns = [self, *(other for other in others if isinstance(other, RepeatedText))]
         if len(columns) <= len(others):
             return None
+        if all(column.distinct is _NOTHING for column in columns):
+            return no_texts(sum(map(len, columns)))
         valid = None
         if any(column.valid is not None for column in columns):
             valid = np.concatenate([column.is_valid() for column in columns])
@@ -97,7 +99,7 @@ class RepeatedText(Column):
         return RepeatedText(distinct, np.concatenate(codes), valid)
 
 
-# One empty text. Made of a list it would load pandas, where that is installed.
+# One empty text, of columns that are NULL throughout. Made of a list it would load pandas, where that is installed.
 _NOTHING = pa.StringArray.from_buffers(1, pa.py_buffer(np.zeros(2, np.int32)), pa.py_buffer(b""))
 
 

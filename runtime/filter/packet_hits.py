@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _NO_IDS = np.empty(0, np.int32)
 _NO_START = np.zeros(1, np.int64)
 _NO_CODES = np.empty((0, 0), np.int32)
+_FEW_HITS = 8  # of so many rows one hit something, or fewer: then by themselves
 
 
 class HitForms(NamedTuple):
@@ -62,17 +63,23 @@ class PacketHits:
     def add_known(self, found: TextsFound, rows: NDArray[np.int64] | None) -> None:
         """Hits of the texts of a column, or of some rows of it, by what is known of each text.
 
-        Much more may be known than this packet has: texts that are here and hit something get numbers of their own.
+        Much more may be known than this packet has: texts that are here and hit something get numbers of their own. Where few rows
+        hit anything, looking at every row of each block costs more than these hits by themselves.
         """
         if not len(found.ids):
             return
         known = len(found.starts) - 1
         codes = np.empty(len(found.numbers), np.int32)
         chosen = np.empty(min(len(codes), known), np.int32)
-        count, hits = codes_that_hit(
+        count, hits, pairs = codes_that_hit(
             found.numbers, found.starts, known, self._values, codes, chosen
         )
         if not count:
+            return
+        if pairs * _FEW_HITS <= self._tuples:
+            tuples, single = np.empty(pairs, np.int32), np.empty(pairs, np.int32)
+            single_hits(found.numbers, found.starts, found.ids, tuples, single)
+            self.add([(tuples, single)], rows)
             return
         if rows is not None:
             some, codes = codes, np.full(self._tuples, -1, np.int32)
@@ -114,10 +121,10 @@ class PacketHits:
 def codes_that_hit(numbers, starts, known, first, codes, chosen):  # type: ignore[no-untyped-def]
     """The code of each row, counted from `first`, where its text hits something; else -1.
 
-    `chosen` becomes the numbers of those texts; returns how many they are, and how many atoms they hit.
+    `chosen` becomes the numbers of those texts; returns how many they are, how many atoms they hit, and how many the rows do.
     """
     places = np.full(known, -1, np.int32)
-    count = hits = 0
+    count = hits = pairs = 0
     for row in range(len(numbers)):
         codes[row] = -1
         number = numbers[row]
@@ -129,7 +136,21 @@ def codes_that_hit(numbers, starts, known, first, codes, chosen):  # type: ignor
             count += 1
             hits += starts[number + 1] - starts[number]
         codes[row] = places[number] + first
-    return count, hits
+        pairs += starts[number + 1] - starts[number]
+    return count, hits, pairs
+
+
+@njit(cache=True, nogil=True)
+def single_hits(numbers, starts, ids, tuples, out):  # type: ignore[no-untyped-def]
+    """Each row with each atom that its text hits."""
+    written = 0
+    for row in range(len(numbers)):
+        number = numbers[row]
+        if number < 0:
+            continue
+        for place in range(starts[number], starts[number + 1]):
+            tuples[written], out[written] = row, ids[place]
+            written += 1
 
 
 @njit(cache=True, nogil=True)
@@ -165,3 +186,4 @@ def warm() -> None:
     sort_by_block(one, one, 1)
     codes_that_hit(one, np.array([0, 1]), 1, 0, one.copy(), one.copy())
     gather_hits(np.array([0, 1]), one, one, ends, one.copy())
+    single_hits(one, np.array([0, 1]), one, one.copy(), one.copy())

@@ -82,8 +82,11 @@ class PointIndex:
         """Which tuples hit which atoms."""
         self._settle()
         if self._is_text:
-            fitting = np.flatnonzero(text_lengths(column.values) <= self._longest)
-            if 2 * len(fitting) < len(column):  # most texts are too long to be any of the points
+            fits = text_lengths(column.values) <= self._longest
+            fitting = np.flatnonzero(fits if column.valid is None else fits & column.valid)
+            if 2 * len(fitting) < len(
+                column
+            ):  # the others are NULL, or too long to be any of the points
                 tuples, atoms = self._hits(take(column, fitting))
                 return fitting[tuples].astype(np.int32), atoms
         return self._hits(column)

@@ -20,7 +20,13 @@ from cqc.runtime.columns.columns import (
     to_python,
 )
 from cqc.runtime.columns.convert.arrow_columns import column_of_arrow
-from cqc.runtime.columns.repeated_text import CodedHits, RepeatedText, Repetition, repeated_text
+from cqc.runtime.columns.repeated_text import (
+    CodedHits,
+    RepeatedText,
+    Repetition,
+    no_texts,
+    repeated_text,
+)
 
 TEXTS = ["cmd.exe", "net.exe", "cmd.exe", None, "ä", "cmd.exe", None, "ä"]
 
@@ -60,6 +66,13 @@ def test_columns_by_codes_are_joined_by_the_distinct_texts_of_all() -> None:
     assert isinstance(again, RepeatedText)
     assert again.distinct is one.distinct
     assert to_python(again) == TEXTS
+
+
+def test_columns_without_any_text_are_joined_to_another_one() -> None:
+    joined = concatenate([no_texts(2), no_texts(3)])
+    assert isinstance(joined, RepeatedText)
+    assert to_python(joined) == [None] * 5
+    assert to_python(concatenate([joined, repeated(TEXTS)])) == [None] * 5 + TEXTS
 
 
 def test_what_is_taken_keeps_its_codes() -> None:

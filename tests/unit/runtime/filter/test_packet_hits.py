@@ -93,3 +93,13 @@ def test_hits_of_one_block_keep_their_order() -> None:
     tuples, ids = sort_by_block(numbers(600, 5, 599, 3), numbers(1, 2, 3, 4), 2)
     assert tuples.tolist() == [5, 3, 600, 599]
     assert ids.tolist() == [2, 4, 1, 3]
+
+
+def test_few_hits_of_known_texts_are_told_by_themselves() -> None:
+    of_rows = [-1, 0, 2, -1] * 20
+    of_rows[70], of_rows[33] = 1, 3
+    hits = PacketHits(100, 1)
+    hits.add_known(found(of_rows, [1, 1, 3], [5, 6, 5], 4), np.arange(20, 100))
+    forms = hits.forms()
+    assert len(forms.codes) == 0
+    assert pairs(forms) == {(90, 5), (90, 6), (53, 5)}

@@ -25,6 +25,14 @@ def test_value_hits_every_list_that_has_it() -> None:
     ]  # fmt: skip
 
 
+def test_few_texts_among_null_and_texts_longer_than_any_point() -> None:
+    index = PointIndex(ColumnType.STRING)
+    index.add(7, ["abc"])
+    index.add(8, [""])
+    values = [None, "abc", "x" * 50, None, None, "", None, "abd", None, None, None, None]
+    assert hits(index, ColumnType.STRING, values) == [(1, 7), (5, 8)]
+
+
 def test_doubles_hit_by_value() -> None:
     index = PointIndex(ColumnType.DOUBLE)
     index.add(1, [0.0, math.nan, 2.5])
