@@ -15,7 +15,6 @@ from cqc.compiler.bind.scope import Environment
 from cqc.compiler.bind.statements.bind_program import (
     bind_query,
     bind_views,
-    names_read,
     ready_query,
 )
 from cqc.compiler.bind.statements.views import has_errors
@@ -35,6 +34,7 @@ from cqc.compiler.parameters.declared import python_values, unused
 from cqc.compiler.parse.parser import parse
 from cqc.compiler.pipeline import check_query, check_view
 from cqc.compiler.syntax.tree import CreateInstance, CreateQuery, CreateView
+from cqc.compiler.view_texts import ViewTexts
 
 if TYPE_CHECKING:
     from cqc.compiler.graph.graph import Graph
@@ -158,6 +158,7 @@ class Program:
         self.warnings = tuple(warnings)
         self.queries = Queries(self)
         self._bound: dict[str, Query] = {}
+        self._view_texts: ViewTexts | None = None
 
     @property
     def settings(self) -> Settings:
@@ -300,21 +301,11 @@ class Program:
         Over views it ends with a comment that changes with what they are, so that one can see whether it still means the same.
         """
         node = self.graph.queries[fold(name)]
-        views = self.catalog.views
-        if not views:
+        if not self.catalog.views:
             return node.span.text
-        found: dict[str, str] = {}
-        waiting = [node.span.text]
-        while waiting:
-            for statement in parse(SourceFile("<view>", waiting.pop()))[0].statements:
-                if not isinstance(statement, CreateQuery | CreateView):
-                    continue
-                for read in sorted(names_read(statement.select) & views.keys() - found.keys()):
-                    view = views[read].view
-                    assert view is not None
-                    assert view.declaration is not None
-                    found[read] = view.declaration.span.text
-                    waiting.append(found[read])
+        if self._view_texts is None:
+            self._view_texts = ViewTexts(self.catalog.views)
+        found = self._view_texts.read_by(node.span.text)
         if not found:
             return node.span.text
         content = "\n".join(" ".join(found[each].split()) for each in sorted(found))

@@ -254,9 +254,9 @@ def _sorted_block(block: ResultBlock) -> ResultBlock:
 
 
 def _shared_rows(blocks: Sequence[ResultBlock]) -> list[_Rows]:
-    asked: dict[int, int] = {}
+    asked: dict[int, list[NDArray[np.int64]]] = {}
     for block in blocks:
-        asked[id(block.columns)] = asked.get(id(block.columns), 0) + len(block)
+        asked.setdefault(id(block.columns), []).append(block.positions())
     made: dict[int, _Rows] = {}
     for block in blocks:
         if id(block.columns) not in made:
@@ -265,24 +265,23 @@ def _shared_rows(blocks: Sequence[ResultBlock]) -> list[_Rows]:
 
 
 class _Rows:
-    """Rows of shared columns as tuples of Python values, all made at once or when asked for, whichever is less work."""
+    """Rows of shared columns as tuples of Python values: all of them, or those that are asked for where these are few."""
 
-    def __init__(self, columns: tuple[Column, ...], asked: int) -> None:
-        self._columns = columns
+    def __init__(self, columns: tuple[Column, ...], asked: Sequence[NDArray[np.int64]]) -> None:
+        count = sum(map(len, asked))
+        length = len(columns[0]) if columns else count
         self._made: dict[int, tuple[Any, ...]] | None = None
         self._all: list[tuple[Any, ...]] = []
-        length = len(columns[0]) if columns else asked
-        if asked * 4 >= length:
-            self._all = list(zip(*(python_values(column) for column in columns), strict=True))
+        if count * 4 >= length:
+            self._all = _values_of(columns)
         else:
-            self._made = {}
+            positions = np.unique(np.concatenate(asked))
+            rows = _values_of([take(column, positions) for column in columns])
+            self._made = dict(zip(positions.tolist(), rows, strict=True))
 
     def __getitem__(self, position: int) -> tuple[Any, ...]:
-        if self._made is None:
-            return self._all[position]
-        row = self._made.get(position)
-        if row is None:
-            at = np.array([position])
-            row = tuple(python_values(take(column, at))[0] for column in self._columns)
-            self._made[position] = row
-        return row
+        return self._all[position] if self._made is None else self._made[position]
+
+
+def _values_of(columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+    return list(zip(*map(python_values, columns), strict=True))

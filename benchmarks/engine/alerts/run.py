@@ -15,7 +15,8 @@ _TIMED = (
 )
 _SENT = (
     "Results from a file to a receiver on this machine, until the last is taken; webhooks of 16 queries, with a receiver in a process of its own, "
-    "and rows into PostgreSQL beside COPY of the same rows. Rates are by the clock. Medians of {repeats} runs in processes of their own, taken in turns."
+    "and rows into PostgreSQL beside COPY of the same rows. Rates are by the clock. Medians of {repeats} runs in processes of their own, taken in turns. "
+    "A thousand results are delivered before the clock starts, but for 'the first rows of a process', where loading kernels and packages is counted."
 )
 
 
@@ -34,7 +35,13 @@ def run(*, quick: bool = False) -> str:
         ["plain queries", f"{plain['cpu_s']:.2f}", f"{plain['results']:,}", ""],
         ["alerts", f"{watched['cpu_s']:.2f}", f"{watched['results']:,}", f"{allowed:.2f}"],
     ]
-    parts = {"batched": 100_000, "single": 20_000, "postgres": 200_000, "copy": 200_000}
+    parts = {
+        "batched": 100_000,
+        "single": 20_000,
+        "postgres": 200_000,
+        "first": 200_000,
+        "copy": 200_000,
+    }
     sent = interleaved(
         {
             kind: Contestant(_DELIVER, (kind, str(count // 10 if quick else count)))
@@ -46,6 +53,7 @@ def run(*, quick: bool = False) -> str:
         "batched": "webhook, 100 a request",
         "single": "webhook, one a request",
         "postgres": "postgres",
+        "first": "postgres, the first rows of a process",
         "copy": "COPY alone",
     }
     rates = [

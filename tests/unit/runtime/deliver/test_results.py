@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType as T
 from cqc.runtime.columns.columns import Column
+from cqc.runtime.deliver import results
 from cqc.runtime.deliver.results import (
     NO_TIME,
     Result,
     in_time_order,
     merge,
+    python_values,
     results_of,
     time_value,
 )
 from tests.support.relations import block
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_results_of_all_queries_come_in_time_order() -> None:
@@ -83,3 +90,20 @@ def test_own_columns_hold_the_rows_of_the_query_alone() -> None:
     (column,) = mine.own_columns()
     assert isinstance(column, Column)
     assert np.array_equal(column.values, [6, 4])
+
+
+def test_few_rows_of_many_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(column: Column) -> list[object]:
+        made.append(len(column))
+        return python_values(column)
+
+    monkeypatch.setattr(results, "python_values", counted)
+    values = list(range(1_000))
+    shared = block("a", {"x": (T.BIGINT, values), "y": (T.BIGINT, values)}, [5, 6, 7], [900, 7, 7])
+    other = replace(shared, query="b", picks=np.array([7, 3]), times_us=np.array([5, 6]))
+    rows = [(each.query, each.row) for each in results_of([shared, other])]
+    expected = [("a", 900), ("b", 7), ("a", 7), ("b", 3), ("a", 7)]
+    assert rows == [(query, {"x": value, "y": value}) for query, value in expected]
+    assert made == [3, 3]
