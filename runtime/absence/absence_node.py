@@ -81,6 +81,7 @@ class AbsenceNode:
         )
         self._connect(patterns, iter(self.places))
         self._spans: dict[int, int | None] = {}  # by rule
+        self._most_span: int | None = 0  # of all rules
         self._free: list[int] = []
         self._has_sealed = False
 
@@ -114,6 +115,7 @@ class AbsenceNode:
                 running.set_rule(rule, guard)
             place.rows.widen()
         self._spans[rule] = _most(_span_us(pattern) for pattern in patterns)
+        self._most_span = _most((self._most_span, self._spans[rule]))
         return rule
 
     def deliver(self, place: int, seat: DecidedSeat) -> None:
@@ -143,7 +145,9 @@ class AbsenceNode:
         for place in self.places:
             place.rows.drop_rule(rule)
             place.seats.pop(rule, None)
-        del self._spans[rule]
+        gone = self._spans.pop(rule)
+        if gone == self._most_span:
+            self._most_span = _most(self._spans.values())
         self._free.append(rule)
 
     def find(
@@ -156,10 +160,14 @@ class AbsenceNode:
         self.places[place].rows.find(rule, positions)
 
     def find_bits(
-        self, place: int, positions: Sequence[NDArray[np.int64]], bits: NDArray[np.uint64]
+        self,
+        place: int,
+        positions: Sequence[NDArray[np.int64]],
+        bits: NDArray[np.uint64],
+        times_us: NDArray[np.int64] | None = None,
     ) -> None:
-        """Note combinations that an operator has found for a pattern of many rules: [row, word]."""
-        self.places[place].rows.find_bits(positions, bits)
+        """Note combinations that an operator has found for a pattern of many rules: [row, word]; `times_us`: their latest event times."""
+        self.places[place].rows.find_bits(positions, bits, times_us)
 
     def advance(self, watermarks: Mapping[str, int], *, at_end: bool) -> list[DecidedRows]:
         """What is decided after a micro-batch, or at the end of the input."""
@@ -224,10 +232,9 @@ class AbsenceNode:
 
     def before_us(self, watermarks: Mapping[str, int]) -> int | None:
         """Older tuples are in nothing that is still to be decided; None where every tuple may be."""
-        span = _most(self._spans.values())
-        if span is None:
+        if self._most_span is None:
             return None
-        return min(watermarks[name] for name in self.streams) - span
+        return min(watermarks[name] for name in self.streams) - self._most_span
 
     def forget(self, watermarks: Mapping[str, int]) -> None:
         """Give up what is past."""

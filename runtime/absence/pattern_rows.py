@@ -134,9 +134,18 @@ class PatternRows:
         rules = np.full(len(positions[0]), rule, np.int64) if isinstance(rule, int) else rule
         self.found.append(Passed(rules, positions, self._latest(positions)))
 
-    def find_bits(self, positions: Sequence[NDArray[np.int64]], bits: NDArray[np.uint64]) -> None:
-        """Note combinations that were found for many rules: [row, word], which become this pattern's own."""
-        self.found.append(BitRows(positions, self._latest(positions), bits))
+    def find_bits(
+        self,
+        positions: Sequence[NDArray[np.int64]],
+        bits: NDArray[np.uint64],
+        times_us: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Note combinations that were found for many rules: [row, word], which become this pattern's own.
+
+        `times_us`: their latest event times, where the operator knows them.
+        """
+        latest = self._latest(positions) if times_us is None else times_us
+        self.found.append(BitRows(positions, latest, bits))
 
     def take_in(self) -> None:
         """Let what was found wait for its guards."""

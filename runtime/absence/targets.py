@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cqc.runtime.absence.waiting_bits import pairs_of
 from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.bit_rows import lowest_bit
 from cqc.runtime.lineage.rank_lineage import WORD_BITS, word_count
@@ -67,13 +68,33 @@ class Route:
 
     def take_bits(self, found: Found, bits: NDArray[np.uint64]) -> None:
         """Hand over the rows of a finding, whose slots are bits."""
-        if self.is_same:
-            rows, own = the_same(bits, self.starts, self.words)
-        else:
-            rows, own = to_rules(bits, self.starts, self.rules, self.words)
+        rows, own = self._own(bits)
         if len(rows):
-            positions = found.positions
-            self.node.find_bits(self.place, [positions[at][rows] for at in self.order], own)
+            positions, taken = found.positions, slice(None) if len(rows) == len(bits) else rows
+            own_positions = [positions[at][taken] for at in self.order]
+            self.node.find_bits(self.place, own_positions, own, found.ts_us[taken])
+
+    def take_stored(self, first: int, bits: NDArray[np.uint64]) -> None:
+        """Hand over tuples that were stored from position `first` on; bits are the slots that want them."""
+        rows, own = self._own(bits)
+        if not len(rows):
+            return
+        positions = rows + first
+        if own.size > _WORDS_FOR_A_PAIR * len(rows):
+            pairs, rules = pairs_of(own)
+            if own.size > _WORDS_FOR_A_PAIR * len(pairs):
+                self.node.find(self.place, rules, [positions[pairs]])
+                return
+        self.node.find_bits(self.place, [positions], own)
+
+    def _own(self, bits: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """The rows that some rule wants, and the rules of each as bits."""
+        found: tuple[NDArray[np.int64], NDArray[np.uint64]]
+        if self.is_same:
+            found = the_same(bits, self.starts, self.words)
+        else:
+            found = to_rules(bits, self.starts, self.rules, self.words)
+        return found
 
     def take_rows(self, found: Found, by_slot: SlotRows) -> None:
         """Hand over the rows of a finding slot by slot."""
@@ -130,6 +151,17 @@ class Targets:
             del operator.targets[seat]
         if not operator.targets:
             del self._operators[seat.source]
+
+    def listens(self, source: Hashable) -> bool:
+        """Whether somebody wants what a source finds."""
+        return source in self._operators
+
+    def receive_stored(
+        self, source: Hashable, table: object, first: int, bits: NDArray[np.uint64]
+    ) -> None:
+        """Note tuples that were stored from position `first` on, of which an item of a join was asked for (`item_seats`)."""
+        for route in self._operators[source].routes_for(table):
+            route.take_stored(first, bits)
 
     def receive(self, found: Found) -> None:
         """Note what an operator has found for patterns."""

@@ -70,10 +70,10 @@ class BitChunk:
 
     rows: BitRows
     watched: NDArray[np.int64]
-    soonest: NDArray[np.int64] = field(init=False)
+    soonest: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.soonest = self.watched.min(axis=1)
+        self.soonest = [int(times.min()) for times in self.watched]
 
 
 class WaitingBits:
@@ -115,9 +115,13 @@ class WaitingBits:
         """
         passed: list[Passed] = []
         left: list[BitChunk] = []
-        least = reach.min(axis=1, initial=_NO_BOUND)
+        # Whole chunks are compared as Python's numbers: there are few, and of most nothing can pass yet.
+        least = reach.min(axis=1, initial=_NO_BOUND).tolist()
+        before = [limit - each for limit, each in zip(limits.tolist(), least, strict=True)]
         for chunk in self.chunks:
-            if (2 * chunk.soonest + least >= limits).any():
+            if any(
+                2 * soonest >= most for soonest, most in zip(chunk.soonest, before, strict=True)
+            ):
                 left.append(chunk)
                 continue
             rows = chunk.rows

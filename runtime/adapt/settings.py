@@ -134,10 +134,12 @@ COMPANY = Rule(
     longest=256,
 )
 COMPANY_LEAST_ROWS = 512  # fewer are through the join as soon
+COMPANY_LEAST_LOOKS = 64  # from so many on it is looked whether there is any company at all
 COMPANY_MOST_TUPLES = (
     8  # tuples of other items for each that starts: a pass over them is some nanoseconds a tuple
 )
 COMPANY_MOST_LEFT = 0.8  # of the pairs: taking away a fifth pays for asking
+COMPANY_SAMPLE = 256  # tuples of a packet that are asked first, until it is known to be worth it
 
 # Which gates of a tree hold rows back (`join/tree/feedback_trials`). Unit: looks.
 GATE = Rule(

@@ -13,15 +13,17 @@ from cqc.compiler.meaning.absence import all_patterns
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.absence.absence_node import AbsenceNode, shape_of
 from cqc.runtime.absence.decided_rows import DecidedSeat
+from cqc.runtime.absence.item_seats import ItemSeat, item_filtered_alike
 from cqc.runtime.absence.targets import Target, Targets
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from cqc.compiler.meaning.absence import Pattern
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.deliver.deliver import Deliveries
     from cqc.runtime.engine.circuit import Circuit
+    from cqc.runtime.join.execute.join_node import JoinNode
     from cqc.runtime.lineage.matches import Found, Seat
     from cqc.runtime.state.shared_state import SharedState
 
@@ -71,6 +73,7 @@ class AbsentQueries:
         self._deliver_to: dict[str, Deliveries] = {}
         self._targets = Targets()
         self._users_of: dict[str, int] = {}  # streams of which every tuple is kept
+        self._beside_joins: dict[str, int] = {}  # of which joins tell which tuples wait
         self.queries: dict[str, AbsentQuery] = {}
 
     def __len__(self) -> int:
@@ -100,9 +103,12 @@ class AbsentQueries:
         rule = node.add_rule(query.patterns)
         parts: list[tuple[str, Seat, Target]] = []
         delivered: list[tuple[QueryNode, DecidedSeat]] = []
+        joins: dict[int, tuple[str, QueryNode]] = {}  # by pattern
         for place, pattern in enumerate(all_patterns(query.patterns)):
             name = f"{query.name}{_BETWEEN}{place}"
-            part, seat = self._circuit.add(replace(pattern.query, name=name))
+            beside = self._beside(pattern, joins)
+            part, seat = self._circuit.add(replace(pattern.query, name=name), beside=beside)
+            joins[id(pattern)] = name, part
             target = Target(node, place, rule, part.positions)
             self._targets.listen(seat, target)
             parts.append((name, seat, target))
@@ -120,9 +126,31 @@ class AbsentQueries:
             patterns=query.patterns,
         )
         self.queries[query.name] = AbsentQuery(made, node, rule, shape, parts, delivered)
-        for name in _kept_whole(query.patterns):
-            self._users_of[name] = self._users_of.get(name, 0) + 1
+        for stream, users in self._streams_of(parts):
+            users[stream] = users.get(stream, 0) + 1
         return made
+
+    def _beside(
+        self, pattern: Pattern, joins: Mapping[int, tuple[str, QueryNode]]
+    ) -> tuple[str, int] | None:
+        """The part of the query over a join, and its item, whose tuples are the rows of a pattern; None: it needs a filter."""
+        for mark in (mark for guard in pattern.guards for mark in guard.marks):
+            at = item_filtered_alike(pattern, mark)
+            if at is not None:
+                name, part = joins[id(mark)]
+                join = self._circuit.join(name)
+                if join is not None and join not in self._circuit.row_joins:
+                    return name, part.positions[at]
+        return None
+
+    def _streams_of(
+        self, parts: Iterable[tuple[str, Seat, Target]]
+    ) -> Iterator[tuple[str, dict[str, int]]]:
+        """The streams over which patterns sit alone, and where these are counted."""
+        for _, seat, target in parts:
+            if len(target.order) == 1:
+                users = self._beside_joins if isinstance(seat, ItemSeat) else self._users_of
+                yield fold(seat.body.relations[0].name), users
 
     def _deliver(
         self,
@@ -166,8 +194,8 @@ class AbsentQueries:
             for nodes in self._feeding.values():
                 if gone.at in nodes:
                     nodes.remove(gone.at)
-        for stream in _kept_whole(gone.node.patterns):
-            self._users_of[stream] -= 1
+        for stream, users in self._streams_of(gone.parts):
+            users[stream] -= 1
 
     def parts(self, name: str) -> list[str]:
         """The names under which the patterns of a query sit at operators."""
@@ -178,6 +206,16 @@ class AbsentQueries:
     def receive(self, found: Found) -> None:
         """Note what an operator has found for patterns."""
         self._targets.receive(found)
+
+    def receive_stored(self, state: SharedState, joins: Iterable[JoinNode], first: int) -> None:
+        """Note the tuples stored from position `first` on that wait because they meet the conditions of a join on the stream."""
+        for join in joins:
+            for part in join.parts:
+                for position, each in enumerate(part.inputs):
+                    source = part.host, position
+                    if each.state is state and self._targets.listens(source):
+                        table, bits = join.members.table.numbering, join.asked(each.item, first)
+                        self._targets.receive_stored(source, table, first, bits)
 
     def advance(
         self, watermarks: Mapping[str, int], *, at_end: bool, feeds: str | None = None
@@ -201,6 +239,10 @@ class AbsentQueries:
     def needs(self, stream: str) -> bool:
         """Whether all tuples of a stream (folded name) that a filter lets pass must be kept for a while."""
         return self._users_of.get(stream, 0) > 0
+
+    def asks_joins(self, stream: str) -> bool:
+        """Whether joins tell which tuples of a stream (folded name) wait."""
+        return self._beside_joins.get(stream, 0) > 0
 
     def limits(self, stream: str, watermarks: Mapping[str, int]) -> list[int | None]:
         """Before which event time nobody needs tuples of a stream; None: all are needed."""
@@ -231,12 +273,3 @@ class AbsentQueries:
     def nodes(self) -> list[AbsenceNode]:
         """The nodes that run."""
         return list(self._nodes.values())
-
-
-def _kept_whole(patterns: tuple[Pattern, ...]) -> set[str]:
-    """The streams over which a pattern sits alone: filters know their tuples by where they lie in a packet."""
-    return {
-        fold(pattern.query.items[0].relation.name)
-        for pattern in all_patterns(patterns)
-        if len(pattern.items) == 1
-    }

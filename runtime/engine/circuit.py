@@ -18,6 +18,7 @@ from cqc.compiler.graph.graph import Graph
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.physical.executors import Rows, Tree, choose_executor, hint_of
 from cqc.compiler.physical.node_planner import NodePlanner
+from cqc.runtime.absence.item_seats import ItemSeat
 from cqc.runtime.adapt.work_watch import WorkWatch
 from cqc.runtime.filter.selections import Selections, SelectionSeat
 from cqc.runtime.join.choice.build_join import JoinOptions, build_join
@@ -54,6 +55,7 @@ class SeatKey:
     hint: Hint
     epoch: Epoch
     alone: str = ""  # the only query that may have the seat
+    beside: tuple[str, int] | None = None  # the query and the item whose tuples are its rows
 
 
 @dataclass(slots=True, eq=False)
@@ -141,12 +143,17 @@ class Circuit:
         return self._joins_of[relation]
 
     def add(
-        self, normal: NormalQuery, *, past: bool | None = None, alone: bool = False
+        self,
+        normal: NormalQuery,
+        *,
+        past: bool | None = None,
+        alone: bool = False,
+        beside: tuple[str, int] | None = None,
     ) -> tuple[QueryNode, Seat]:
         """Build what the query needs and nobody has yet; returns its node and where its body sits.
 
         `past`: it sees tuples that are there already, as queries with BEGIN-END do. `alone`: what is kept of its results is
-        nobody else's.
+        nobody else's. `beside`: its rows are the tuples of an item, in host order, of a query that is over a join (`item_seats`).
         """
         group = self._shared if self._sharing else Group(NodePlanner(self._strategy))
         query = group.graph.add(normal).query
@@ -154,7 +161,7 @@ class Circuit:
         past = query.pull is not None if past is None else past
         hint = None if past else hint_of(query, self._strategy)
         epoch = self._epoch(query.body, past=past)
-        key = SeatKey(query.body, past, hint, epoch, query.name if alone else "")
+        key = SeatKey(query.body, past, hint, epoch, query.name if alone else "", beside)
         seated = group.seats.get(key)
         if seated is None:
             group.seats[key] = seated = self._seat(group, key)
@@ -455,6 +462,9 @@ class Circuit:
 
     def _seat(self, group: Group, key: SeatKey) -> Seated:
         body = key.body
+        if key.beside is not None:
+            name, position = key.beside
+            return Seated(ItemSeat(body, self.seat(name), position), None)
         if body.host is None:
             return Seated(self._selections(group, body).add(body), None)
         placement = group.planner.seat(body, past=key.past, hint=key.hint)
@@ -489,6 +499,8 @@ class Circuit:
         self._measure_anew(join)
 
     def _unseat(self, group: Group, seated: Seated, key: SeatKey) -> None:
+        if key.beside is not None:
+            return
         body, node = key.body, group.node(key)
         if node is None:
             self._leave_selections(group, seated.seat, body)

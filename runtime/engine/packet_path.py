@@ -45,6 +45,7 @@ class StreamPath:
     keep_all: bool  # somebody may ask for any of its tuples
     keep_wanted: bool  # not so, but for any that a filter lets pass
     is_watched: bool  # by alerts
+    asks_joins: bool  # they say which tuples wait for what is not there
 
 
 class PacketPath:
@@ -140,18 +141,26 @@ class PacketPath:
         if not path.keep_wanted:
             # A join may give up; what filters count would then be told and never delivered. So they come after it.
             if joins or keep_all:
-                found += push_packet(state, joins, packet, keep_all=keep_all, more=more)
+                whole = path.asks_joins
+                found += push_packet(
+                    state, joins, packet, keep_all=keep_all, more=more, whole=whole
+                )
             found += [each.process(packet, first) for each in path.selections]
         else:
             selected = [each.process(packet, first) for each in path.selections]
             wanted = np.zeros(len(packet), np.bool_)
             for each in selected:
                 wanted |= each.wanted()
-            found += push_packet(state, joins, packet, keep_all=keep_all, more=more, wanted=wanted)
+            found += push_packet(
+                state, joins, packet, keep_all=keep_all, more=more, wanted=wanted,
+                whole=path.asks_joins,
+            )  # fmt: skip
             if state.head - first < len(packet):
                 for each in selected:
                     each.were_kept(wanted)
             found += selected
+        if path.asks_joins:
+            self._absent.receive_stored(state, joins, first)
         if path.is_watched and not self._replays:
             self._alerts.observe(name, packet, found)
         return self._note(found) if found else found
@@ -167,6 +176,7 @@ class PacketPath:
             keep_all,
             not keep_all and self._absent.needs(name),
             self._alerts.watches(name),
+            self._absent.asks_joins(name),
         )
         return found
 

@@ -134,8 +134,8 @@ class PacketJoin(Protocol):
     ) -> Sequence[Found] | None:
         """Filter, store and join a packet; None when nothing was done and the others of these methods are to be called."""
 
-    def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
-        """Which tuples of a packet some body wants."""
+    def admit(self, relation: str, packet: Packet, *, whole: bool = False) -> NDArray[np.bool_]:
+        """Which tuples of a packet some body wants; with `whole` even if they have no value to join by."""
 
     def process(
         self,

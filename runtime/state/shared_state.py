@@ -44,6 +44,7 @@ class SharedState:
         self.first = 0
         self.head = 0
         self.base = 0
+        self.is_picked_from = False  # hardly any tuple of the last packet was stored
         self._capacity = _LEAST_CAPACITY
         self._blocks = {dtype: NumberBlock(dtype) for dtype in dict.fromkeys(DTYPES.values())}
         self._columns: list[ColumnLane] = [

@@ -45,6 +45,7 @@ class Needs:
     highs: NDArray[np.int64]
     of_slot: NDArray[np.int64]  # where the needs of each slot begin, and the end
     masks: dict[int, NDArray[np.uint64]]  # by other item, the slots that need it
+    is_all: bool  # every slot that a tuple of the item can have needs another one
 
 
 class Company:
@@ -55,18 +56,24 @@ class Company:
         self._words = plan.words
         self._needs = {item: _needs_of(plan, item) for item in plan.starts}
         self._controllers: dict[int, Controller[bool]] = {}
+        self._doubted = set(plan.starts)  # items for which asking is not known to be worth it
         self.asked = self.left = 0  # pairs of tuple and slot
 
     def of(
         self, item: int, lineage: NDArray[np.uint64], ts_us: NDArray[np.int64]
     ) -> NDArray[np.uint64]:
-        """The lineage of tuples that start, as far as they have company; they are in their state already."""
+        """The lineage of tuples that start, as far as they have company; they are in their state already. Empty: none has."""
         needs, count = self._needs[item], len(ts_us)
-        if count < settings.COMPANY_LEAST_ROWS or not len(needs.slots):
+        if count < settings.COMPANY_LEAST_LOOKS or not len(needs.slots):
             return lineage
         oldest = int(ts_us.min())
         reach = {other: self._within_reach(needs, other, oldest) for other in needs.masks}
-        if sum(len(each) for each in reach.values()) > settings.COMPANY_MOST_TUPLES * count:
+        if not any(map(len, reach.values())):
+            return self._alone(needs, lineage)
+        if (
+            count < settings.COMPANY_LEAST_ROWS
+            or sum(len(each) for each in reach.values()) > settings.COMPANY_MOST_TUPLES * count
+        ):
             return lineage
         controller = self._controllers.setdefault(item, Controller(settings.COMPANY, True))
         if not controller.arm:
@@ -74,11 +81,39 @@ class Company:
             controller.arm = controller.is_rested()
             if not controller.arm:
                 return lineage
+        every = count // settings.COMPANY_SAMPLE
+        if every > 1 and item in self._doubted:
+            some = np.ascontiguousarray(lineage[::every]), np.ascontiguousarray(ts_us[::every])
+            _, asked, left = self._ask(needs, reach, *some)
+            if self._judge(item, asked, left):
+                return lineage
         kept, asked, left = self._ask(needs, reach, lineage, ts_us)
+        self._judge(item, asked, left)
+        return kept
+
+    def _judge(self, item: int, asked: int, left: int) -> bool:
+        """Note what asking took away; whether it was not worth it."""
         self.asked += asked
         self.left += left
-        lost = left > settings.COMPANY_MOST_LEFT * asked
+        controller, lost = self._controllers[item], left > settings.COMPANY_MOST_LEFT * asked
         controller.arm = not controller.loses(lost=lost)
+        if lost:
+            self._doubted.add(item)
+        else:
+            self._doubted.discard(item)
+        return lost
+
+    def _alone(self, needs: Needs, lineage: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The lineage where no other item has a tuple that is young enough: slots that need one are not looked at one by one."""
+        if needs.is_all:
+            self.asked += int(np.bitwise_count(lineage).sum())
+            return lineage[:0]
+        words = min(lineage.shape[1], self._words)
+        kept = lineage.copy()
+        for mask in needs.masks.values():
+            kept[:, :words] &= ~mask[:words]
+        self.asked += int(np.bitwise_count(lineage).sum())
+        self.left += int(np.bitwise_count(kept).sum())
         return kept
 
     def decision(self, about: str) -> Decision | None:
@@ -135,9 +170,11 @@ class Company:
 
 def _needs_of(plan: JoinPlan, item: int) -> Needs:
     found: list[tuple[int, int, int, int]] = []
+    is_all = True
     for part, own in plan.parts.items():
         if item not in part.items:
             continue
+        is_all &= any(each.item != item for each in part.stream_inputs)
         for each in part.stream_inputs:
             if each.item != item:
                 latest = own.most_between(item, each.item)
@@ -153,4 +190,4 @@ def _needs_of(plan: JoinPlan, item: int) -> Needs:
         int(other): bitmap(slots[others == other].tolist(), plan.words)
         for other in np.unique(others)
     }
-    return Needs(slots, others, lows, highs, of_slot.astype(np.int64), masks)
+    return Needs(slots, others, lows, highs, of_slot.astype(np.int64), masks, is_all)

@@ -190,7 +190,10 @@ class FlatJoin:
             if members.inputs[item].state.relation.is_stream and count:
                 ts_us = self._context.times(item, first, count)
                 lineage = self._company.of(item, admitted[item], ts_us)
-                self._walk.start(item, lineage, ts_us, first, turn)
+                if len(lineage):
+                    self._walk.start(item, lineage, ts_us, first, turn)
+                else:
+                    self._walk.none_starts(item, ts_us)
         if not turn.more and self.queues:
             self._walk.drain(turn)
 

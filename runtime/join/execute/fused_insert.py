@@ -17,7 +17,7 @@ import numpy as np
 
 from cqc.runtime.columns.array_addresses import address, carray, pointer
 from cqc.runtime.join.membership.item_filter import double_key
-from cqc.runtime.join.step.conditions import rank_of
+from cqc.runtime.join.step.conditions import place_among
 from cqc.runtime.join.step.row_kernels import start_rows
 from cqc.runtime.join.step.step_arguments import RowBlock
 from cqc.runtime.kernel import njit
@@ -116,20 +116,21 @@ def filter_laid_down(at, count, whole, real, columns, start, lineage):  # type: 
     one = np.empty(1, np.float64)
     bits = one.view(np.int64)
     for index in range(at, at + count):
-        lineage[index] = 0
         for word in range(words):
             lineage[index, word] = start[word]
+        for word in range(words, lineage.shape[1]):
+            lineage[index, word] = 0
     for number in range(len(columns)):
         column = columns[number]
         cuts = carray(pointer(column[CUTS]), (column[CUT_COUNT],), np.int64)
         sets = carray(pointer(column[SETS]), (column[CUT_COUNT] + 1, len(start)), np.uint64)
-        row = column[ROW]
+        row, is_double = column[ROW], column[IS_DOUBLE] != 0
         for index in range(at, at + count):
-            if column[IS_DOUBLE]:
+            if is_double:
                 key = double_key(real[row, index], one, bits)
             else:
                 key = whole[row, index]
-            place = rank_of(cuts, 0, len(cuts), key)
+            place = place_among(cuts, key)
             for word in range(words):
                 lineage[index, word] &= sets[place, word]
     wanted = 0

@@ -59,6 +59,8 @@ class JoinNode:
         self.why_apart = ""  # from which node it was split, and why
         self._plan: JoinPlan | None = None
         self._admitted: dict[int, NDArray[np.uint64]] = {}  # by item, of the packet at hand
+        # The same before tuples lost slots because they have no value to join by, where some did.
+        self._asked: dict[int, NDArray[np.uint64]] = {}
 
     def __len__(self) -> int:
         return len(self.members)
@@ -208,6 +210,7 @@ class JoinNode:
         if self._plan is None or self.limits.is_limited:  # then it may have to be joined again
             return None
         started = perf_counter()
+        self._asked.clear()
         found = self.executor.take_packet(relation, packet, keep_all=keep_all)
         if found is not None:
             self.limits.watch.pause()
@@ -216,22 +219,37 @@ class JoinNode:
             counts.seconds += perf_counter() - started
         return found
 
-    def admit(self, relation: str, packet: Packet) -> NDArray[np.bool_]:
-        """Filter a packet; TRUE where the tuple has to be stored. `process` follows with what was inserted of it."""
+    def admit(self, relation: str, packet: Packet, *, whole: bool = False) -> NDArray[np.bool_]:
+        """Filter a packet; TRUE where the tuple has to be stored. `process` follows with what was inserted of it.
+
+        `whole`: also tuples that have no value to join by (`asked`).
+        """
         started = perf_counter()
         plan, members = self._plan or self._prepare(), self.members
         wanted = np.full(len(packet), self.executor.wants_all, np.bool_)
+        self._asked.clear()
         for item in members.items_of[relation]:
-            lineage = members.filters[item].match(packet)
+            lineage = asked = members.filters[item].match(packet)
             for required in plan.required.get(item, ()):
                 valid = packet.columns[required.column].valid
                 if valid is not None:
                     lineage = _without(lineage, ~valid, required.slots)
             self._admitted[item] = lineage
-            mark_wanted(lineage, wanted)
+            if whole and asked is not lineage:
+                self._asked[item] = asked
+            mark_wanted(asked if whole else lineage, wanted)
         self.counts.tuples_in += len(packet)
         self.counts.seconds += perf_counter() - started
         return wanted
+
+    def asked(self, item: int, first: int) -> NDArray[np.uint64]:
+        """The slots whose conditions on an item the tuples stored from position `first` on meet."""
+        asked = self._asked.get(item)
+        if asked is not None:
+            return asked
+        each = self.members.inputs[item]
+        state = each.state
+        return each.lineage.values[first - state.base : state.head - state.base]
 
     def process(
         self,
@@ -253,6 +271,8 @@ class JoinNode:
             lineage = self._admitted[item]
             if rows is not None:
                 lineage = self._admitted[item] = lineage[rows]
+                if item in self._asked:
+                    self._asked[item] = self._asked[item][rows]
             self.members.store(item, lineage, first)
             self.executor.stored(item, first, lineage)
         turn = Turn(first, [], more)
@@ -374,25 +394,27 @@ def push_packet(
     keep_all: bool,
     more: bool = False,
     wanted: NDArray[np.bool_] | None = None,
+    whole: bool = False,
 ) -> list[Found]:
     """Filter a packet for every join of its relation, insert what one of them wants (all with `keep_all`), join it.
 
     `wanted` are the tuples that somebody else wants; those of the joins are added to it. `more`: the next packet is of this relation too, so that joins may let a part of the work wait for it. A micro-batch with several
     streams is pushed stream by stream in a fixed order. Few unwanted tuples are kept as well: picking the others out would cost more
-    than they do.
+    than they do. `whole`: tuples are wanted that meet the conditions of a join on this relation, even if they have no value to join by.
     """
     relation = fold(state.relation.name)
     mostly_wanted = wanted is None or 2 * np.count_nonzero(wanted) >= len(packet)
-    if len(joins) == 1 and not more and mostly_wanted:
+    if len(joins) == 1 and not more and mostly_wanted and (keep_all or not state.is_picked_from):
         taken = joins[0].take_packet(relation, packet, keep_all=keep_all)
         if taken is not None:
             return list(taken)
     if wanted is None:
         wanted = np.zeros(len(packet), np.bool_)
     for join in joins:
-        wanted |= join.admit(relation, packet)
+        wanted |= join.admit(relation, packet, whole=whole)
     rows = None
-    if not keep_all and 2 * np.count_nonzero(wanted) < len(packet):
+    state.is_picked_from = not keep_all and 2 * int(np.count_nonzero(wanted)) < len(packet)
+    if state.is_picked_from:
         rows = np.flatnonzero(wanted)
         packet = packet.take(rows)
     first = state.insert(packet)

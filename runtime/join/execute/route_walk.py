@@ -85,6 +85,12 @@ class RouteWalk:
             begin = end
         turn.more = more
 
+    def none_starts(self, item: int, ts_us: NDArray[np.int64]) -> None:
+        """Tuples came of which none starts: what is counted by packets is counted."""
+        self._planner.routes(item, ts_us)
+        self._learn_part(item, (), len(ts_us))
+        self._steps.started(item)
+
     def set_out(self, item: int, routes: Routes, rows: Rows, turn: Turn, offered: int) -> None:
         """Rows that start go on: through all levels at once where that may be, else branch by branch.
 

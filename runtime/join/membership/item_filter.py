@@ -22,7 +22,7 @@ import numpy as np
 from cqc.compiler.meaning.normal import NEVER, AllOf, ValueAtom
 from cqc.compiler.meaning.types import ColumnType
 from cqc.runtime.filter.grouped_filter import StreamFilter
-from cqc.runtime.join.step.conditions import rank_of
+from cqc.runtime.join.step.conditions import place_among
 from cqc.runtime.kernel import njit
 from cqc.runtime.lineage.rank_lineage import bitmap, toggle_bits, word_count
 from cqc.runtime.state.lanes import writable
@@ -215,13 +215,6 @@ def _key(value: Value, *, is_double: bool) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _narrow(row, key, cuts, sets, lineage):  # type: ignore[no-untyped-def]
-    place = rank_of(cuts, 0, len(cuts), key)
-    for word in range(lineage.shape[1]):
-        lineage[row, word] &= sets[place, word]
-
-
-@njit(cache=True, nogil=True, inline="always")
 def double_key(value, one, bits):  # type: ignore[no-untyped-def]
     """The whole number that stands for a double; `one` is room for one, `bits` the same as a whole number."""
     if value != value:
@@ -233,11 +226,16 @@ def double_key(value, one, bits):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def narrow_numbers(values, valid, cuts, sets, null_set, lineage):  # type: ignore[no-untyped-def]
     """lineage[row] &= the slots that allow values[row]; an empty `valid` means that no value is NULL."""
+    # The loops are written out: a helper that is handed arrays, or a slice, would count references for every tuple.
+    words = lineage.shape[1]
     for row in range(len(values)):
         if len(valid) and not valid[row]:
-            lineage[row] &= null_set
+            for word in range(words):
+                lineage[row, word] &= null_set[word]
         else:
-            _narrow(row, values[row], cuts, sets, lineage)
+            place = place_among(cuts, values[row])
+            for word in range(words):
+                lineage[row, word] &= sets[place, word]
 
 
 @njit(cache=True, nogil=True)
@@ -245,11 +243,15 @@ def narrow_doubles(values, valid, cuts, sets, null_set, lineage):  # type: ignor
     """The same for doubles, by keys in the order of their values."""
     one = np.empty(1, np.float64)
     bits = one.view(np.int64)
+    words = lineage.shape[1]
     for row in range(len(values)):
         if len(valid) and not valid[row]:
-            lineage[row] &= null_set
-            continue
-        _narrow(row, double_key(values[row], one, bits), cuts, sets, lineage)
+            for word in range(words):
+                lineage[row, word] &= null_set[word]
+        else:
+            place = place_among(cuts, double_key(values[row], one, bits))
+            for word in range(words):
+                lineage[row, word] &= sets[place, word]
 
 
 def warm() -> None:

@@ -67,6 +67,17 @@ def rank_of(cuts, start, stop, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
+def place_among(cuts, value):  # type: ignore[no-untyped-def]
+    """The same of all cuts; values that are below or above all of them, as most are of selective queries, are not searched for."""
+    count = len(cuts)
+    if count == 0 or value < cuts[0]:
+        return 0
+    if value >= cuts[count - 1]:
+        return count
+    return rank_of(cuts, 0, count, value)
+
+
+@njit(cache=True, nogil=True, inline="always")
 def window_allows(alive, starts, cuts, sets, item, distance, width):  # type: ignore[no-untyped-def]
     """AND in the slots whose window to a bound item (the fields of Windows) allows a distance in time."""
     start, stop = starts[item], starts[item + 1]

@@ -11,7 +11,7 @@ from cqc.runtime.lineage.bit_rows import lowest_bit
 @njit(cache=True, nogil=True)
 def start_rows(lineage, ts_us, first, positions_out, ts_out, lineage_out):  # type: ignore[no-untyped-def]
     """The tuples of a packet that some slot wants, as rows of one bound item; how many."""
-    words = min(lineage.shape[1], lineage_out.shape[1])
+    words, words_out = min(lineage.shape[1], lineage_out.shape[1]), lineage_out.shape[1]
     written = 0
     for row in range(len(ts_us)):
         left = np.uint64(0)
@@ -20,9 +20,10 @@ def start_rows(lineage, ts_us, first, positions_out, ts_out, lineage_out):  # ty
         if left:
             positions_out[0, written] = first + row
             ts_out[0, written] = ts_us[row]
-            lineage_out[written] = 0
             for word in range(words):
                 lineage_out[written, word] = lineage[row, word]
+            for word in range(words, words_out):
+                lineage_out[written, word] = 0
             written += 1
     return written
 
@@ -91,10 +92,13 @@ def finish_whole(count, positions, ts, lineage, places, slots):  # type: ignore[
 @njit(cache=True, nogil=True)
 def mark_wanted(lineage, wanted):  # type: ignore[no-untyped-def]
     """Mark the rows that some slot wants."""
+    words = lineage.shape[1]
     for row in range(len(lineage)):
-        for word in range(lineage.shape[1]):
-            if lineage[row, word]:
-                wanted[row] = True
+        left = np.uint64(0)
+        for word in range(words):
+            left |= lineage[row, word]
+        if left:
+            wanted[row] = True
 
 
 @njit(cache=True, nogil=True)

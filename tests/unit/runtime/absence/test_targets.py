@@ -9,7 +9,7 @@ import pytest
 
 import cqc
 from cqc.runtime.absence import targets
-from cqc.runtime.absence.targets import to_rules
+from cqc.runtime.absence.targets import Route, Target, to_rules
 
 DECLARATIONS = """
 CREATE STREAM A (ts BIGINT, k BIGINT, x BIGINT);
@@ -64,3 +64,23 @@ def test_bits_and_single_rows_agree(theta: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(targets, "_WORDS_FOR_A_PAIR", 0)
     assert answers(program, leaves=True) == as_bits
     assert len(as_bits) == 80
+
+
+def test_stored_tuples_that_few_of_many_rules_want_become_rows_of_one_rule() -> None:
+    class Node:
+        def find(self, place: int, rules: object, positions: object) -> None:
+            self.found = place, rules, positions
+
+        def find_bits(self, place: int, positions: object, bits: object) -> None:
+            self.found = place, positions, bits
+
+    node = Node()
+    target = Target(node, 3, 70 * 64, (0,))  # type: ignore[arg-type]
+    route = Route.of([(1, target)])
+    route.take_stored(100, np.array([[0b10], [0b01], [0b10]], np.uint64))
+    place, rules, (positions,) = node.found  # type: ignore[misc]
+    assert (place, rules.tolist(), positions.tolist()) == (3, [70 * 64, 70 * 64], [100, 102])  # type: ignore[attr-defined]
+    few = Route.of([(0, Target(node, 3, 1, (0,)))])  # type: ignore[arg-type]
+    few.take_stored(7, np.array([[0], [1]], np.uint64))
+    place, (positions,), bits = node.found  # type: ignore[misc]
+    assert (place, positions.tolist(), bits.tolist()) == (3, [8], [[0b10]])

@@ -51,12 +51,13 @@ class Bench:
         live = slice(each.state.first - each.state.base, each.state.head - each.state.base)
         company = company or Company(self.node.plan)
         kept = company.of(item, each.lineage.values[live], each.state.ts[live])
-        return [int(words[0]) for words in kept]
+        return [int(words[0]) for words in kept] if len(kept) else [0] * len(each.state)
 
 
 @pytest.fixture
 def _always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "COMPANY_LEAST_ROWS", 1)
+    monkeypatch.setattr(settings, "COMPANY_LEAST_LOOKS", 1)
     monkeypatch.setattr(settings, "COMPANY_MOST_TUPLES", 1 << 40)
 
 
@@ -130,15 +131,41 @@ def test_disorder_and_many_slots_as_counted_one_by_one(seed: int) -> None:
 
 def test_small_packets_and_large_states_are_not_asked_about() -> None:
     bench = Bench(A_THEN_B)
+    bench.push("b", [99])
+    bench.push("a", [98] + [100] * (settings.COMPANY_LEAST_ROWS - 2))
+    company = Company(bench.node.plan)
+    assert all(bench.left("a", company))
+    bench.push("a", [100])
+    assert sum(bench.left("a", company)) == 1
+    bench.push("b", [101] * (settings.COMPANY_MOST_TUPLES * settings.COMPANY_LEAST_ROWS + 1))
+    assert all(bench.left("a", company))
+    assert company.asked == settings.COMPANY_SAMPLE + settings.COMPANY_LEAST_ROWS
+
+
+def test_where_nothing_is_young_enough_it_is_told_for_smaller_packets_too() -> None:
+    bench = Bench(A_THEN_B)
     bench.push("b", [1])
-    bench.push("a", [100] * (settings.COMPANY_LEAST_ROWS - 1))
+    bench.push("a", [100] * (settings.COMPANY_LEAST_LOOKS - 1))
     company = Company(bench.node.plan)
     assert all(bench.left("a", company))
     bench.push("a", [100])
     assert not any(bench.left("a", company))
-    bench.push("b", [101] * (settings.COMPANY_MOST_TUPLES * settings.COMPANY_LEAST_ROWS + 1))
+
+
+def test_a_part_of_a_packet_is_asked_first() -> None:
+    bench = Bench(A_THEN_B)
+    bench.push("b", [11])
+    rows = 4 * settings.COMPANY_SAMPLE
+    bench.push("a", [10] * rows)
+    company = Company(bench.node.plan)
     assert all(bench.left("a", company))
-    assert company.asked == settings.COMPANY_LEAST_ROWS
+    assert company.asked == settings.COMPANY_SAMPLE
+    bench = Bench(A_THEN_B)
+    bench.push("b", [11])
+    bench.push("a", [10] + [12] * (rows - 1))
+    company = Company(bench.node.plan)
+    assert bench.left("a", company) == [1] + [0] * (rows - 1)
+    assert company.asked == settings.COMPANY_SAMPLE + rows
 
 
 @pytest.mark.usefixtures("_always")

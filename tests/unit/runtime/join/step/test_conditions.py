@@ -37,6 +37,8 @@ def test_a_rank_counts_cuts_up_to_and_with_the_value() -> None:
     for value in range(-1, 10):
         expected = int((cuts[1:5] <= value).sum())
         assert conditions.rank_of(cuts, 1, 5, value) == expected
+        assert conditions.place_among(cuts[1:5], value) == expected
+        assert conditions.place_among(cuts[:0], value) == 0
 
 
 def test_windows_leave_the_slots_that_allow_every_distance() -> None:
