@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType as T
-from cqc.runtime.columns.columns import Column
+from cqc.runtime.columns.columns import Column, from_python
 from cqc.runtime.deliver.results import (
     NO_TIME,
     Result,
+    ResultBlock,
     in_time_order,
     merge,
     results_of,
@@ -83,3 +84,15 @@ def test_own_columns_hold_the_rows_of_the_query_alone() -> None:
     (column,) = mine.own_columns()
     assert isinstance(column, Column)
     assert np.array_equal(column.values, [6, 4])
+
+
+def test_a_query_that_has_all_rows_in_order_is_given_them_as_they_are() -> None:
+    column = from_python(T.BIGINT, [5, 6, 7])
+    times = np.arange(3)
+    for picks, same in (([0, 1, 2], True), ([0, 2, 1], False), ([0, 1], False), ([1, 2, 2], False)):
+        own_block = ResultBlock(
+            "q", ("x",), (column,), np.array(picks), times[: len(picks)], T.BIGINT, False
+        )
+        (own,) = own_block.own_columns()
+        assert (own is column) == same
+        assert own.values.tolist() == [5 + pick for pick in picks]

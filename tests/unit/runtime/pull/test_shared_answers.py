@@ -20,7 +20,9 @@ ROWS_B = [{"ts": 40 + at, "k": at % 3, "x": at % 7} for at in range(20)]
 
 
 def answers(form: str, count: int) -> list[list[str]]:
-    views = "".join(VIEW.format(number, number) for number in range(count)) if " w{}" in form else ""
+    views = (
+        "".join(VIEW.format(number, number) for number in range(count)) if " w{}" in form else ""
+    )
     running = cqc.Engine(cqc.compile(STREAMS + views))
     for number in range(count):
         running.register(form.format(number), f"q{number}")
