@@ -43,44 +43,53 @@ class _Log:
         self.bodies: dict[int, list[BodyResults]] = {}  # by key
         self.all: dict[BodyResults, None] = {}
         self.shared: SharedRows | None = None
-        self._may_share = True  # nothing was found yet
+        self._could_share: list[BodyResults] = []
+        self._is_new = True  # nothing was found yet
         self._keys: NDArray[np.int64] | None = None
 
     def add(self, kept: BodyResults, states: Sequence[SharedState], *, may_share: bool) -> None:
-        """One body more. `may_share`: of a join, and no tuple is there that it could have found something in."""
+        """One body more. `may_share`: no tuple is there that it could have found something in, and it is not asked all the time."""
         self.all[kept] = None
-        self._may_share &= may_share
         if may_share and self.shared is not None:
             kept.share(self.shared, self._note_for)
-        elif self._may_share and len(self.all) >= SHARED_FROM:
+            return
+        self._note_for(kept)
+        if not (may_share and self._is_new):
+            return
+        self._could_share.append(kept)
+        if len(self._could_share) >= SHARED_FROM:
             self.shared = SharedRows(states)
-            self.bodies = {}
-            for each in self.all:
+            for each in self._could_share:
+                self._note_no_more(each)
                 each.share(self.shared, self._note_for)
-        else:
-            self._note_for(kept)
+            self._could_share = []
 
     def _note_for(self, kept: BodyResults) -> None:
         self.bodies.setdefault(kept.seat.key, []).append(kept)
         self._keys = None
 
-    def remove(self, kept: BodyResults) -> None:
-        """One body less."""
-        del self.all[kept]
-        if kept.shared is not None:
-            kept.shared.remove(kept.number)
-            if not len(kept.shared):
-                self.shared, self._may_share = None, False
-            return
+    def _note_no_more(self, kept: BodyResults) -> None:
         bodies = self.bodies[kept.seat.key]
         bodies.remove(kept)
         if not bodies:
             del self.bodies[kept.seat.key]
         self._keys = None
 
+    def remove(self, kept: BodyResults) -> None:
+        """One body less."""
+        del self.all[kept]
+        if kept.shared is None:
+            self._note_no_more(kept)
+            if kept in self._could_share:
+                self._could_share.remove(kept)
+            return
+        kept.shared.remove(kept.number)
+        if not len(kept.shared):
+            self.shared = None
+
     def receive(self, found: Found) -> None:
         """Note what was found in a packet; when much has come together every body takes its own."""
-        self._may_share = False
+        self._is_new, self._could_share = False, []
         if self.shared is not None and not self.shared.receive(found):
             self._stop_sharing()
         if self.bodies:
@@ -99,7 +108,7 @@ class _Log:
         for kept in self.all:
             if kept.shared is not None:
                 kept.leave_shared()
-        self.shared, self._may_share = None, False
+        self.shared = None
 
 
 class KeptBodies:
@@ -280,7 +289,9 @@ class KeptBodies:
         kept = BodyResults(seat, circuit, states, orders, self._kept_from, log.found, maintenance)
         has_past = any(len(state) for state in states if state.relation.is_stream)
         is_join = node.body.host is not None
-        may_share = is_join and not has_past and maintenance is Maintenance.AUTO
+        is_periodic = node.pull is not None and node.pull.every_us is not None
+        may_share = is_join and not (has_past or is_periodic)
+        may_share = may_share and maintenance is Maintenance.AUTO
         log.add(kept, states, may_share=may_share)
         if is_join:
             self._joins.add(kept)

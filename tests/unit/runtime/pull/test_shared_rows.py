@@ -126,3 +126,13 @@ def test_windows_and_retention_cut_what_is_shared() -> None:
     assert sorted(map(str, running.invoke("q0").to_pylist())) == sorted(
         map(str, apart.invoke("q0").to_pylist())
     )
+
+
+def test_bodies_that_are_asked_all_the_time_have_their_own() -> None:
+    running = engine()
+    running.register(PAIRS.format(30).replace("END NOW", "END NOW EVERY 5 SEC"), "periodic")
+    push(running, 1, 20, 40)
+    assert [each.shared is None for each in bodies(running)] == [False] * 10 + [True]
+    assert running.invoke("q0").num_rows == 2
+    push(running, 11, 50)
+    assert {each.query for each in running.drain()} == {"periodic"}
