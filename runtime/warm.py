@@ -27,7 +27,7 @@ MODULES = (
     "cqc.runtime.absence.targets",
     "cqc.runtime.absence.tuple_bits",
     "cqc.runtime.absence.waiting_bits",
-    "cqc.runtime.windows.audiences",
+    "cqc.runtime.state.audiences",
     "cqc.runtime.windows.recent_times",
     "cqc.runtime.alerts.alert_kernels",
     "cqc.runtime.intake.far_ahead",

@@ -212,6 +212,7 @@ class Deliveries:
 
 
 _NOTHING = np.zeros(0, np.int64)
+_FEW = 16  # rows that are sorted at the cost of one pass over so many times as many
 
 
 @dataclass(slots=True)
@@ -258,17 +259,33 @@ def _result_group(
     times_us: NDArray[np.int64],
     ends: NDArray[np.int64],
 ) -> ResultGroup:
-    used = None if select.plan.is_plain else np.unique(picks)
+    used = None
+    if not select.plan.is_plain:
+        used, picks = _numbered(picks, len(found))
     columns = _evaluate(found, select, used)
     return ResultGroup(
         queries=queries,
         names=select.plan.names,
         columns=columns,
-        picks=picks if used is None else np.searchsorted(used, picks),
+        picks=picks,
         times_us=times_us,
         ends=ends,
         time_type=select.time_type,
     )
+
+
+def _numbered(
+    picks: NDArray[np.int64], length: int
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """The rows that are picked among so many, ascending (None: all of them), and the picks as numbers of these."""
+    if _FEW * len(picks) < length:
+        used = np.unique(picks)
+        return used, np.searchsorted(used, picks)
+    is_used = np.zeros(length, np.bool_)
+    is_used[picks] = True
+    if is_used.all():
+        return None, picks
+    return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[picks]
 
 
 def _stretches(

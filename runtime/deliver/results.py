@@ -61,6 +61,8 @@ class ResultBlock:
         if self.picks is None:
             return self.columns
         picks = self.picks
+        if self.columns and len(picks) == len(self.columns[0]) and (np.diff(picks) == 1).all():
+            return self.columns
         return tuple(take(column, picks) for column in self.columns)
 
 

@@ -28,8 +28,8 @@ from cqc.runtime.columns.repeated_text import RepeatedText, Repetition
 from cqc.runtime.expressions.compile.compile_expression import (
     Compiled,
     columns_of,
-    compile_expression,
 )
+from cqc.runtime.expressions.compile.shared_parts import SharedParts
 from cqc.runtime.expressions.patterns.like_patterns import Matcher, make_matcher
 from cqc.runtime.filter.bits.bit_sweep import EVERY_TUPLE, FIRST_ID, NO_TUPLE
 from cqc.runtime.filter.bits.formula_bits import FALSE, TRUE, Leaf
@@ -101,6 +101,7 @@ class Atoms:
         self._id_of: dict[Sparse | Masked, int] = {}
         self._atom_of: dict[int, Sparse | Masked] = {}
         self._masks: dict[int, Compiled | Matcher] = {}
+        self._parts = SharedParts()
         self._repetition: dict[int, Repetition] = {}
         self._failures_of_gone = 0
         self.known = KnownTexts()
@@ -198,11 +199,13 @@ class Atoms:
             hits.append(elements.hits(column))
         return hits
 
-    def mask(self, row_id: int, columns: Callable[[int], Column], count: int) -> NDArray[np.bool_]:
-        """Where a masked atom is TRUE, over so many tuples with these columns."""
+    def mask(
+        self, row_id: int, columns: Callable[[int], Column], count: int, made: dict[int, Column]
+    ) -> NDArray[np.bool_]:
+        """Where a masked atom is TRUE, over so many tuples with these columns; `made` has the parts of conditions over them so far."""
         mask = self._masks[row_id]
         if isinstance(mask, Compiled):
-            return mask.is_true(lambda _, column: columns(column), count)
+            return mask.is_true(self._parts.source(columns, count, made), count)
         atom = self.masked(row_id)
         assert isinstance(atom, PatternAtom)
         column = columns(atom.column)
@@ -348,7 +351,7 @@ class Atoms:
                     self._elements[atom.column] = elements
                 elements.add(row_id, atom.asked)
             case ExpressionAtom():
-                self._masks[row_id] = compile_expression(atom.expression)
+                self._masks[row_id] = self._parts.use(atom.expression)
         return row_id
 
     def _add_pattern(self, row_id: int, atom: PatternAtom) -> None:
@@ -367,6 +370,8 @@ class Atoms:
         mask = self._masks.pop(row_id, None)
         if mask is not None:
             self._failures_of_gone += mask.failures if isinstance(mask, Compiled) else 0
+            if isinstance(atom, ExpressionAtom):
+                self._parts.release(atom.expression)
             return
         match atom:
             case Points():

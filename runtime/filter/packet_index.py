@@ -165,6 +165,7 @@ class PacketIndex:
         self._buckets = np.empty((columns, self._tuples), np.int32)
         self._hits = PacketHits(self._tuples, self.blocks)
         self._columns: dict[int, Column] = {}  # those that were visited
+        self._parts: dict[int, Column] = {}  # of conditions
         self._mask_words = np.zeros((len(layout.masks), self.blocks * WORDS), np.uint64)
         if route is None:
             for at in range(columns):
@@ -309,9 +310,13 @@ class PacketIndex:
     def visit_mask(self, row_id: int, rows: NDArray[np.int64] | None = None) -> None:
         """Evaluate a single condition, for some tuples or for all."""
         if rows is None:
-            mask = self._atoms.mask(row_id, lambda column: self._column(column, None), self._tuples)
+            mask = self._atoms.mask(
+                row_id, lambda column: self._column(column, None), self._tuples, self._parts
+            )
         else:
-            some = self._atoms.mask(row_id, lambda column: self._column(column, rows), len(rows))
+            some = self._atoms.mask(
+                row_id, lambda column: self._column(column, rows), len(rows), {}
+            )
             mask = np.zeros(self._tuples, np.bool_)
             mask[rows] = some
         packed = np.packbits(mask, bitorder="little")

@@ -2,11 +2,12 @@
 
 *Eager* (PSoup-C): the body sits in the shared filter or join, every result is noted in its history, and a window is a binary
 search. *Lazy* (PSoup-P), for one stream: nothing is done when tuples arrive; a window's base tuples are found by the stream's
-time order and the body's filter runs over them when somebody asks.
+time order and the body's filter runs over them when somebody asks. *Shared*, for joins with many bodies: a row is noted once for all
+of them (`shared_rows`), and a body that asks takes its own.
 
 Which is cheaper depends on how often it is asked, so that is measured: a body that has been asked for fewer tuples than have
 arrived since turns lazy, one whose windows have been scanned for more tuples than have arrived turns eager. Joins are always
-eager. Neither changes an answer.
+eager or shared. None of it changes an answer.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.history.match_log import MatchLog
     from cqc.runtime.pull.history.result_history import Positions
     from cqc.runtime.pull.history.stream_order import StreamOrder
+    from cqc.runtime.pull.shared_rows import SharedRows
     from cqc.runtime.state.shared_state import SharedState
 
     Fetch = Callable[[int, int], Column]
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     GroupBy = tuple[Expression, ...]
 
 _BEFORE_ALL = -(2**63)
+_NOTING = 4  # to keep a row for one body costs as much as to look at so many that are shared
 
 
 class Maintenance(Enum):
@@ -91,6 +94,9 @@ class BodyResults:
         self._head = self._states[0].head  # tuples that had arrived when use was last measured
         self._asked = 0  # tuples that windows spanned since then
         self._filter: StreamFilter | None = None
+        self.shared: SharedRows | None = None  # has its rows while there is no history
+        self.number = 0  # of this body there
+        self._leaves: Callable[[BodyResults], None] | None = None
 
     @property
     def failures(self) -> int:
@@ -100,7 +106,15 @@ class BodyResults:
     def nbytes(self) -> int:
         """Memory of the kept results and of the aggregates over them."""
         kept = 0 if self.history is None else self.history.nbytes
+        if self.shared is not None:
+            kept = self.shared.nbytes // max(len(self.shared), 1)
         return kept + sum(tree.nbytes for tree in self._trees.values())
+
+    def has_more_than(self, most: int) -> bool:
+        """Whether more rows are kept for it."""
+        if self.shared is not None:
+            return len(self.shared.history) > most and self.shared.count(self.number) > most
+        return len(self.history or ()) > most
 
     @property
     def tree_count(self) -> int:
@@ -159,6 +173,8 @@ class BodyResults:
             self._before_us = before_us
             if self.history is not None:
                 self.history.purge(before_us)
+            elif self.shared is not None:
+                self.shared.purge(before_us)
 
     # Windows
 
@@ -181,7 +197,10 @@ class BodyResults:
         self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """At most how many rows each window has: none where it is 0, and how many windows can be answered at once."""
-        oldest = self._orders[0].times() if self.history is None else self.history.oldest
+        if self.shared is not None:
+            oldest = self.shared.history.oldest
+        else:
+            oldest = self._orders[0].times() if self.history is None else self.history.oldest
         stops = oldest.searchsorted(ends_us, "right")
         counts: NDArray[np.int64] = np.maximum(stops - oldest.searchsorted(begins_us), 0)
         return counts
@@ -190,6 +209,9 @@ class BodyResults:
         """Bring everything up to date before windows are asked for."""
         if self._kept_from:
             self.forget_old()
+        if self.shared is not None:
+            self.shared.settle()
+            return
         if self.log_head != self._log.head:
             self.take()
         if self.history is not None and self.history.has_pending:
@@ -283,12 +305,25 @@ class BodyResults:
         if self.history is not None:
             self._head = state.head
             return
+        if self.shared is not None:
+            self._measure_shared(self.shared, begin_us, end_us)
+            return
         self._asked += self._orders[0].count(begin_us, end_us)
         if self._maintenance is Maintenance.AUTO:
             arrived = max(state.head - self._head, len(state))
             costs = {Maintenance.LAZY: float(self._asked), Maintenance.EAGER: float(arrived)}
             if self.controller.prefer(costs) is Maintenance.EAGER:
                 self.turn_eager()
+
+    def _measure_shared(self, shared: SharedRows, begin_us: int, end_us: int) -> None:
+        """The same where rows are shared: to note them anew and put them into aggregates costs as much as to be asked a few times."""
+        shared.settle()
+        first, end = shared.history.between(begin_us, end_us)
+        self._asked += end - first
+        arrived = _NOTING * len(shared.history)
+        costs = {Maintenance.LAZY: float(self._asked), Maintenance.EAGER: float(arrived)}
+        if self.controller.prefer(costs) is Maintenance.EAGER:
+            self.leave_shared()
 
     def turn_lazy_if_unused(self) -> None:
         """Stop maintaining results that nobody has asked for during many tuples."""
@@ -317,6 +352,31 @@ class BodyResults:
         self._filter = StreamFilter([column.type for column in self.body.relations[0].columns])
         self._filter.add(0, self.body.filters[0])
 
+    def share(self, shared: SharedRows, leaves: Callable[[BodyResults], None]) -> None:
+        """Have rows in common with other bodies from now on; this one has found none yet. `leaves` is called when that ends."""
+        self.shared, self.number = shared, shared.add(self.seat.key)
+        self._leaves = leaves
+        self._failed_before = self.failures
+        self.history, self._trees, self._asked = None, {}, 0
+        self.controller.arm = Maintenance.LAZY
+
+    def leave_shared(self) -> None:
+        """From now on note results as they come, those of the past included."""
+        assert self.shared is not None
+        shared, self.shared = self.shared, None
+        shared.settle()
+        rows = shared.rows(self.number, _BEFORE_ALL, 2**63 - 1)
+        shared.remove(self.number)
+        self.history = History(self._states)
+        self.history.purge(self._before_us)
+        self.history.append(rows)
+        self.history.settle()
+        self._asked = 0
+        self.log_head = self._log.head
+        self.controller.arm = Maintenance.EAGER
+        assert self._leaves is not None
+        self._leaves(self)
+
     def turn_eager(self) -> None:
         """From now on note results as they come, those of the past included."""
         assert isinstance(self.seat, SelectionSeat)
@@ -331,7 +391,9 @@ class BodyResults:
         self.history.settle()
 
     def _scan(self, begin_us: int, end_us: int) -> Positions:
-        """The rows of a window from its base tuples."""
+        """The rows of a window from its base tuples, or from those that are shared."""
+        if self.shared is not None:
+            return self.shared.rows(self.number, begin_us, end_us)
         positions, packet = self._orders[0].packet(begin_us, end_us)
         if not len(positions):
             return (positions,)

@@ -18,6 +18,7 @@ from cqc.runtime.pull.body_results import BodyResults, Maintenance
 from cqc.runtime.pull.history.match_log import MatchLog
 from cqc.runtime.pull.history.stream_order import StreamOrder
 from cqc.runtime.pull.pull_clause import PullClause, clause_key
+from cqc.runtime.pull.shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.absent_body import AbsentBody
     from cqc.runtime.state.shared_state import SharedState
 
+SHARED_FROM = 8  # bodies at one join: from so many on they note their rows together
 _ROUNDS_BETWEEN_LOOKS = 64
 
 
@@ -39,26 +41,74 @@ class _Log:
     def __init__(self) -> None:
         self.found = MatchLog()
         self.bodies: dict[int, list[BodyResults]] = {}  # by key
+        self.all: dict[BodyResults, None] = {}
+        self.shared: SharedRows | None = None
+        self._could_share: list[BodyResults] = []
+        self._is_new = True  # nothing was found yet
         self._keys: NDArray[np.int64] | None = None
 
-    def add(self, kept: BodyResults) -> None:
+    def add(self, kept: BodyResults, states: Sequence[SharedState], *, may_share: bool) -> None:
+        """One body more. `may_share`: no tuple is there that it could have found something in, and it is not asked all the time."""
+        self.all[kept] = None
+        if may_share and self.shared is not None:
+            kept.share(self.shared, self._note_for)
+            return
+        self._note_for(kept)
+        if not (may_share and self._is_new):
+            return
+        self._could_share.append(kept)
+        if len(self._could_share) >= SHARED_FROM:
+            self.shared = SharedRows(states)
+            for each in self._could_share:
+                self._note_no_more(each)
+                each.share(self.shared, self._note_for)
+            self._could_share = []
+
+    def _note_for(self, kept: BodyResults) -> None:
         self.bodies.setdefault(kept.seat.key, []).append(kept)
         self._keys = None
 
-    def remove(self, kept: BodyResults) -> None:
+    def _note_no_more(self, kept: BodyResults) -> None:
         bodies = self.bodies[kept.seat.key]
         bodies.remove(kept)
         if not bodies:
             del self.bodies[kept.seat.key]
         self._keys = None
 
+    def remove(self, kept: BodyResults) -> None:
+        """One body less."""
+        del self.all[kept]
+        if kept.shared is None:
+            self._note_no_more(kept)
+            if kept in self._could_share:
+                self._could_share.remove(kept)
+            return
+        kept.shared.remove(kept.number)
+        if not len(kept.shared):
+            self.shared = None
+
     def receive(self, found: Found) -> None:
         """Note what was found in a packet; when much has come together every body takes its own."""
+        self._is_new, self._could_share = False, []
+        if self.shared is not None and not self.shared.receive(found):
+            self._stop_sharing()
+        if self.bodies:
+            self._note(found)
+        if self.shared is not None and not self.shared.is_worth_it:
+            self._stop_sharing()
+
+    def _note(self, found: Found) -> None:
         if self._keys is None:
             self._keys = np.array(sorted(self.bodies), np.int64)
         self.found.add(found.matches(self._keys), found.positions)
         if self.found.is_full(len(self.bodies)):
             self.found.hand_over(self.bodies)
+
+    def _stop_sharing(self) -> None:
+        for kept in self.all:
+            if kept.shared is not None:
+                kept.leave_shared()
+        self.shared = None
 
 
 class KeptBodies:
@@ -202,7 +252,7 @@ class KeptBodies:
 
     def crowded(self, most: int) -> list[BodyResults]:
         """The bodies over joins for which more than so many rows are kept."""
-        return [kept for kept in self._joins if len(kept.history or ()) > most]
+        return [kept for kept in self._joins if kept.has_more_than(most)]
 
     @property
     def failures(self) -> int:
@@ -237,10 +287,15 @@ class KeptBodies:
         # What came before does not show in results that are noted as they come; a scan would find it.
         maintenance = Maintenance.EAGER if from_now else self._maintenance
         kept = BodyResults(seat, circuit, states, orders, self._kept_from, log.found, maintenance)
-        log.add(kept)
-        if node.body.host is not None:
+        has_past = any(len(state) for state in states if state.relation.is_stream)
+        is_join = node.body.host is not None
+        is_periodic = node.pull is not None and node.pull.every_us is not None
+        may_share = is_join and not (has_past or is_periodic)
+        may_share = may_share and maintenance is Maintenance.AUTO
+        log.add(kept, states, may_share=may_share)
+        if is_join:
             self._joins.add(kept)
-        if not from_now and any(len(state) for state in states if state.relation.is_stream):
+        if not from_now and has_past:
             try:
                 kept.load_past(circuit.past(node, most_past))
             except (TooMuchFound, Flood):
@@ -255,7 +310,7 @@ class KeptBodies:
         self._joins.discard(kept)
         log = self._logs[kept.seat.source]
         log.remove(kept)
-        if not log.bodies:
+        if not log.all:
             del self._logs[kept.seat.source]
 
 

@@ -88,8 +88,11 @@ class NestedQuery:
                 assert isinstance(state, SharedState)
                 last = np.isin(rows[item], last_rows(state, each.rows, end_us))
                 rows = tuple(positions[last] for positions in rows)
-        window = np.zeros(len(rows[0]), np.int64)
-        return self.plan.answer_rows(window, self._fetch(states, rows), 1)
+        window, fetch = np.zeros(len(rows[0]), np.int64), self._fetch(states, rows)
+        laid = states[0]
+        if isinstance(laid, _Laid) and laid.are_firsts and self.plan.firsts_are_all:
+            return self.plan.finish_firsts(window, fetch)
+        return self.plan.answer_rows(window, fetch, 1)
 
     def timed_rows(
         self, begin_us: int, end_us: int, at_us: int
@@ -138,9 +141,14 @@ class NestedQuery:
         """The same for a query over one view, whose rows need not be laid into a state to be looked at."""
         (item,) = self._query.items
         is_made = item.relation.made_by is not None and not item.relation.is_windowed
+        (condition,) = self._query.filters
+        if condition == ALWAYS and is_made:
+            firsts = self._sources[0].firsts(self.plan, oldest_us, end_us)
+            if firsts is not None:
+                self._look()
+                return [_Laid(firsts, are_firsts=True)], (np.arange(len(firsts)),)
         packet = self._sources[0].packet(oldest_us if is_made else begin_us, end_us, at_us)
         self._look()
-        (condition,) = self._query.filters
         if condition == ALWAYS or not len(packet):
             return [_Laid(packet)], (np.arange(len(packet)),)
         found = StreamFilter([column.type for column in item.relation.columns])
@@ -166,10 +174,11 @@ class _States(Protocol):
 
 
 class _Laid:
-    """The rows of one view as they came."""
+    """The rows of one view as they came, or those alone that are the first of their partition."""
 
-    def __init__(self, packet: Packet) -> None:
+    def __init__(self, packet: Packet, *, are_firsts: bool = False) -> None:
         self._packet = packet
+        self.are_firsts = are_firsts
 
     def ts_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Their event times."""

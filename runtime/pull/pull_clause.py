@@ -7,7 +7,7 @@ are answered by one walk over their windows, and compiled once.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from cqc.runtime.pull.absent_body import AbsentBody
 from cqc.runtime.pull.pull_plan import Answer, PullPlan
 from cqc.runtime.pull.pull_window import FAR_US
 from cqc.runtime.pull.ready_outputs import MaterialisedOutputs
+from cqc.runtime.pull.shared_answers import SharedGroups, firsts_alone, shared_firsts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from cqc.runtime.pull.body_results import BodyResults, Fetch
     from cqc.runtime.pull.history.result_history import Positions
 
+    # Of the outputs of rows, by place, and their times: what a query over them sees.
+    Seen = Callable[[Callable[[int], Column], NDArray[np.int64]], Fetch]
+
 _ROWS_AT_ONCE = 1 << 18
 
 
-def clause_key(node: QueryNode, seat: Seat) -> Hashable:
+def clause_key(node: QueryNode, seat: Seat | None) -> tuple[Any, ...]:
     """Equal for queries that share a clause."""
     pull = node.pull
     assert pull is not None
@@ -66,6 +70,8 @@ class PullClause:
         assert node.pull is not None
         self._look = look
         self.key = key
+        _, *alike = clause_key(node, None)
+        self._alike: Hashable = tuple(alike)  # for clauses that differ in what their bodies find
         self.kept = kept
         self.plan = PullPlan(node.outputs, node.pull)
         self.users = 0
@@ -112,12 +118,60 @@ class PullClause:
     ) -> tuple[tuple[Column, ...], NDArray[np.int64]]:
         """The outputs of rows whose latest event time is inside a window, with these times; none began before `oldest_us`."""
         self.kept.settle()
-        rows = self.kept.rows(oldest_us, end_us)
+        rows, times = self._since(begin_us, self.kept.rows(oldest_us, end_us))
+        return self.plan.outputs(self._fetch(rows), len(times)), times
+
+    def firsts_between(
+        self, oldest_us: int, begin_us: int, end_us: int, by: PullPlan, seen: Seen
+    ) -> tuple[Fetch, NDArray[np.int64]] | None:
+        """The same rows, those alone that `by` takes as the first of their partition; None where it does not take such, or outputs must be made.
+
+        `seen` makes of rows and their times what `by` sees of them; that is given back, with the times.
+        """
+        first, kept = by.first_of_order, self.kept
+        if first is None or by.is_aggregate or isinstance(kept, AbsentBody):
+            return None
+        if not self.plan.outputs_are_columns:
+            return None
+        kept.settle()
+        (sorting,) = by.over_plan.sortings
+        shared = None if kept.body.rows else kept.shared
+        if shared is None:
+            rows, times = self._since(begin_us, kept.rows(oldest_us, end_us))
+        else:
+            all_rows, times = shared.window_since(
+                oldest_us, begin_us, end_us, lambda rows: self._since(begin_us, rows)
+            )
+            rows, audiences = all_rows[:-1], all_rows[-1]
+            firsts = shared.together(
+                kept.number,
+                ("firsts", self._alike, by.over_plan.overs, first, oldest_us, begin_us, end_us),
+                audiences,
+                lambda: shared_firsts(
+                    sorting, first, seen(self._output(rows), times), shared, audiences
+                ),
+            )
+            if firsts is not None:
+                places = firsts.of(kept.number)
+                own = tuple(each[places] for each in rows)
+                return seen(self._output(own), times[places]), times[places]
+            wanted = shared.wanted(kept.number, audiences)
+            rows, times = tuple(each[wanted] for each in rows), times[wanted]
+        places = firsts_alone(sorting, first, seen(self._output(rows), times), len(times))
+        rows, times = tuple(each[places] for each in rows), times[places]
+        return seen(self._output(rows), times), times
+
+    def _since(self, begin_us: int, rows: Positions) -> tuple[Positions, NDArray[np.int64]]:
+        """The rows that ended at an instant or later, with their result times."""
         times = self.kept.newest_times(rows)
         inside = times >= begin_us
-        if not inside.all():
-            rows, times = tuple(positions[inside] for positions in rows), times[inside]
-        return self.plan.outputs(self._fetch(rows), len(times)), times
+        if inside.all():
+            return rows, times
+        return tuple(each[inside] for each in rows), times[inside]
+
+    def _output(self, rows: Positions) -> Callable[[int], Column]:
+        fetch = self._fetch(rows)
+        return lambda at: self.plan.output_column(at, fetch)
 
     def all_rows(self, by: int) -> tuple[NDArray[np.int64], Fetch]:
         """The event times and columns of all rows that are kept, in the order in which the tuples of one item came."""
@@ -173,6 +227,10 @@ class PullClause:
         if request is not None:
             groups = request.tree.answer(request, begins_us, ends_us)
             return self.plan.answer_groups(groups, count)
+        if count == 1:
+            shared = self._of_shared_groups(int(begins_us[0]), int(ends_us[0]))
+            if shared is not None:
+                return shared
         some = np.flatnonzero(self.kept.row_counts(begins_us, ends_us))
         windows = zip(begins_us[some].tolist(), ends_us[some].tolist(), strict=True)
         found = [self.kept.rows(begin_us, end_us) for begin_us, end_us in windows]
@@ -180,6 +238,25 @@ class PullClause:
         rows = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
         window = np.repeat(some, [len(each[0]) for each in found][: len(some)])
         return self.plan.answer_rows(window, self._fetch(rows), count)
+
+    def _of_shared_groups(self, begin_us: int, end_us: int) -> Answer | None:
+        """The answer from groups that were made for all queries alike; None where these rows are better grouped alone."""
+        if isinstance(self.kept, AbsentBody) or self.kept.shared is None or self.kept.body.rows:
+            return None
+        if not self.plan.has_partials:
+            return None
+        shared, number = self.kept.shared, self.kept.number
+        *rows, audiences = shared.history.window(begin_us, end_us)
+        key = ("groups", self._alike, begin_us, end_us)
+        groups = shared.together(
+            number,
+            key,
+            audiences,
+            lambda: SharedGroups(self.plan, self._fetch(tuple(rows)), audiences),
+        )
+        if groups is None:
+            return None
+        return groups.answer(self.plan, shared.wanted(number, groups.audiences))
 
     def part(
         self, begins_us: NDArray[np.int64], ends_us: NDArray[np.int64]

@@ -264,6 +264,31 @@ class PullPlan:
         found = [most for part in parts if (most := _most(part, overs[0])) is not None]
         return (_COUNTED.index(overs[0].function), min(found)) if found else None
 
+    @cached_property
+    def firsts_are_all(self) -> bool:
+        """Whether QUALIFY takes all of these first rows, and nothing else looks at how they are counted."""
+        qualify = self.pull.qualify
+        if self.first_of_order is None or not isinstance(qualify, Comparison):
+            return False
+        if qualify.op is ComparisonOp.EQ and self.first_of_order[1] != 1:
+            return False
+        roots = [*self._expressions, *(order.expression for order in self.pull.order_by)]
+        return not overs_in(*roots, None)
+
+    @property
+    def outputs_are_columns(self) -> bool:
+        """Whether all outputs are columns of the rows, one row each: they can be taken when they are needed."""
+        return self._plain is not None
+
+    def output_column(self, at: int, fetch: Fetch) -> Column:
+        """One of these outputs."""
+        assert self._plain is not None
+        return fetch(*self._plain[at])
+
+    def finish_firsts(self, window: NDArray[np.int64], fetch: Fetch) -> Answer:
+        """The answer from the first rows, where `firsts_are_all`."""
+        return self._finish_rows(window, fetch)
+
     def _group_rows(self, window: NDArray[np.int64], fetch: Fetch) -> Groups:
         length = len(window)
         keys = [key.run(fetch, length) for key in self._keys]

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.normal import NormalQuery
     from cqc.runtime.pull.nested_absence import NestedAbsence
     from cqc.runtime.pull.nested_query import NestedQuery
-    from cqc.runtime.pull.pull_clause import PullClause
+    from cqc.runtime.pull.pull_clause import PullClause, Seen
+    from cqc.runtime.pull.pull_plan import PullPlan
     from cqc.runtime.pull.pull_query import AnyLine
 
+    Fetch = Callable[[int, int], Column]
     Rows = tuple[tuple[Column, ...], NDArray[np.int64]]
 
 
@@ -86,8 +88,16 @@ class KeptBranch:
     def timed_rows(self, begin_us: int, end_us: int, at_us: int) -> Rows:
         """The combinations whose latest event time is inside a window."""
         del at_us
-        oldest_us = -FAR_US if self._span_us is None else max(begin_us - self._span_us, -FAR_US)
-        return self.clause.newest_between(oldest_us, begin_us, end_us)
+        return self.clause.newest_between(self._since(begin_us), begin_us, end_us)
+
+    def firsts(
+        self, by: PullPlan, begin_us: int, end_us: int, seen: Seen
+    ) -> tuple[Fetch, NDArray[np.int64]] | None:
+        """Of `timed_rows` those that a query takes as the first of their partition (`PullClause.firsts_between`)."""
+        return self.clause.firsts_between(self._since(begin_us), begin_us, end_us, by, seen)
+
+    def _since(self, begin_us: int) -> int:
+        return -FAR_US if self._span_us is None else max(begin_us - self._span_us, -FAR_US)
 
 
 class Decider(Protocol):
@@ -203,6 +213,31 @@ class ViewRows:
         if self._adds_time:
             columns.insert(0, time_column(times, self._relation.time_type))
         return Packet(tuple(columns), times, np.arange(len(times)))
+
+    def firsts(self, by: PullPlan, begin_us: int, end_us: int) -> Packet | None:
+        """Of these rows those alone that a query takes as the first of their partition; None where all must be made."""
+        relation, made_by = self._relation, self._relation.made_by
+        if len(self._branches) != 1 or made_by is None or made_by.unnest is not None:
+            return None
+        ((branch, pull),) = self._branches
+        if pull is not None or not relation.is_stream or not isinstance(branch, KeptBranch):
+            return None
+
+        def seen(output: Callable[[int], Column], times: NDArray[np.int64]) -> Fetch:
+            def column(item: int, at: int) -> Column:
+                del item  # there is only one
+                if not self._adds_time:
+                    return output(at)
+                return output(at - 1) if at else time_column(times, relation.time_type)
+
+            return column
+
+        found = branch.firsts(by, max(begin_us, -FAR_US), end_us, seen)
+        if found is None:
+            return None
+        fetch, times = found
+        columns = tuple(fetch(0, at) for at in range(len(relation.columns)))
+        return Packet(columns, times, np.arange(len(times)))
 
     def _rows(
         self, branch: Branch, pull: Pull | None, begin_us: int, end_us: int, at_us: int

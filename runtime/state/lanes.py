@@ -286,9 +286,10 @@ def _text_array(
 def copy_texts(source, start, offsets, target):  # type: ignore[no-untyped-def]  # numba infers
     """Copy text i from source[start[i]:] to target[offsets[i]:offsets[i+1]]."""
     for row in range(len(start)):
-        begin = start[row]
-        for at in range(offsets[row], offsets[row + 1]):
-            target[at] = source[begin + at - offsets[row]]
+        # Numbers without a sign: an index that may be negative would be looked at for every byte.
+        begin, to = np.uint64(start[row]), np.uint64(offsets[row])
+        for at in range(np.uint64(offsets[row + 1]) - to):
+            target[to + at] = source[begin + at]
 
 
 def warm() -> None:

@@ -20,8 +20,7 @@ from cqc.runtime.filter.selections import SelectionFound
 from cqc.runtime.pull.aggregate.aggregates import count_column
 from cqc.runtime.pull.aggregate.grouping import number_rows
 from cqc.runtime.pull.aggregate.partial_groups import Groups, PartialGroups, taken_groups
-from cqc.runtime.state.key_table import locate
-from cqc.runtime.windows.audiences import Audiences, bits_as_sets
+from cqc.runtime.state.audiences import Audiences, KnownSets
 from cqc.runtime.windows.complete_partitions import CompletePartitions
 from cqc.runtime.windows.decided_plan import DecidedPlan
 from cqc.runtime.windows.grouped_windows import GroupedWindows, by_partials
@@ -230,15 +229,11 @@ class _Seats:
         self._audiences = audiences
         self._single = np.full(len(self._keys), -1, np.int64)
         words = -(-len(self._keys) // 64)
-        # Sets of seats that were seen, as rows of bits, and the audience of each.
-        self._bits = np.zeros((256, words), np.int64)
-        self._table = np.full(512, -1, np.int64)
-        self._used = 0
-        self._of_bits = np.zeros(0, np.int64)
+        self._known = KnownSets(audiences, words, self._counts, self._begins, self._members)
 
     def audiences_of(self, found: SelectionFound) -> tuple[Numbers, Numbers]:
         """The rows that some member wants, and the audience of each; a row may come once for each seat where few rows are wanted."""
-        words, tuples = self._bits.shape[1], len(found)
+        words, tuples = -(-len(self._keys) // 64), len(found)
         pairs = found.count_of(self._keys)
         as_bits = words <= 16 or pairs > tuples * words // 16
         if as_bits and words * 64 * tuples // 8 <= _BITS_AT_MOST:
@@ -247,7 +242,7 @@ class _Seats:
         seats = np.searchsorted(self._keys, matches.keys)
         new = seats[self._single[seats] < 0]
         if len(new):
-            sizes, own = self._members_at(new)
+            sizes, own = self._known.members_at(new)
             self._single[new] = self._audiences.add(sizes, own)
         return matches.rows, np.repeat(self._single[seats], matches.counts)
 
@@ -256,34 +251,7 @@ class _Seats:
         rows = np.flatnonzero(bits.any(axis=1))
         if len(rows) < len(bits):
             bits = bits[rows]
-        self._reserve(len(rows))
-        known = self._used
-        numbers, self._used = locate(bits, self._bits, self._table, self._used, True)
-        if self._used > known:
-            fresh = np.ascontiguousarray(self._bits[known : self._used]).view(np.uint64)
-            lengths, seats = bits_as_sets(fresh, len(self._keys))
-            sizes, members = self._members_at(seats)
-            ends = np.cumsum(np.concatenate(([0], sizes)))
-            cuts = np.cumsum(np.concatenate(([0], lengths)))
-            added = self._audiences.add(np.diff(ends[cuts]), members)
-            self._of_bits = np.concatenate((self._of_bits, added))
-        return rows, self._of_bits[numbers]
-
-    def _members_at(self, seats: Numbers) -> tuple[Numbers, Numbers]:
-        """The members at some seats, one seat after the other, and how many are at each."""
-        sizes = self._counts[seats]
-        offsets = np.repeat(self._begins[seats] - (np.cumsum(sizes) - sizes), sizes)
-        return sizes, self._members[offsets + np.arange(len(offsets))]
-
-    def _reserve(self, count: int) -> None:
-        needed = self._used + count
-        if needed <= len(self._bits):
-            return
-        capacity = 1 << int(2 * needed - 1).bit_length()
-        known = self._bits[: self._used]
-        self._bits = np.zeros((capacity, known.shape[1]), np.int64)
-        self._table = np.full(2 * capacity, -1, np.int64)
-        locate(known, self._bits, self._table, 0, True)
+        return rows, self._known.of(bits)
 
 
 def _taken(fetch: Fetch, rows: Numbers) -> Fetch:

@@ -66,7 +66,7 @@ def variant(name: str, number: int) -> str:
     values = {
         "n": 900 + number,
         "small": number,
-        "big": 100 + number,
+        "big": 100 * number,
         "million": 1_000_000 + 10_000 * number,
     }
     text = query(name)

@@ -63,10 +63,10 @@ class Follower(Protocol):
 class History:
     """The rows of one body. `states` are the shared states of its items, in host order.
 
-    Settled rows are numbered in their order, `first_row` to `end_row - 1`; purging does not change the numbers.
+    `beside` numbers more may stand beside the positions of each row, and go with them. Settled rows are numbered in their order, `first_row` to `end_row - 1`; purging does not change the numbers.
     """
 
-    def __init__(self, states: Sequence[SharedState]) -> None:
+    def __init__(self, states: Sequence[SharedState], beside: int = 0) -> None:
         self._states = tuple(states)
         self._timed = [at for at, state in enumerate(states) if state.relation.is_stream]
         self.has_span = len(self._timed) > 1  # oldest and newest may differ
@@ -80,7 +80,7 @@ class History:
         self._first_index = 0  # the number of the row at index 0
         self._start = 0
         self._stop = 0
-        count = 1 + self.has_span + len(states)
+        count = 1 + self.has_span + len(states) + beside
         self._arrays = [
             np.zeros(64, np.int64) for _ in range(count)
         ]  # oldest, newest if any, positions
@@ -148,6 +148,10 @@ class History:
     def oldest(self) -> NDArray[np.int64]:
         """The oldest event time of each settled row, ascending."""
         return self._arrays[0][self._start : self._stop]
+
+    def replace_beside(self, numbers: NDArray[np.int64]) -> None:
+        """Give the settled rows other numbers beside their positions, in the last place."""
+        self._arrays[-1][self._start : self._stop] = numbers
 
     def everything(self) -> Batch:
         """All settled rows."""

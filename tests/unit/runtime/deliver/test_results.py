@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cqc.compiler.meaning.types import ColumnType as T
-from cqc.runtime.columns.columns import Column
+from cqc.runtime.columns.columns import Column, from_python
 from cqc.runtime.deliver import results
 from cqc.runtime.deliver.results import (
     NO_TIME,
     Result,
+    ResultBlock,
     in_time_order,
     merge,
     python_values,
@@ -107,3 +108,15 @@ def test_few_rows_of_many_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     expected = [("a", 900), ("b", 7), ("a", 7), ("b", 3), ("a", 7)]
     assert rows == [(query, {"x": value, "y": value}) for query, value in expected]
     assert made == [3, 3]
+
+
+def test_a_query_that_has_all_rows_in_order_is_given_them_as_they_are() -> None:
+    column = from_python(T.BIGINT, [5, 6, 7])
+    times = np.arange(3)
+    for picks, same in (([0, 1, 2], True), ([0, 2, 1], False), ([0, 1], False), ([1, 2, 2], False)):
+        own_block = ResultBlock(
+            "q", ("x",), (column,), np.array(picks), times[: len(picks)], T.BIGINT, False
+        )
+        (own,) = own_block.own_columns()
+        assert (own is column) == same
+        assert own.values.tolist() == [5 + pick for pick in picks]

@@ -80,7 +80,7 @@ def test_a_pattern_without_a_literal_is_a_mask() -> None:
     ((row_id, _),) = atoms.leaf(like("___")).pairs
     assert atoms.mask_ids == (row_id,)
     column = from_python(ColumnType.STRING, ["abc", None, "ab", "xbz"])
-    assert atoms.mask(row_id, lambda _: column, 4).tolist() == [True, False, False, True]
+    assert atoms.mask(row_id, lambda _: column, 4, {}).tolist() == [True, False, False, True]
 
 
 def test_each_row_belongs_to_the_column_that_fills_it() -> None:

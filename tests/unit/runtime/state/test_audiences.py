@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from cqc.runtime.windows.audiences import Audiences, bits_as_sets
+from cqc.runtime.state.audiences import Audiences, bits_as_sets
 
 
 def sets(*members: list[int]) -> Audiences:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cqc.runtime.kernel import njit
+from cqc.runtime.state.key_table import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ class Audiences:
         """Forget all other sets (`used` has each number once, ascending); the new number of each old one."""
         renamed = np.full(len(self), -1, np.int64)
         renamed[used] = np.arange(len(used))
-        lengths = self._lengths()[used]
+        lengths = self.lengths()[used]
         at, _ = self._spread(used)
         self._members = self._members[at]
         self._begins = np.concatenate(([0], np.cumsum(lengths)))
@@ -74,13 +75,13 @@ class Audiences:
     def having(self, member: int) -> NDArray[np.bool_]:
         """For each set whether the member is in it."""
         found = np.zeros(len(self), np.bool_)
-        found[np.repeat(np.arange(len(self)), self._lengths())[self._members == member]] = True
+        found[np.repeat(np.arange(len(self)), self.lengths())[self._members == member]] = True
         return found
 
     def pairs(self, audiences: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
         """(row, member) for rows with these audiences: by member, rows ascending; some members at a time where there are many."""
         wanted = np.bincount(audiences, minlength=len(self))
-        owners = np.repeat(np.arange(len(self)), self._lengths())
+        owners = np.repeat(np.arange(len(self)), self.lengths())
         counts = np.bincount(self._members, weights=wanted[owners]).astype(np.int64)
         begin = 0
         while begin < len(counts):
@@ -122,14 +123,68 @@ class Audiences:
         order = np.argsort(found[1], kind="stable")
         return found[0][order], found[1][order]
 
-    def _lengths(self) -> Numbers:
+    def lengths(self) -> Numbers:
+        """How many members each set has."""
         return np.diff(self._begins)
 
     def _spread(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
         """Where the members of some sets are, one set after the other, and how many each has."""
-        lengths = self._lengths()[numbers]
+        lengths = self.lengths()[numbers]
         offsets = np.repeat(self._begins[numbers] - (np.cumsum(lengths) - lengths), lengths)
         return offsets + np.arange(len(offsets)), lengths
+
+
+class KnownSets:
+    """Sets of places that rows were wanted at, as rows of bits, and the audience of each.
+
+    Args:
+        audiences: where the members of a set of places are written down.
+        words: of a row of bits.
+        counts: how many members are at each place.
+        begins: where they begin among the members.
+    """
+
+    def __init__(
+        self, audiences: Audiences, words: int, counts: Numbers, begins: Numbers, members: Numbers
+    ) -> None:
+        self._audiences = audiences
+        self._counts, self._begins, self._members = counts, begins, members
+        self._bits = np.zeros((256, words), np.int64)
+        self._table = np.full(512, -1, np.int64)
+        self._used = 0
+        self._of_bits = np.zeros(0, np.int64)
+
+    def of(self, bits: Numbers) -> Numbers:
+        """The audience of each row of bits; none may be empty."""
+        self._reserve(len(bits))
+        known = self._used
+        numbers, self._used = locate(bits, self._bits, self._table, self._used, True)
+        if self._used > known:
+            fresh = np.ascontiguousarray(self._bits[known : self._used]).view(np.uint64)
+            lengths, places = bits_as_sets(fresh, len(self._counts))
+            sizes, members = self.members_at(places)
+            ends = np.cumsum(np.concatenate(([0], sizes)))
+            cuts = np.cumsum(np.concatenate(([0], lengths)))
+            added = self._audiences.add(np.diff(ends[cuts]), members)
+            self._of_bits = np.concatenate((self._of_bits, added))
+        found: Numbers = self._of_bits[numbers]
+        return found
+
+    def members_at(self, places: Numbers) -> tuple[Numbers, Numbers]:
+        """How many members are at each of some places, and who, one place after the other."""
+        sizes = self._counts[places]
+        offsets = np.repeat(self._begins[places] - (np.cumsum(sizes) - sizes), sizes)
+        return sizes, self._members[offsets + np.arange(len(offsets))]
+
+    def _reserve(self, count: int) -> None:
+        needed = self._used + count
+        if needed <= len(self._bits):
+            return
+        capacity = 1 << int(2 * needed - 1).bit_length()
+        known = self._bits[: self._used]
+        self._bits = np.zeros((capacity, known.shape[1]), np.int64)
+        self._table = np.full(2 * capacity, -1, np.int64)
+        locate(known, self._bits, self._table, 0, True)
 
 
 def bits_as_sets(bits: NDArray[np.uint64], count: int) -> tuple[Numbers, Numbers]:
