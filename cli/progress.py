@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cqc.runtime.run.standing import Standing
 
 _TERMINAL_S, _LOG_S = 0.2, 10.0  # between two updates
+_IDLE_S = 1.0  # the same on a terminal, while nothing comes: only the lag grows
 
 
 def wants_progress(options: RunOptions, *, quiet: bool, asked: bool) -> bool:
@@ -27,7 +28,7 @@ def wants_progress(options: RunOptions, *, quiet: bool, asked: bool) -> bool:
 
 
 class Progress:
-    """Rows so far, the rate, and how far the run is. A run calls it after each micro-batch."""
+    """Rows so far, the rate, and how far the run is. A run calls it after each micro-batch, and `idle` while none comes."""
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._enabled = enabled
@@ -36,14 +37,38 @@ class Progress:
         self._started = clock()
         self._next = self._started
         self._shown = False
+        self._latest: tuple[int, float] | None = None  # rows, and when they were there
+        self._is_news = False  # whether nothing was said of those yet
+        self._rows_before = 0
+
+    def begin(self, rows_before: int) -> None:
+        """Of the rows that will be counted so many were read by earlier starts: they say nothing of the rate of this one."""
+        self._rows_before = rows_before
 
     def __call__(self, tuples: int, standing: Callable[[], Standing] | None = None) -> None:
         """Show the counts, but not more often than one can read; `standing` is asked only then."""
-        now = self._clock()
-        if not self._enabled or now < self._next:
+        if not self._enabled:
             return
+        now = self._clock()
+        self._latest, self._is_news = (tuples, now), True
+        if now >= self._next:
+            self._show(now, standing)
+
+    def idle(self, standing: Callable[[], Standing] | None = None) -> None:
+        """Nothing comes at present: what came last is said as soon as something may be said again."""
+        if not self._enabled or self._latest is None:
+            return
+        now = self._clock()
+        due = self._next if self._is_news else self._next + _IDLE_S
+        if now >= due and (self._is_news or self._on_terminal):
+            self._show(now, standing)
+
+    def _show(self, now: float, standing: Callable[[], Standing] | None) -> None:
+        assert self._latest is not None
+        tuples, then = self._latest
+        self._is_news = False
         self._next = now + (_TERMINAL_S if self._on_terminal else _LOG_S)
-        rate = tuples / max(now - self._started, 1e-9)
+        rate = (tuples - self._rows_before) / max(then - self._started, 1e-9)
         parts = [counted(tuples, "row"), f"{counted(round(rate), 'row')}/s"]
         self.say(", ".join(parts if standing is None else [*parts, *_facts(standing())]))
 

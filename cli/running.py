@@ -128,7 +128,7 @@ def drive(run: Run, shown: Progress, interrupts: Interrupts) -> None:
     """Run to the end, or until somebody stops it or the results' reader has gone."""
 
     class Observer:
-        """Called after each micro-batch; `say` is for what happens before the first, `waiting` while there is none."""
+        """Called after each micro-batch; `say` is for what happens before the first, `waiting` and `idle` while there is none."""
 
         say, waiting = shown.say, interrupts.check
 
@@ -136,9 +136,13 @@ def drive(run: Run, shown: Progress, interrupts: Interrupts) -> None:
             shown(tuples, standing)
             interrupts.check()
 
+        def idle(self) -> None:
+            shown.idle(standing)
+
     # On executors nobody here knows more than how many rows were read.
     standing: Callable[[], Standing] | None = getattr(run, "standing", None)
 
+    shown.begin(getattr(run, "rows_before", 0))
     try:
         run.to_end(Observer())
     except (KeyboardInterrupt, Halted):

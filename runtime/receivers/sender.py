@@ -50,22 +50,39 @@ class SinkStatus:
     last_sent: float = 0.0  # seconds since the epoch
 
 
+_COUNTS = ("sent", "dead", "lost", "dropped")  # of a sink's status, that go on after a restart
+
+
 class Place:
-    """How far a sender is: a number, in a file where there is a checkpoint."""
+    """How far a sender is, and what became of the results up to there; in a file where there is a checkpoint."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self.number = 0
+        self._counts: dict[str, int] = {}
         if path is not None and path.exists():
-            self.number = int(read_sealed_json(path)["sent"])
+            known = read_sealed_json(path)
+            self.number = int(known["sent"])
+            self._counts = known.get("counts", {"sent": self.number})
         self._noted, self._noted_at = self.number, 0.0
+
+    def tell(self, status: SinkStatus) -> None:
+        """Let a status go on where the last start left it."""
+        for name in _COUNTS:
+            setattr(status, name, self._counts.get(name, 0))
+
+    def reach(self, number: int, status: SinkStatus) -> None:
+        """The results up to a number are done with; the status says what became of them."""
+        self.number = max(self.number, number)
+        self._counts = {name: getattr(status, name) for name in _COUNTS}
 
     def note(self, *, now: bool = False) -> None:
         """Write it down, now and then; a place that is a little behind means that a few results are sent again."""
         if self._path is None or self._noted == self.number:
             return
         if now or time.monotonic() - self._noted_at > _NOTE_EVERY_S:
-            write_sealed_json(self._path, {"sent": self.number}, durably=False)
+            content = {"sent": self.number, "counts": self._counts}
+            write_sealed_json(self._path, content, durably=False)
             self._noted, self._noted_at = self.number, time.monotonic()
 
 
@@ -99,6 +116,7 @@ class Sender:
         self._spool = spool
         self._open = open_receiver
         self._place = place
+        place.tell(status)
         self._retries = retries
         self._dead_letters = dead_letters
         self._say = say
@@ -123,7 +141,7 @@ class Sender:
         """Results up to a number were dropped; those in hand are still tried."""
         begin = max(self._place.number, self._in_hand)
         self.status.dropped += max(number - begin, 0)
-        self._place.number = max(self._place.number, number)
+        self._place.reach(number, self.status)
 
     def measure(self) -> SinkStatus:
         """The status with what waits now."""
@@ -181,6 +199,9 @@ class Sender:
                 continue
             self._works_again()
             if stored is not None:
+                # What it took just before a crash is in its own book alone.
+                self.status.sent += max(stored - self._place.number, 0)
+                self._place.reach(stored, self.status)
                 self._place.number = stored
                 self._spool.forget(stored)
             return
@@ -240,7 +261,7 @@ class Sender:
         if left:
             return
         self.status.last_sent = time.time()
-        self._place.number = max(self._place.number, results[-1].number)
+        self._place.reach(results[-1].number, self.status)
         self._spool.forget(self._place.number)
 
     def _given_up(

@@ -72,20 +72,26 @@ class Ledger(Protocol):
 
 @record
 class Observer:
-    """Who watches a run: `done` hears after each micro-batch how many tuples were read, `waiting` is called while none comes."""
+    """Who watches a run: `done` hears after each micro-batch how many tuples were read.
+
+    `waiting` is called while nothing goes on, in the middle of a micro-batch too, and may raise to stop; `idle` only between two, while
+    there is no input.
+    """
 
     done: Callable[[int], None] = lambda tuples: None
     waiting: Callable[[], None] = lambda: None
     say: Callable[[str], None] = lambda text: None
+    idle: Callable[[], None] = lambda: None
 
     @staticmethod
     def of(progress: Callable[[int], None] | None) -> Observer:
-        """The observer that a plain function is, or one that has `waiting` and `say` as well."""
+        """The observer that a plain function is, or one that has `waiting`, `say` and `idle` as well."""
         if progress is None:
             return Observer()
         silent = Observer()
         waiting = getattr(progress, "waiting", silent.waiting)
-        return Observer(progress, waiting, getattr(progress, "say", silent.say))
+        say, idle = getattr(progress, "say", silent.say), getattr(progress, "idle", silent.idle)
+        return Observer(progress, waiting, say, idle)
 
 
 class Driver:
@@ -116,6 +122,7 @@ class Driver:
             else:
                 time.sleep(LOOK_S)
                 observer.waiting()
+                observer.idle()
 
     def take(self, batch: MicroBatch) -> None:
         """Process one micro-batch, deliver what it found and make it count."""

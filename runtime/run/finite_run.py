@@ -246,14 +246,15 @@ class LocalRun:
             self.engine.failed_evaluations,
             (*self.engine.warnings, *self._reading.warnings),
             self.engine.faults,
-            self._rows_before(),
+            self.rows_before,
             sinks,
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)
         return summary
 
-    def _rows_before(self) -> int:
+    @property
+    def rows_before(self) -> int:
         """Of the rows that are counted, those that were read before this start."""
         return 0
 

@@ -164,7 +164,8 @@ class DurableRun(BatchRun):
         except OSError as error:
             raise cannot_write(self._checkpoint.folder, error) from error
 
-    def _rows_before(self) -> int:
+    @property
+    def rows_before(self) -> int:
         return (
             0 if self._last is None else sum(each.read for each in self._last.engine.lines.values())
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cqc.runtime.errors import Halted, RunError
 from cqc.runtime.files.private_files import private_folder
 from cqc.runtime.files.sealed import ADVICE
-from cqc.runtime.run.driver import LOOK_S
+from cqc.runtime.run.driver import LOOK_S, Observer
 from cqc.runtime.sources.range import Range
 from cqc.runtime.spark.distributed.flow import Flow, found_in, worker_failed
 from cqc.runtime.spark.distributed.messages.feed_lines import feed_lines, opened_line
@@ -73,6 +73,11 @@ class DistributedRun:
     def coordinator(self) -> object:
         """The driver's knowledge, for those who measure."""
         return self._work.coordinator
+
+    @property
+    def rows_before(self) -> int:
+        """Of the rows that are counted, those that were read before this start."""
+        return self._work.rows_before
 
     def to_end(self, progress: Callable[[int], None] | None = None) -> None:
         """Run until the input has ended (with `follow`: until somebody interrupts).
@@ -164,6 +169,7 @@ class DistributedRun:
             failure = self._spark_failed(error)
             self._flow.end(None)
             raise failure from error
+        observer = Observer.of(self._progress)
         waiter = threading.Thread(target=self._wait_for, args=(query,), daemon=True)
         waiter.start()
         try:
@@ -171,6 +177,7 @@ class DistributedRun:
                 if self._hungry:
                     with self._working:
                         self._go_on()
+                observer.idle()
         except BaseException:
             self._stopping = True
             if self._starting is not None:  # the JVM and all its workers, wherever they are

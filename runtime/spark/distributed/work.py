@@ -164,7 +164,7 @@ class Work(BatchRun):
             self.coordinator.failures,
             self.coordinator.warnings,
             state.faults,
-            self._rows_before(),
+            self.rows_before,
         )
         if self._options.stats is not None:
             write_stats(Path(self._options.stats), summary)
@@ -333,7 +333,8 @@ class DurableWork(Work, DurableRun):
         given: dict[str, Any] = read_sealed_json(path)
         return given
 
-    def _rows_before(self) -> int:
+    @property
+    def rows_before(self) -> int:
         relations = self._catalog.relations
         counts = {} if self._before is None else self._counts_before
         return sum(read for name, read in counts.items() if relations[name].is_stream)

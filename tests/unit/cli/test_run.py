@@ -227,6 +227,20 @@ def test_the_summary_says_which_counts_are_of_earlier_starts(run: Call, place: P
         assert stats.get("read_before", 0) == number
 
 
+def test_counts_of_sinks_are_since_the_first_start_too(run: Call, place: Path) -> None:
+    (place / "rows").mkdir()
+    (place / "sinks.cq").write_text(
+        "CREATE STREAM s (ts TIMESTAMP, x BIGINT, WATERMARK FOR ts AS ts) WITH (path = 'rows', format = 'csv');\n"
+        "CREATE SINK f WITH (type = 'file', path = 'found.jsonl');\n"
+        "CREATE QUERY q INTO f AS SELECT x FROM s;\n"
+    )
+    for number in range(3):
+        row = f"2024-01-01 00:00:0{number},{number}\n"
+        (place / "rows" / f"{number}.csv").write_text("ts,x\n" + row)
+        lines = run("--checkpoint", "state", program="sinks.cq").err.splitlines()
+        assert f"sink f: {number + 1} sent" in lines
+
+
 def test_quiet_says_nothing(run: Call) -> None:
     assert run("--quiet").err == ""
 

@@ -283,6 +283,41 @@ def test_progress_says_how_far_the_run_is(monkeypatch: pytest.MonkeyPatch) -> No
     assert terminal.text == f"\r\x1b[K{expected}"
 
 
+def test_the_rate_is_of_this_start_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    times = iter([0.0, 2.0])
+    progress = Progress(enabled=True, clock=lambda: next(times))
+    progress.begin(9_000)
+    progress(10_000)
+    assert terminal.text == "\r\x1b[K10,000 rows, 500 rows/s"
+
+
+def test_a_log_has_the_last_figures_of_a_burst(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = iter([0.0, 1.0, 2.0, 5.0, 11.0, 30.0])
+    progress = Progress(enabled=True, clock=lambda: next(times))
+    progress(1000)
+    progress(4000)
+    for _ in range(3):
+        progress.idle()
+    shown = capsys.readouterr().err
+    assert shown == "1,000 rows, 1,000 rows/s\n4,000 rows, 2,000 rows/s\n"
+
+
+def test_on_a_terminal_the_lag_grows_while_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    times = iter([0.0, 2.0, 3.0, 4.0])
+    progress = Progress(enabled=True, clock=lambda: next(times))
+    progress(1000, lambda: Standing(1, None, None, 1.0))
+    progress.idle(lambda: Standing(1, None, None, 2.0))
+    progress.idle(lambda: Standing(1, None, None, 3.0))
+    lines = [f"1,000 rows, 500 rows/s, 1 result, lag {lag}.0 s" for lag in (1, 3)]
+    assert terminal.text == "".join(f"\r\x1b[K{line}" for line in lines)
+
+
 @pytest.mark.parametrize(
     ("options", "quiet", "asked", "wanted"),
     [
