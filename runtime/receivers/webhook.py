@@ -20,9 +20,9 @@ from cqc.compiler.meaning.source_formats import seconds_of
 from cqc.runtime.errors import RunError
 from cqc.runtime.receivers.alert_payloads import slack_line, webhook_payload
 from cqc.runtime.receivers.exact_values import exact_value
-from cqc.runtime.receivers.http_connection import BadAnswerError, HttpConnection
 from cqc.runtime.receivers.receiver import RefusedError, UnreachableError
 from cqc.runtime.receivers.templates import Template
+from cqc.runtime.receivers.web.http_connection import BadAnswerError, HttpConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cqc.runtime.receivers.http_connection import BadAnswerError, HttpConnection
+from cqc.runtime.receivers.web.http_connection import BadAnswerError, HttpConnection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

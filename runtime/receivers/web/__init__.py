@@ -1,0 +1,1 @@
+"""The web as senders of results meet it."""
