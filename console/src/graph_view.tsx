@@ -16,42 +16,42 @@ const KIND_TITLES: Record<string, string> = {
   deliver: "deliver",
 };
 
-interface Rates {
+type Counts = Record<string, number>;
+
+const wireOf = (edge: GraphEdge): string => `${edge.source}\n${edge.target}`;
+
+interface Seen {
   at: number;
-  counts: Map<string, Record<string, number>>;
-  rates: Map<string, Record<string, number>>;
+  nodes: Map<string, Counts>;
+  flows: Map<string, number>; // by edge
 }
 
-/** What changed a second since the look before. */
-function useRates(graph: LiveGraph): Map<string, Record<string, number>> {
-  const known = useRef<Rates>({ at: 0, counts: new Map(), rates: new Map() });
+/** What changed a second since the look before: of operators, and of the edges of which it is known. */
+function useRates(graph: LiveGraph): { nodes: Map<string, Counts>; flows: Map<string, number> } {
+  const known = useRef<Seen>({ at: 0, nodes: new Map(), flows: new Map() });
   return useMemo(() => {
-    const now = performance.now() / 1000;
     const before = known.current;
-    const spent = now - before.at;
-    const rates = new Map<string, Record<string, number>>();
-    const counts = new Map<string, Record<string, number>>();
-    for (const node of graph.nodes) {
-      counts.set(node.id, node.counts);
-      const last = before.counts.get(node.id);
-      if (last && before.at && spent > 0.2) {
-        rates.set(node.id, Object.fromEntries(Object.entries(node.counts).map(([key, value]) => [key, Math.max((value - (last[key] ?? 0)) / spent, 0)])));
-      }
+    const now: Seen = {
+      at: performance.now() / 1000,
+      nodes: new Map(graph.nodes.map((each) => [each.id, each.counts])),
+      flows: new Map(graph.edges.flatMap((each) => (each.flow === null ? [] : [[wireOf(each), each.flow] as const]))),
+    };
+    known.current = now;
+    const nodes = new Map<string, Counts>();
+    const flows = new Map<string, number>();
+    const spent = now.at - before.at;
+    if (!before.at || spent <= 0.2) return { nodes, flows };
+    const rate = (value: number, last = 0) => Math.max((value - last) / spent, 0);
+    for (const [id, counts] of now.nodes) {
+      const last = before.nodes.get(id);
+      if (last) nodes.set(id, Object.fromEntries(Object.entries(counts).map(([key, value]) => [key, rate(value, last[key])])));
     }
-    known.current = { at: now, counts, rates };
-    return rates;
+    for (const [wire, flow] of now.flows) {
+      const last = before.flows.get(wire);
+      if (last !== undefined) flows.set(wire, rate(flow, last));
+    }
+    return { nodes, flows };
   }, [graph]);
-}
-
-/** What flows along an edge so far: tuples for operators, results for deliveries. */
-function flowOf(edge: GraphEdge, nodes: Map<string, GraphNode>, counts: (id: string) => Record<string, number>): number {
-  const target = nodes.get(edge.target);
-  if (target?.kind === "deliver") return counts(edge.target).out ?? 0;
-  if (target?.kind === "state") return counts(edge.target).out ?? 0;
-  if (target?.kind === "filter" || target?.kind === "join") {
-    return nodes.get(edge.source)?.kind === "source" ? counts(edge.source).out ?? 0 : counts(edge.source).out ?? counts(edge.target).in ?? 0;
-  }
-  return counts(edge.source).out ?? 0;
 }
 
 function footOf(node: GraphNode, rate: Record<string, number> | undefined): string[] {
@@ -66,7 +66,8 @@ function footOf(node: GraphNode, rate: Record<string, number> | undefined): stri
   } else if (node.kind === "history") {
     if (counts.kept !== undefined) found.push(`${short(counts.kept)} kept`, bytes(counts.bytes ?? 0));
   } else if (node.kind === "deliver") {
-    found.push(`${short(counts.out ?? 0)} results`);
+    if (counts.out || !counts.invoked) found.push(`${short(counts.out ?? 0)} ${counts.out === 1 ? "result" : "results"}`);
+    if (counts.invoked) found.push(`${short(counts.invoked)} invoked`);
     if (rate?.out) found.push(`${short(rate.out)}/s`);
   } else if (counts.in !== undefined) {
     found.push(ratio(counts.out ?? 0, counts.in), seconds(counts.seconds ?? 0));
@@ -105,12 +106,11 @@ export function GraphView(props: {
   const path = graph.path;
   const nodes = props.onlyPath && path ? withCounts(path.nodes, graph.nodes) : graph.nodes;
   const edges = props.onlyPath && path ? path.edges : graph.edges;
-  const byId = useMemo(() => new Map(nodes.map((each) => [each.id, each])), [nodes]);
   const shape = `${direction} ${nodes.map((each) => `${each.id}:${each.parts.length}`).join()} ${edges.map((each) => `${each.source}>${each.target}`).join()}`;
   const layout = useMemo(() => layOut(nodes, edges, direction), [shape]);
   const rates = useRates(graph);
   const onPath = useMemo(() => (path && !props.onlyPath ? new Set(path.nodes.map((each) => each.id)) : null), [path, props.onlyPath]);
-  const wiresOnPath = useMemo(() => (path && !props.onlyPath ? new Set(path.edges.map((each) => `${each.source}\n${each.target}`)) : null), [path, props.onlyPath]);
+  const wiresOnPath = useMemo(() => (path && !props.onlyPath ? new Set(path.edges.map(wireOf)) : null), [path, props.onlyPath]);
   const pathParts = useMemo(() => new Map(path?.nodes.map((each) => [each.id, new Set(each.parts.map((part) => part.label))])), [path]);
 
   useEffect(() => {
@@ -156,9 +156,9 @@ export function GraphView(props: {
     else return;
     event.preventDefault();
   };
-  const flows = edges.map((each) => flowOf(each, byId, (id) => byId.get(id)?.counts ?? {}));
-  const most = Math.max(...flows, 1);
-  const edgeOf = new Map(edges.map((each, at) => [`${each.source}\n${each.target}`, { edge: each, flow: flows[at] ?? 0 }]));
+  // Operators are shared: what goes along an edge is the same whether all of the graph is drawn or the way of one query.
+  const flows = new Map(graph.edges.map((each) => [wireOf(each), each.flow ?? 0]));
+  const most = Math.max(...flows.values(), 1);
 
   return (
     <div
@@ -190,9 +190,8 @@ export function GraphView(props: {
         <g transform={`translate(${shown.x},${shown.y}) scale(${shown.scale})`}>
           {layout.wires.map((wire) => {
             const id = `${wire.source}\n${wire.target}`;
-            const known = edgeOf.get(id);
-            const flow = known?.flow ?? 0;
-            const rate = known ? flowOf(known.edge, byId, (node) => rates.get(node) ?? {}) : 0;
+            const flow = flows.get(id) ?? 0;
+            const rate = rates.flows.get(id) ?? 0;
             const width = 1.2 + 4 * (Math.log1p(flow) / Math.log1p(most));
             const state = wiresOnPath ? (wiresOnPath.has(id) ? "on" : "off") : "";
             return (
@@ -210,7 +209,7 @@ export function GraphView(props: {
             const box = layout.boxes.get(node.id);
             if (!box) return null;
             const state = onPath ? (onPath.has(node.id) ? "on" : "off") : "";
-            const foot = footOf(node, rates.get(node.id));
+            const foot = footOf(node, rates.nodes.get(node.id));
             const title = titleOf(node);
             const parts = [...node.parts].sort((a, b) => b.queries - a.queries);
             const own = pathParts.get(node.id);

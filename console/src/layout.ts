@@ -30,6 +30,8 @@ export const BOX_WIDTH = 196;
 export const PART_HEIGHT = 17;
 export const HEAD_HEIGHT = 48;
 export const FOOT_HEIGHT = 24;
+const LABEL_WIDTH = 44;
+const LABEL_HEIGHT = 14;
 const MOST_PARTS = 5;
 const MARGIN = 16;
 const ROOT = "before all streams"; // no operator has this id
@@ -76,6 +78,7 @@ export function layOut(nodes: GraphNode[], edges: GraphEdge[], direction: "LR" |
       return { source: each.v, target: each.w, points: moved, label: { x: (x ?? 0) - (isAcross ? least : 0), y: (y ?? 0) - (isAcross ? 0 : least) } };
     });
   plug(wires, boxes, isAcross);
+  spread(wires);
   const size = graph.graph();
   return { width: (size.width ?? 0) - (isAcross ? least : 0), height: (size.height ?? 0) - (isAcross ? 0 : least), boxes, wires };
 }
@@ -105,6 +108,20 @@ function plug(wires: Wire[], boxes: Map<string, Box>, isAcross: boolean): void {
         else wire.points.push(point);
       });
     }
+  }
+}
+
+/** Move labels that would cover another one to a free place on their own line: the middle of a piece of it, where the curve passes. */
+function spread(wires: Wire[]): void {
+  const taken: { x: number; y: number }[] = [];
+  const isFree = (at: { x: number; y: number }) => taken.every((each) => Math.abs(each.x - at.x) >= LABEL_WIDTH || Math.abs(each.y - at.y) >= LABEL_HEIGHT);
+  for (const wire of wires) {
+    const middles = wire.points.slice(1).map((point, at) => {
+      const before = wire.points[at] ?? point;
+      return { x: (before.x + point.x) / 2, y: (before.y + point.y) / 2 };
+    });
+    wire.label = [wire.label, ...middles, ...wire.points.slice(1, -1)].find(isFree) ?? wire.label;
+    taken.push(wire.label);
   }
 }
 

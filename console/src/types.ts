@@ -164,6 +164,7 @@ export interface GraphEdge {
   source: string;
   target: string;
   queries: number;
+  flow: number | null;
 }
 export interface LiveGraph {
   queries: number;

@@ -97,7 +97,8 @@ function Panel({ node, onClose }: { node: GraphNode; onClose: () => void }): JSX
   const { counts } = node;
   const facts: [string, string][] = [];
   if (counts.in !== undefined) facts.push(["in", whole(counts.in)]);
-  if (counts.out !== undefined) facts.push([node.kind === "source" ? "read" : node.kind === "state" ? "stored so far" : "out", whole(counts.out)]);
+  if (counts.out !== undefined) facts.push([node.kind === "source" ? "read" : node.kind === "state" ? "stored so far" : node.kind === "deliver" ? "results" : "out", whole(counts.out)]);
+  if (counts.invoked) facts.push(["invoked", whole(counts.invoked)]);
   if (counts.in !== undefined) facts.push(["out for each in", ratio(counts.out ?? 0, counts.in)]);
   if (counts.seconds !== undefined) facts.push(["time", seconds(counts.seconds)]);
   if (counts.in && counts.seconds) facts.push(["time a tuple", seconds(counts.seconds / counts.in)]);

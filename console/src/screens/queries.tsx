@@ -24,7 +24,8 @@ const COLUMNS: ColumnSpec[] = [
   { id: "kind", title: "kind", number: false, show: (query) => <Kind kind={query.stopped ? "stopped" : query.kind} /> },
   { id: "owner", title: "owner", number: false, show: (query) => <bdi class="owner">{query.owner.slice(0, 60)}</bdi> },
   { id: "rate", title: "results/s", number: true, help: "Of about the last half minute", show: (query) => short(query.results_per_second) },
-  { id: "results", title: "results", number: true, show: (query) => short(query.results + query.invocations) },
+  { id: "results", title: "results", number: true, show: (query) => short(query.results) },
+  { id: "invoked", title: "invoked", number: true, help: "How often it was asked", show: (query) => short(query.invocations) },
   { id: "cost", title: "cost", number: true, help: "Processor time so far: its own work and its part of common work", show: (query) => seconds(query.cost_seconds) },
   {
     id: "alone",
@@ -34,12 +35,12 @@ const COLUMNS: ColumnSpec[] = [
     show: (query) =>
       query.alone_seconds === null ? (
         <span class="soft" title="Not measured yet">
-          …
+          …<span class="factor" />
         </span>
       ) : (
         <>
           {seconds(query.alone_seconds)}
-          <span class="factor"> {query.cost_seconds > 0 && query.alone_seconds / query.cost_seconds >= 1.05 ? times(query.alone_seconds / query.cost_seconds) : ""}</span>
+          <span class="factor">{query.cost_seconds > 0 && query.alone_seconds / query.cost_seconds >= 1.05 ? times(query.alone_seconds / query.cost_seconds) : ""}</span>
         </>
       ),
   },
@@ -130,7 +131,7 @@ export function QueriesScreen(props: ScreenProps): JSX.Element {
                       <th
                         scope="col"
                         key={each.id}
-                        class={each.number ? "number" : ""}
+                        class={`${each.number ? "number" : ""} ${each.id === "alone" ? "with-factor" : ""}`}
                         aria-sort={sort === each.id ? (descending ? "descending" : "ascending") : undefined}
                       >
                         <button

@@ -56,7 +56,8 @@ function Shown({ query, overview }: { query: QueryDetail; overview: Overview | u
       </header>
       {query.stopped && <Problem>The service stopped this query: {query.stopped}</Problem>}
       <dl class="stats">
-        <Stat label="Results" value={short(query.results + query.invocations)} more={`${short(query.results_per_second)} a second`} />
+        <Stat label="Results" value={short(query.results)} more={`${short(query.results_per_second)} a second`} />
+        {(query.kind !== "push" || query.invocations > 0) && <Stat label="Invoked" value={short(query.invocations)} more={query.invocations === 1 ? "time" : "times"} />}
         <Stat label="Cost" value={seconds(query.cost_seconds)} more="of processor time" />
         <Stat
           label="Alone it would cost"

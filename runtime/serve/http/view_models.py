@@ -136,6 +136,9 @@ class GraphEdge(BaseModel):
     source: str
     target: str
     queries: int
+    flow: float | None = Field(
+        None, description="Tuples or results that went along it; null where that is not counted."
+    )
 
 
 class GraphPath(BaseModel):

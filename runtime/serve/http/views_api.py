@@ -353,6 +353,6 @@ def _nodes(folded: Folded) -> list[GraphNode]:
 
 def _edges(folded: Folded) -> list[GraphEdge]:
     return [
-        GraphEdge(source=each.source, target=each.target, queries=each.queries)
+        GraphEdge(source=each.source, target=each.target, queries=each.queries, flow=each.flow)
         for each in folded.lines.values()
     ]

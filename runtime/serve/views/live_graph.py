@@ -81,6 +81,7 @@ class Line:
     source: str
     target: str
     queries: int = 0
+    flow: float | None = None  # what went along it so far; None where nobody counts that
 
 
 class Folded:
@@ -191,6 +192,7 @@ class LiveGraph:
         for node in self._folded.nodes.values():
             node.counts, node.note = {}, ""
         _count(self._folded.nodes, service, service.engine.metrics())
+        _count_flows(self._folded)
         return self._folded
 
 
@@ -225,14 +227,36 @@ def _count(nodes: Mapping[str, Node], service: Service, measured: EngineMetrics)
             case _:
                 pass
     found: Counter[str] = Counter()
+    invoked: Counter[str] = Counter()
     shown = {fold(id_): id_ for id_ in nodes}
     for entry in service.registry:
         if entry.place.operator:
             ending = "" if entry.kind == "push" else ":pull"
-            found[f"deliver:{entry.place.operator}{ending}"] += entry.results + entry.invocations
-            _set(nodes, f"deliver:query:{entry.name}", out=entry.results + entry.invocations)
+            delivery = f"deliver:{entry.place.operator}{ending}"
+            found[delivery] += entry.results
+            invoked[delivery] += entry.invocations
+            own = f"deliver:query:{entry.name}"
+            _set(nodes, own, out=entry.results, invoked=entry.invocations)
     for name, number in found.items():
-        _set(nodes, shown.get(name, ""), out=number)
+        _set(nodes, shown.get(name, ""), out=number, invoked=invoked[name])
+
+
+def _count_flows(graph: Folded) -> None:
+    """What went along each edge, where that is known.
+
+    An operator that reads from one place alone got from there all that it took; what it took from each of several is counted nowhere,
+    except that a state with one reader gave it everything. What a source has read says nothing of its edges: some is rejected or late.
+    """
+    before = Counter(target for _, target in graph.lines)
+    after = Counter(source for source, _ in graph.lines)
+    for line in graph.lines.values():
+        source, target = graph.nodes[line.source], graph.nodes[line.target]
+        line.flow = None
+        if before[line.target] == 1:
+            is_out = target.kind in ("state", "deliver")  # of a state: the tuples that it took
+            line.flow = target.counts.get("out" if is_out else "in")
+        elif after[line.source] == 1 and source.kind == "state":
+            line.flow = source.counts.get("out")
 
 
 def _count_history(nodes: Mapping[str, Node], operator: HistoryMetrics) -> None:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from cqc.runtime.serve.views.prices import Price, Prices
 
 SORTS = (
-    "name", "kind", "owner", "age", "results", "rate", "cost", "alone", "shared", "kept",
+    "name", "kind", "owner", "age", "results", "invoked", "rate", "cost", "alone", "shared", "kept",
 )  # fmt: skip
 KINDS = ("push", "pull", "every", "stopped")
 _LEAST_S, _TIMES = 0.5, 20.0  # how long a copy is kept: at least, and times what it took
-_NUMBERS = {"age", "results", "rate", "cost", "alone", "shared", "kept"}
+_NUMBERS = {"age", "results", "invoked", "rate", "cost", "alone", "shared", "kept"}
 
 
 @dataclass(
@@ -265,7 +265,9 @@ def _number(row: QueryRow, sort: str) -> float:
         case "age":
             return -row.entry.created
         case "results":
-            return row.entry.results + row.entry.invocations * 1e-9
+            return row.entry.results
+        case "invoked":
+            return row.entry.invocations
         case "rate":
             return row.results_per_second
         case "cost":

@@ -65,6 +65,44 @@ def test_queries_are_searched_sorted_and_paged(browser: Browser, service: Runnin
         tab.heading("sepsis")
 
 
+def test_headings_stand_over_their_figures(browser: Browser, service: Running) -> None:
+    """The right ends of a heading and of the figures under it, at the width of a small screen."""
+    with visiting(browser, service.address, viewport={"width": 1300, "height": 800}) as tab:
+        tab.visit("#/queries")
+        tab.page.locator("table.queries tbody tr").first.wait_for()
+        ends = tab.page.evaluate(
+            """() => {
+                const end = (element) => {
+                    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+                    const range = document.createRange();
+                    range.selectNodeContents(walker.nextNode());
+                    return range.getBoundingClientRect().right;
+                };
+                const cells = document.querySelectorAll("table.queries tbody tr:first-child td.number");
+                const heads = document.querySelectorAll("table.queries thead th.number");
+                return [...heads].map((head, at) => [head.textContent, end(head), end(cells[at])]);
+            }"""
+        )
+        assert len(ends) == 7
+        assert [title for title, head, figure in ends if abs(head - figure) > 2] == []
+
+
+def test_results_and_invocations_are_told_apart(browser: Browser) -> None:
+    with running() as own, visiting(browser, own.address) as tab:
+        own.push("s", *({"ts": n, "k": n, "x": float(n), "name": "a"} for n in range(40)))
+        for _ in range(3):
+            own.invoke("total")
+        tab.visit("#/query/total")
+        facts = tab.page.locator("dl.stats").first
+        expect(facts).to_contain_text("Results0")
+        expect(facts).to_contain_text("Invoked3times")
+        tab.sees("3 invoked")  # at its delivery in the graph
+        tab.visit("#/queries?search=total")
+        row = tab.page.get_by_role("row", name=re.compile("total"))
+        expect(row.locator("td.number").nth(1)).to_have_text("0")
+        expect(row.locator("td.number").nth(2)).to_have_text("3")
+
+
 def test_a_query_shows_its_plan_its_path_and_live_results(browser: Browser) -> None:
     with running() as own, visiting(browser, own.address) as tab:
         own.push("s", {"ts": 1, "k": 1, "x": 20.0, "name": "first"})

@@ -18,6 +18,36 @@ def test_each_operator_is_one_node_with_what_it_counted() -> None:
     assert nodes["deliver:query:big"].counts["out"] == 89
 
 
+def test_edges_have_what_is_known_to_go_along_them() -> None:
+    service = service_of()
+    push(service, "s", *rows_of(100), {"ts": None, "k": 1, "x": 1.0})
+    service.invoke("total", None)
+    folded = LiveGraph().look(service)
+    assert folded.nodes["source:s"].counts["rejected"] == 1
+    flows = {key: line.flow for key, line in folded.lines.items() if line.source.endswith(":s")}
+    assert flows["source:s", "filter:s"] == 100  # without the row that was rejected
+    assert flows["filter:s", "deliver:query:big"] == 89
+    assert flows["source:s", "history:filter:s"] in (None, 100)
+    assert flows["state:s", "join:0"] == flows["source:s", "state:s"] == 100
+
+
+def test_nobody_says_what_comes_from_which_of_two() -> None:
+    more = "CREATE QUERY some AS SELECT COUNT(*) AS n FROM s WHERE x > 90 BEGIN 0 END NOW;"
+    service = service_of(PROGRAM + more)
+    push(service, "s", *rows_of(100))
+    lines = LiveGraph().look(service).lines
+    assert lines["filter:s", "history:filter:s"].flow is None
+    assert lines["source:s", "history:filter:s"].flow is None
+
+
+def test_invocations_are_no_results() -> None:
+    service = service_of()
+    push(service, "s", *rows_of(10))
+    service.invoke("total", None)
+    counts = LiveGraph().look(service).nodes["deliver:query:total"].counts
+    assert counts == {"out": 0, "invoked": 1}
+
+
 def test_a_thousand_queries_are_one_delivery() -> None:
     service = service_of(MANY)
     push(service, "s", *rows_of(10))
