@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from cqc.runtime.files.sealed import DamagedError, read_sealed_json
 
 MINUTES = float(os.environ.get("CQC_SOAK_MINUTES", "2"))
 ROWS_PER_FILE = 20_000
@@ -122,7 +123,7 @@ def wait_until_read(
 def latest_file(checkpoint: Path) -> int:
     """The last file of s that was read to its end, by the rows that the newest commit counts; not every commit names files."""
     for commit in sorted((checkpoint / "commits").glob("*.json"), reverse=True):
-        with suppress(FileNotFoundError):
-            state = json.loads(commit.read_text(encoding="utf-8"))
+        with suppress(DamagedError):  # the run has removed it meanwhile
+            state = read_sealed_json(commit)
             return int(state["engine"]["lines"]["s"]["read"]) // ROWS_PER_FILE - 1
     return -1
