@@ -25,7 +25,7 @@ from cqc.compiler.graph.derive import declared_beneath
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.parse.parser import parse
 from cqc.compiler.syntax.tree import CreateQuery, CreateRelation, CreateView, Describe, Drop, Show
-from cqc.compiler.wording.expressions import duration_text
+from cqc.compiler.wording.expressions import duration_text, name_text
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.finite_run import LocalRun
 from cqc.runtime.sources.connections import is_connection
@@ -167,8 +167,11 @@ class LocalSession:
                     )  # places stay as they are
                     self._declarations.append((SourceFile(source.name, before + span.text), folder))
         for node_ in program.graph.queries.values():
-            text = SourceFile(node_.span.source.name, node_.span.text)
-            self._queries[fold(node_.name)] = node_.name, (text, ".")
+            text = node_.span.text
+            if text[:6].upper() != "CREATE":  # else it would get another name here
+                text = f"CREATE QUERY {name_text(node_.name)} AS\n{text}"
+            source = SourceFile(node_.span.source.name, text)
+            self._queries[fold(node_.name)] = node_.name, (source, ".")
 
     def _query(self, name: str) -> Source:
         found = self._queries.get(fold(name))

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from cqc.cli.report import counted
 from cqc.cli.tables import aligned
 from cqc.compiler.diagnostics.diagnostic import printable
 from cqc.compiler.meaning.catalog import fold
@@ -129,9 +130,7 @@ def _told_alerts(figures: Figures) -> str:
     kinds = [f"{count:,} {severity}" for severity, count in firing.most_common() if count]
     listing = f" ({', '.join(kinds)})" if kinds else ""
     pending = sum(each.pending for each in figures.alerts)
-    return (
-        f"{len(figures.alerts):,} alerts: {firing.total():,} firing{listing}, {pending:,} pending"
-    )
+    return f"{counted(len(figures.alerts), 'alert')}: {firing.total():,} firing{listing}, {pending:,} pending"
 
 
 _STREAMS: dict[str, tuple[bool, Callable[[StreamFigures], str]]] = {

@@ -104,6 +104,8 @@ def bind_extract(
     name = EXTRACTED.get(fold(field.text))
     if name is None:
         hint = did_you_mean(field.text, EXTRACTED)
+        if fold(field.text) == "epoch":
+            hint = f"Write `unix_timestamp({' '.join(value.span.text.split())})`."
         detail = f"There are {', '.join(dict.fromkeys(EXTRACTED))}."
         scope.report(
             "CQ161", field.span, function="extract", unit=field.text, detail=detail, hint=hint

@@ -4,7 +4,8 @@ A statement with a mistake is bound as it was probably meant, so that one run re
 Where the guess itself is what the binder stumbles over, the user has heard enough:
 
     WHERE s || 'a' = 'b'       `||` is not an operator; read as OR, it would take conditions and not texts
-    WHERE n ISNULL             AND or OR is missing; read so, ISNULL would be a column that is not there
+    WHERE n MISSING            AND or OR is missing; read so, MISSING would be a column that is not there
+    SELECT now() FROM s        there is no call of NOW; without its brackets it would stand where it has no meaning
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _NAMES = range(30, 37)  # codes about names that nothing has, and calls with too
 _OF_NAMES = ("CQ005", "CQ016")  # mistakes after which what was read as a name may be none
 _NO_EVENT_TIME = 22
 _NEVER_MATCHES = 90
+_NOW_OUT_OF_PLACE = 57
 
 
 def without_follow_ons(
@@ -37,6 +39,8 @@ def _explains(mistake: Diagnostic, found: Diagnostic) -> bool:
     number = int(found.code.removeprefix("CQ"))
     if number == _NO_EVENT_TIME:
         return _in_one_statement(found.span, mistake.span)
+    if number == _NOW_OUT_OF_PLACE:
+        return mistake.code == "CQ018" and _touch(mistake.span, found.span)
     if number in _NAMES and mistake.code not in _OF_NAMES:
         return False
     return number in (*_NAMES, *_TYPES, _NEVER_MATCHES) and _touch(mistake.span, found.span)

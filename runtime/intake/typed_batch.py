@@ -89,6 +89,7 @@ class TypedBatch:
         return Packet(self.columns, self.ts_us, arrival)
 
 
+_LONGEST_SHOWN = 200  # characters of a value in a sample
 _NO_ROWS = (Mapping, str, bytes, bytearray, set, frozenset, np.ndarray)
 Conversion = tuple[Column, "NDArray[np.bool_] | None"]  # the column, and which values did not fit
 
@@ -238,17 +239,19 @@ class Intake:
         as_it_came = row_of or (lambda row: _row_of_arrow(data, row))
         taken = self.assemble(conversions, data.num_rows, as_it_came if keep_rejects else None)
         if missing and data.num_rows:
-            taken.absent = self._absent_from_schema(data.schema, places)
+            taken.absent = self._absent_from_schema(data, places)
         return taken
 
-    def _absent_from_schema(self, schema: Any, places: list[int | None]) -> Absent:
-        """The columns that a table has not, with its names in the place of a row."""
+    def _absent_from_schema(self, data: Any, places: list[int | None]) -> Absent:
+        """The columns that a table has not, with its first row."""
+        schema = data.schema
         names = frozenset(
             declared.name
             for declared, keys, place in zip(self._declared, self._keys_inside, places, strict=True)
             if not _is_there(schema, declared, keys, place)
         )
-        sample = json.dumps(_names_inside(schema), ensure_ascii=False)
+        row = _filled(_names_inside(schema), _row_of_arrow(data, 0))
+        sample = json.dumps(row, ensure_ascii=False, default=str)
         return Absent(names, sample)
 
     def _take_plain(
@@ -417,6 +420,24 @@ def _names_inside(fields: Iterable[Any]) -> dict[str, Any]:
         each.name: _names_inside(each.type) if pa.types.is_struct(each.type) else None
         for each in fields
     }
+
+
+def _filled(names: dict[str, Any], row: Any) -> dict[str, Any]:
+    """All names of a schema with the values of a row: where a struct is NULL, the names in it are there all the same."""
+    values = row if isinstance(row, Mapping) else {}
+    return {
+        name: _filled(inside, values.get(name)) if inside is not None else _shown(values.get(name))
+        for name, inside in names.items()
+    }
+
+
+def _shown(value: Any) -> Any:
+    """A value as a sample has it: of a long one the beginning."""
+    if isinstance(value, str | bytes):
+        return (
+            str(value[:_LONGEST_SHOWN]) if isinstance(value, str) else value[:_LONGEST_SHOWN].hex()
+        )
+    return value
 
 
 def value_at(row: Any, keys: tuple[str, ...]) -> Any:

@@ -16,6 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cqc.compiler.diagnostics.suggest import closest
 from cqc.compiler.meaning.catalog import fold
 from cqc.runtime.serve.refusal import Refusal, Status
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cqc.compiler.meaning.bound import Query
 
 PROGRAM = "program"  # the owner of the queries that the program brought
+_MOST_COMPARED, _LONGEST_COMPARED = 2_000, 100  # names, and their letters
 _RATE_S = 30.0  # results a second are told of about so long
 
 
@@ -116,8 +118,15 @@ class Registry:
         """
         entry = self._by_name.get(fold(name))
         if entry is None:
-            raise Refusal(Status.NOT_FOUND, f"there is no query {name}")
+            raise Refusal(Status.NOT_FOUND, f"there is no query {name}{self._near(name)}")
         return entry
+
+    def _near(self, name: str) -> str:
+        """The name that was probably meant, where looking for it costs little."""
+        if len(self._by_name) > _MOST_COMPARED or len(name) > _LONGEST_COMPARED:
+            return ""
+        meant = closest(name, (entry.name for entry in self))
+        return "" if meant is None else f" (did you mean {meant}?)"
 
     def of(self, name: str) -> Entry:
         """The entry of a query that is known to run."""

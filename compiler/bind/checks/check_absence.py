@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cqc.compiler.diagnostics.errors_catalogue import make
+from cqc.compiler.meaning.join_tree import all_exists
 from cqc.compiler.rewrites.absence_patterns import kept_by_key, unbounded_pair
 from cqc.compiler.wording.expressions import name_text
 
@@ -26,7 +27,7 @@ def check_absence_bounds(query: Query, normal: NormalQuery) -> list[Diagnostic]:
             return [_unbounded(query, *pair)]
         for inside in kept_by_key(query):
             item = query.all_items[inside]
-            hint = f"Add a lower bound, such as `{_time(item)} >= {_around(query)} - 14 DAYS`."
+            hint = f"{_place(query, inside)} a lower bound, such as `{_time(item)} >= {_around(query)} - 14 DAYS`."
             detail = f"Nothing says how long ago a tuple of {item.alias} may have been."
             return [make("CQ087", item.span, name=query.name, detail=detail, hint=hint)]
     if not normal.patterns and normal.bounds.contradictory:
@@ -48,9 +49,18 @@ def _unbounded(query: Query, waiting: int, awaited: int) -> Diagnostic:
         right=second.alias,
         detail=f"How much later than {one.alias} a tuple of {two.alias} can come is bounded by no MAXWINDOW, RANGE or "
         "WINDOW condition; what may be missing must be bounded from both sides.",
-        hint=f"Add `WINDOW {late}`, or `MAXWINDOW 6 SEC`.",
+        hint=f"{_place(query, other)} `WINDOW {late}`, or `MAXWINDOW 6 SEC`.",
         more=(second.span,),
     )
+
+
+def _place(query: Query, item: int) -> str:
+    """Where a bound of an item must be written: after the brackets of an EXISTS it would say nothing of what is inside."""
+    for each in all_exists(query.exists):
+        if each.first <= item < each.first + len(each.items):
+            asked = "EXISTS (...)" if each.compared is None else "IN (SELECT ...)"
+            return f"Inside the brackets of `{asked}` add"
+    return "Add"
 
 
 def _around(query: Query) -> str:

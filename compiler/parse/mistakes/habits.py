@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.record import record
 from cqc.compiler.diagnostics.suggest import NOW_HINT
+from cqc.compiler.meaning.types import TYPE_NAMES
 from cqc.compiler.parse.mistakes.place import Mistake, span_at
 from cqc.compiler.syntax.tokens import NAME, NUMBER, STRING, TYPE
 
@@ -33,6 +34,7 @@ class Habit:
 
 _LEAVE_OUT: tuple[tuple[str, str], ...] = ()
 _MATCHES = (("RLIKE", "RLIKE"),)
+NAME_AND_TYPE = "A column has a name and a type, nothing else."
 _AS_ALWAYS = "Leave it out: a query without BEGIN-END delivers each result as it happens."
 # Anywhere in a statement.
 PHRASES = (
@@ -97,7 +99,7 @@ def foreign_habit(place: Place) -> Mistake | None:
     first = place.text().upper()
     if place.at == 0 and first in _STATEMENTS:
         return Mistake(make("CQ018", place.span(), what=first, hint=_STATEMENTS[first]))
-    return _phrase(place) or _call_of_now(place) or _length(place) or _made_by_select(place)
+    return _phrase(place) or next(filter(None, (known(place) for known in _KNOWN)), None)
 
 
 def _phrase(place: Place) -> Mistake | None:
@@ -148,7 +150,11 @@ def _length(place: Place) -> Mistake | None:
     if (place.kind(1), place.kind(2)) != (NUMBER, ")"):
         return None
     span = place.span().to(place.span(2))
-    diagnostic = make("CQ018", span, what="a length", hint="Types have no length.")
+    name = place.text(-1).upper()
+    hint = (
+        f"Types have no length: write `{TYPE_NAMES[name].value if name in TYPE_NAMES else name}`."
+    )
+    diagnostic = make("CQ018", span, what="a length", hint=hint)
     return Mistake(diagnostic, place.tokens.replaced(place.at, 3, [], []))
 
 
@@ -163,6 +169,55 @@ def _made_by_select(place: Place) -> Mistake | None:
     what = f"CREATE {kinds[1]} AS SELECT"
     mended = place.tokens.replaced(1, 1, ["QUERY"], ["QUERY"])
     return Mistake(make("CQ018", span_at(place.tokens, 1), what=what, hint=hint), mended)
+
+
+def _time_zone(place: Place) -> Mistake | None:
+    """`ts AT TIME ZONE 'Europe/Zurich'`."""
+    wanted = ["AT", "TIME", "ZONE"]
+    for at in range(max(place.at - 2, 1), place.at + 1):
+        if not _begins(place.tokens, at, wanted) or place.tokens.kinds[at + 3 : at + 4] != [STRING]:
+            continue
+        zone, time = place.tokens.texts[at + 3], _name_before(place.tokens, at) or "ts"
+        hint = f"Write `from_utc_timestamp({time}, {zone})`."
+        span = span_at(place.tokens, at).to(span_at(place.tokens, at + 2))
+        diagnostic = make("CQ018", span, what=" ".join(wanted), hint=hint)
+        return Mistake(diagnostic, place.tokens.replaced(at, 4, [], []))
+    return None
+
+
+def _name_before(tokens: Tokens, at: int) -> str:
+    """The name that ends before a token, with the stream that it is of; nothing where something else does."""
+    if tokens.kinds[at - 1] != NAME:
+        return ""
+    begin = at - 3 if tokens.kinds[max(at - 3, 0) : at - 1] == [NAME, "."] else at - 1
+    return "".join(tokens.texts[begin:at])
+
+
+def _null_test(place: Place) -> Mistake | None:
+    """`x NOT NULL`, `x ISNULL`, `x NOTNULL`."""
+    word, at, count = place.text().upper(), place.at, 1
+    if (place.kind(-1), place.kind()) == ("NOT", "NULL") and "LIKE" in place.expected:
+        word, at, count = "NOT NULL", place.at - 1, 2
+    elif word not in ("ISNULL", "NOTNULL") or not {"IS", "LIKE"} <= place.expected:
+        return None
+    meant = ["IS", "NULL"] if word == "ISNULL" else ["IS", "NOT", "NULL"]
+    mended = place.tokens.replaced(at, count, meant, meant)
+    if place.reach(mended) <= place.at:
+        return None
+    value = _name_before(place.tokens, at)
+    hint = f"Write `{' '.join([*([value] if value else []), *meant])}`."
+    span = span_at(place.tokens, at).to(place.span())
+    return Mistake(make("CQ018", span, what=word, hint=hint), mended)
+
+
+def _key(place: Place) -> Mistake | None:
+    """`id INT KEY`."""
+    if place.text().upper() != "KEY" or place.kind(-1) not in (TYPE, "TIMESTAMP", "DATE"):
+        return None
+    return Mistake(make("CQ018", place.span(), what="KEY", hint=NAME_AND_TYPE), place.removed())
+
+
+_KNOWN = (_call_of_now, _length, _made_by_select, _time_zone, _null_test, _key)
 
 
 def parameter_hint(place: Place) -> str | None:

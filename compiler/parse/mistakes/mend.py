@@ -19,7 +19,7 @@ from cqc.compiler.parse.mistakes.clauses import (
     repeated_clause,
 )
 from cqc.compiler.parse.mistakes.expected import describe
-from cqc.compiler.parse.mistakes.habits import foreign_habit
+from cqc.compiler.parse.mistakes.habits import NAME_AND_TYPE, foreign_habit
 from cqc.compiler.parse.mistakes.place import Mistake, Place, span_at
 from cqc.compiler.parse.mistakes.punctuation import (
     closes_later,
@@ -169,7 +169,7 @@ def _hint(place: Place) -> str | None:
     if found == "ON":
         return "`ON` belongs to `JOIN`; after a comma the condition goes to `WHERE`."
     if place.kind(-1) in (TYPE, "TIMESTAMP", "DATE") and found == "NOT":
-        return "A column has a name and a type, nothing else."
+        return NAME_AND_TYPE
     if found == "." and place.kind(-2) in ("FROM", ",", "JOIN") and "JOIN" in place.expected:
         return f'A stream has one name; in double quotes it may have a point: `"{place.text(-1)}.{place.text(1)}"`.'
     if found == "[" and place.kind(2) == "]" and place.kind(1) == NAME:

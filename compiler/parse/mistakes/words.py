@@ -6,6 +6,7 @@ from cqc.compiler.diagnostics.errors_catalogue import make
 from cqc.compiler.diagnostics.suggest import closest, edit_distance
 from cqc.compiler.meaning.times.durations import UNITS
 from cqc.compiler.meaning.types import TYPE_NAMES
+from cqc.compiler.parse.mistakes.habits import NAME_AND_TYPE
 from cqc.compiler.parse.mistakes.place import Mistake, Place, span_at
 from cqc.compiler.syntax.tokens import (
     COMPARISON,
@@ -51,7 +52,7 @@ _HINTS = {
     "WITHIN": "Write `MAXWINDOW 6 SEC`.",
     "TOP": "`LIMIT n` keeps the first n rows.",
     "ALL": "Leave it out: rows are kept unless DISTINCT removes them.",
-    **dict.fromkeys(("PRIMARY", "DEFAULT"), "A column has a name and a type, nothing else."),
+    **dict.fromkeys(("PRIMARY", "DEFAULT"), NAME_AND_TYPE),
 }
 _AFTER_SELECT = words("TOP ALL")
 _FOREIGN = FOREIGN | {"ALL", "DROP", "INTO"}  # where they are not what the language has of them
@@ -65,14 +66,20 @@ def misspelt_word(place: Place) -> Mistake | None:
 
 
 def joined_words(place: Place) -> Mistake | None:
-    """`GROUPBY x`, which reads as a name."""
-    word = place.text(-1).upper()
-    if word not in ("GROUPBY", "ORDERBY"):
-        return None
-    apart = [word[:-2], "BY"]
-    mended = place.tokens.replaced(place.at - 1, 1, apart, apart)
-    diagnostic = make("CQ004", place.span(-1), word=word, hint=f"Write `{' '.join(apart)}`.")
-    return Mistake(diagnostic, mended) if place.reach(mended) > place.at else None
+    """`GROUPBY x`."""
+    for offset in (
+        0,
+        -1,
+    ):  # after a condition it does not fit, after a stream it reads as its alias
+        word = place.text(offset).upper()
+        if word not in ("GROUPBY", "ORDERBY"):
+            continue
+        apart = [word[:-2], "BY"]
+        mended = place.tokens.replaced(place.at + offset, 1, apart, apart)
+        if place.reach(mended) > place.at:
+            hint = f"Write `{' '.join(apart)}`."
+            return Mistake(make("CQ004", place.span(offset), word=word, hint=hint), mended)
+    return None
 
 
 def _misspelt_at(place: Place, offset: int) -> tuple[int, Mistake] | None:

@@ -52,6 +52,11 @@ if TYPE_CHECKING:
 _BOM = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"(?:^|[\r\n])[ \t\x0b\x0c]+(?=[\r\n]|$)")
 _PIECES = 16
+_OTHER_DELIMITERS = {  # by the sign: what they are, and how WITH names one
+    ";": ("semicolons", ";"),
+    "\t": ("tabs", "tab"),
+    "|": ("bars", "|"),
+}
 _PARSERS = {
     ColumnType.BIGINT: parse_bigint,
     ColumnType.DOUBLE: parse_double,
@@ -190,7 +195,7 @@ class CsvReader:
         if not places:
             raise RunError(
                 f"{name} has no column {column} for {self._relation.name} "
-                f"(its header: {listed(self._header)})"
+                f"(its header: {listed(self._header)}){_other_delimiter(self._header)}"
             )
         if len(places) > 1:
             raise RunError(f"{name} has more than one column {column}")
@@ -311,3 +316,15 @@ def _divide(block: bytes, dialect: Dialect) -> list[bytes]:
 
 def _whole(column: pa.ChunkedArray) -> pa.StringArray:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _other_delimiter(header: Sequence[str]) -> str:
+    """What to write in WITH when all names of a header came as one."""
+    if len(header) != 1:
+        return ""
+    many = {sign: header[0].count(sign) for sign in _OTHER_DELIMITERS}
+    sign = max(many, key=lambda each: many[each])
+    if not many[sign]:
+        return ""
+    signs, written = _OTHER_DELIMITERS[sign]
+    return f"; where its fields are divided by {signs}, write `delimiter = '{written}'` in WITH"

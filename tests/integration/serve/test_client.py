@@ -85,6 +85,13 @@ def test_a_name_that_is_no_text_is_an_unknown_query(command: str, cqc: Cqc) -> N
     assert messages.startswith("error: there is no query caf")
 
 
+@pytest.mark.parametrize("command", ["invoke", "unregister", "watch"])
+def test_a_misspelt_name_gets_the_one_that_was_meant(command: str, cqc: Cqc) -> None:
+    code, _, messages = cqc(command, "toatl")
+    assert code == 3
+    assert "there is no query toatl (did you mean total?)" in messages
+
+
 def test_watch_shows_what_is_kept_first(cqc: Cqc) -> None:
     code, output, _ = cqc("watch", "big", "--limit", "1")
     assert (code, output) == (0, "1  big  k=1  x=20.0\n")

@@ -96,6 +96,12 @@ def test_plan_explains_a_query(call: Call, place: Path) -> None:
     assert "    attribute  y > 3.0" in found.lines
 
 
+def test_plan_calls_a_query_of_the_program_by_its_name(call: Call, place: Path) -> None:
+    found = call("shell", "p.cq", stdin="\\plan BIG\n")
+    assert "  big (push)" in found.lines
+    assert not any("q1" in line for line in found.lines)
+
+
 def test_a_file_is_included(call: Call, place: Path) -> None:
     (place / "more.cq").write_text(DECLARED.replace("s (", "other (") + "SELECT x FROM other;")
     found = call("shell", "p.cq", stdin="\\i more.cq\n\\i nowhere.cq\n")

@@ -91,6 +91,9 @@ def test_alerts_that_fire_and_sinks_that_fail_come_first() -> None:
     )
     lines = page(replace(FIGURES, alerts=alerts, sinks=sinks), View(), 200, 60)
     assert "8 alerts: 28 firing (28 high), 0 pending" in lines
+    lines = page(replace(FIGURES, alerts=alerts[:1]), View(), 200, 60)
+    assert "1 alert: 0 firing, 0 pending" in lines
+    lines = page(replace(FIGURES, alerts=alerts, sinks=sinks), View(), 200, 60)
     shown = [line.split()[0] for line in lines if line.startswith(("alert_", "pager", "archive"))]
     assert shown == ["alert_7", "alert_6", "alert_5", "alert_4", "alert_3", "pager", "archive"]
     assert "... and 2 more alerts" in lines

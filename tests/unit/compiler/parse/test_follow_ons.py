@@ -20,7 +20,9 @@ def codes(query: str) -> list[str]:
     [
         ("SELECT n FROM s WHERE t || 'a' = 'b'", "CQ009"),
         ("SELECT n FROM s WHERE t LIKE 'a' || 'b'", "CQ009"),
-        ("SELECT n FROM s WHERE n ISNULL", "CQ005"),
+        ("SELECT n FROM s WHERE n MISSING", "CQ005"),
+        ("SELECT n FROM s WHERE n ISNULL", "CQ018"),
+        ("SELECT n, now() FROM s", "CQ018"),
         ("SELECT n FROM s WHERE CAST(n AS NUMBERS) = 1", "CQ019"),
         ("SELECT n FROM s WHERE n = 0x1F", "CQ019"),
         ("SELECT n FROM s WHERE n = 'a", "CQ002"),

@@ -218,11 +218,22 @@ def test_split_and_join_keep_every_tuple_and_count() -> None:
     assert len(again.rejects) == 1
 
 
-def test_columns_that_a_table_has_not_are_told_with_its_names() -> None:
+def test_columns_that_a_table_has_not_are_told_with_its_first_row() -> None:
     table = pa.table({"ts": [1], "tempo": [1.5], "who": [{"name": "x"}]})
     stream = relation({"ts": T.BIGINT, "temp": T.DOUBLE})
     taken = Intake(stream).take(table)
     assert taken.absent is not None
     assert taken.absent.columns == {"temp"}
-    assert json.loads(taken.absent.sample) == {"ts": None, "tempo": None, "who": {"name": None}}
+    assert json.loads(taken.absent.sample) == {"ts": 1, "tempo": 1.5, "who": {"name": "x"}}
     assert Intake(stream).take(table.rename_columns(["ts", "temp", "who"])).absent is None
+
+
+def test_a_first_row_has_all_names_and_of_long_values_the_beginning() -> None:
+    who = pa.array([None], pa.struct([("name", pa.string())]))
+    day = pa.array([19_000], pa.date32())
+    table = pa.table({"ts": [1], "who": who, "long": ["x" * 10_000], "raw": [b"ab"], "day": day})
+    taken = Intake(relation({"ts": T.BIGINT, "temp": T.DOUBLE})).take(table)
+    assert taken.absent is not None
+    assert json.loads(taken.absent.sample) == {
+        "ts": 1, "who": {"name": None}, "long": "x" * 200, "raw": "6162", "day": "2022-01-08",
+    }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,13 @@ def test_a_rejected_row_is_shown_by_its_header() -> None:
 def test_a_missing_column_is_an_error_that_shows_the_header() -> None:
     with pytest.raises(RunError, match=r"f.csv has no column x for s \(its header: ts, y\)"):
         read(b"ts,y\n")
+
+
+@pytest.mark.parametrize(("sign", "written"), [(";", ";"), ("\t", "tab"), ("|", "|")])
+def test_a_header_of_other_delimiters_says_what_to_write(sign: str, written: str) -> None:
+    told = f"write `delimiter = '{written}'` in WITH"
+    with pytest.raises(RunError, match=re.escape(told)):
+        read(f"ts{sign}x{sign}d\n".encode())
 
 
 def test_a_column_named_twice_is_an_error() -> None:
