@@ -167,6 +167,7 @@ FILTER_SIDE = Rule(
     again=32,  # packets, then the side that rests answers one
     nearly=4.0,  # a packet in 32 at four times the cost is the most that may be felt
 )
+LEAST_NOTES = 512  # matches that are noted while they are counted; more of them in larger packets, one a tuple
 SIDE_SAMPLE = 256  # tuples whose candidates are counted
 SIDE_ROW_S = 7.5e-9  # a conjunction on a block of 512 tuples, by the packet index
 SIDE_CUT_S = 5e-9  # the row of a cut for a block

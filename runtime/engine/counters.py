@@ -135,6 +135,7 @@ class EngineCounters:
             self._pulls.needs(relation)
             or self._alerts.watches(relation)
             or self._absent.needs(relation)
+            or self._absent.asks_joins(relation)
             or len(self._views)
             or len(self._decided)
         )

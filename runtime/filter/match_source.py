@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 _NO_NUMBERS = np.empty(0, np.int64)
 _NO_WORDS = np.empty(0, np.uint64)
 _NO_ROWS = np.empty((0, 0), np.uint64)
-_LEAST_NOTES = 512
 
 
 @dataclass(slots=True)
@@ -143,7 +142,7 @@ class MatchSource:
 
     def counts(self) -> NDArray[np.int64]:
         counts = np.zeros(self._store.slot_count, np.int64)
-        room, noted = max(_LEAST_NOTES, self._tuples), np.zeros(1, np.int64)
+        room, noted = max(settings.LEAST_NOTES, self._tuples), np.zeros(1, np.int64)
         slots, tuples = np.empty(room, np.int32), np.empty(room, np.int32)
         self._run_all(
             Outcome(counts, _NO_WORDS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, slots, tuples, noted)
