@@ -24,7 +24,15 @@ from cqc.compiler.emit.explain import emit as explain
 from cqc.compiler.graph.derive import declared_beneath
 from cqc.compiler.meaning.catalog import fold
 from cqc.compiler.parse.parser import parse
-from cqc.compiler.syntax.tree import CreateQuery, CreateRelation, CreateView, Describe, Drop, Show
+from cqc.compiler.syntax.tree import (
+    CreateInstance,
+    CreateQuery,
+    CreateRelation,
+    CreateView,
+    Describe,
+    Drop,
+    Show,
+)
 from cqc.compiler.wording.expressions import duration_text, name_text
 from cqc.runtime.options import RunOptions
 from cqc.runtime.run.finite_run import LocalRun
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
 
     from cqc.compiler import Program
     from cqc.compiler.meaning.catalog import Relation
+    from cqc.compiler.syntax.tree import Statement
 
 Source = tuple[SourceFile, str]
 TYPED = "<shell>"
@@ -91,7 +100,7 @@ class LocalSession:
         added = [*self._declarations, (source, ".")]
         program = compile_sources(added)
         warnings = render_text(each for each in program.warnings if each.span.source is source)
-        if isinstance(node, CreateQuery) and node.name is not None:
+        if isinstance(node, CreateQuery | CreateInstance) and node.name and _has_results(node):
             name = node.name.text
             known = fold(name) in self._queries
             self._queries[fold(name)] = name, (source, ".")
@@ -160,7 +169,7 @@ class LocalSession:
         """Take the statements of program files apart: what is declared, and what is asked."""
         for source, folder in sources:
             for node in parse(source)[0].statements:
-                if not isinstance(node, CreateQuery):
+                if not _has_results(node):
                     span = node.span
                     before = re.sub(
                         r"[^\n]", " ", source.text[: span.start]
@@ -249,6 +258,13 @@ def _declared(relations: Sequence[Relation]) -> str:
     kinds = (("stream" if each.is_stream else "table", each) for each in relations)
     texts = [f"{kind} {each.name}, {counted(len(each.columns), 'column')}" for kind, each in kinds]
     return "; ".join(texts) or "done"
+
+
+def _has_results(node: Statement) -> bool:
+    """Whether it is a query; one with parameters has no results of its own, others are made of it."""
+    if isinstance(node, CreateQuery):
+        return not node.parameters
+    return isinstance(node, CreateInstance)
 
 
 def _declares(source: SourceFile, name: str) -> bool:

@@ -102,6 +102,16 @@ def test_plan_calls_a_query_of_the_program_by_its_name(call: Call, place: Path) 
     assert not any("q1" in line for line in found.lines)
 
 
+def test_a_query_made_of_one_with_parameters_runs_like_any_other(call: Call, place: Path) -> None:
+    made = "CREATE QUERY above (least BIGINT = 1) AS SELECT x FROM s WHERE x > :least;"
+    (place / "t.cq").write_text(f"{DECLARED}{made}\nCREATE QUERY above_2 AS above(least => 2);\n")
+    typed = "\\run above_2\nCREATE QUERY above_0 AS above(least => 0);\n\\run above_0\n\\d\n"
+    found = call("shell", "t.cq", stdin=typed)
+    assert (found.code, found.err) == (0, "")
+    assert [each for each in found.lines if "row" in each] == ["(1 row)", "(3 rows)", "(3 rows)"]
+    assert [line.split()[0] for line in found.lines[-3:-1]] == ["above_2", "above_0"]
+
+
 def test_a_file_is_included(call: Call, place: Path) -> None:
     (place / "more.cq").write_text(DECLARED.replace("s (", "other (") + "SELECT x FROM other;")
     found = call("shell", "p.cq", stdin="\\i more.cq\n\\i nowhere.cq\n")
